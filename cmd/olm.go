@@ -76,20 +76,12 @@ func (a *app) findOLM(ctx context.Context, o *olmOptions) (*kube.Client, *olm.In
 		err = found.CheckNamespace()
 	}
 	if err == nil && found.Present {
-		err = o.checkInstalled(found)
+		err = found.CheckVersion(o.version)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return cluster, found, nil
-}
-
-// checkInstalled returns an error if the version of the flags is not the installed one.
-func (o *olmOptions) checkInstalled(found *olm.Installation) error {
-	if o.version == "" || o.version == olm.Latest || found.Version == "" || strings.TrimPrefix(o.version, "v") == strings.TrimPrefix(found.Version, "v") {
-		return nil
-	}
-	return fmt.Errorf("OLM %s is installed according to %s, not %s; leave out --version to use the installed version", found.Version, found.Source, o.version)
 }
 
 // olmProgress prints the steps of an operation. At a terminal, the last line is what the operation waits for.

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -120,7 +120,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	release.Customize(olm.Settings{Namespace: o.namespace, Registry: o.registry, Image: o.image, Catalog: o.catalog})
 	if a.dryRun {
-		return a.printRelease(release, cmp.Or(o.output, "yaml"))
+		return a.printObjects(release.All(), o.output)
 	}
 	cluster, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
@@ -142,12 +142,10 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	return printRows(a.Out, rows, false)
 }
 
-// printRelease prints the objects that would be applied.
-func (a *app) printRelease(release *olm.Release, format string) error {
-	objects := release.All()
+// printObjects prints the objects that would be applied.
+func (a *app) printObjects(objects []*kube.Object, format string) error {
 	if format == "json" {
-		list := map[string]any{"apiVersion": "v1", "kind": "List", "items": objects}
-		return printAs(a.Out, format, list)
+		return printAs(a.Out, format, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	}
 	for i, object := range objects {
 		if i > 0 {
@@ -155,7 +153,7 @@ func (a *app) printRelease(release *olm.Release, format string) error {
 				return err
 			}
 		}
-		if err := printAs(a.Out, format, object.Object); err != nil {
+		if err := printAs(a.Out, "yaml", object.Object); err != nil {
 			return fmt.Errorf("printing %s: %w", strings.ToLower(object.GetKind()), err)
 		}
 	}

@@ -54,7 +54,7 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	if !found.Present {
 		return fmt.Errorf("%w in the namespace %s; '%s olm install' installs it", errOLMMissing, o.namespace, a.program)
 	}
-	release, err := a.installedRelease(ctx, o, found)
+	release, err := olm.FetchInstalled(ctx, a.limitedHTTP(), found, o.version, a.progress)
 	if err != nil {
 		return err
 	}
@@ -76,29 +76,6 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 			strings.Join(status.Problems(), "\n  "), a.program)
 	}
 	return nil
-}
-
-// installedRelease returns the release of the installed version or, if that is unknown, of the flags.
-func (a *app) installedRelease(ctx context.Context, o *olmOptions, found *olm.Installation) (*olm.Release, error) {
-	version := found.Version
-	if version == "" {
-		version = o.version
-	}
-	if version == "" {
-		version = olm.DefaultVersion
-		a.progressf("the installed version is unknown: comparing with %s; --version selects another one", version)
-	}
-	release, err := olm.Fetch(ctx, a.limitedHTTP(), version, nil)
-	if err != nil && version != olm.DefaultVersion && ctx.Err() == nil {
-		a.progressf("%v\ncomparing with the objects of %s instead, without their fields", err, olm.DefaultVersion)
-		release, err = olm.Embedded()
-		release = release.NamesOnly()
-	}
-	if err != nil {
-		return nil, err
-	}
-	release.Customize(olm.Settings{Namespace: found.Namespace})
-	return release, nil
 }
 
 func (a *app) printStatus(status *olm.Status, wide bool) error {

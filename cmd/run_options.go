@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,11 +189,6 @@ func oneArgument(what string) cobra.PositionalArgs {
 		}
 		return usagef(c, "%s takes one argument: %s", c.CommandPath(), what)
 	}
-}
-
-// printObjects prints the objects that would be applied.
-func (a *app) printObjects(objects []*kube.Object, format string) error {
-	return a.printRelease(&olm.Release{Objects: objects}, cmp.Or(format, "yaml"))
 }
 
 // runOperator calls run, which reports its steps through reporter, and explains an interruption.

@@ -3,16 +3,10 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"strings"
 
-	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/bundle/catalog"
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
 
@@ -50,7 +44,7 @@ func (a *app) runPackageManifests(ctx context.Context, dir, version string, o *r
 	if err := findings.Err(); err != nil {
 		return err
 	}
-	source, channel, err := a.packageSource(dir, version)
+	source, channel, err := action.ReadPackageVersion(a.actions(), dir, version)
 	if err != nil {
 		return err
 	}
@@ -65,55 +59,4 @@ func (a *app) runPackageManifests(ctx context.Context, dir, version string, o *r
 		return err
 	}
 	return a.install(ctx, client, namespace, bundle, mode, o)
-}
-
-// packageSource reads one version of a package as a bundle, and returns its channel.
-func (a *app) packageSource(dir, version string) (*catalog.Source, string, error) {
-	pkg, bundles, err := action.ConvertPackageManifests(a.actions(), dir)
-	if err != nil {
-		return nil, "", err
-	}
-	head := ""
-	for _, c := range pkg.Channels {
-		if c.Name == pkg.Default() {
-			head = c.CurrentCSVName
-		}
-	}
-	var known []string
-	for _, b := range bundles {
-		source, err := convertedSource(b, dir)
-		if err != nil {
-			return nil, "", err
-		}
-		known = append(known, source.Version.String())
-		if version == "" && b.CSV != head || version != "" && source.Version.String() != version {
-			continue
-		}
-		for _, c := range pkg.Channels {
-			if c.CurrentCSVName == b.CSV {
-				return source, c.Name, nil
-			}
-		}
-		return nil, "", diag.Findings{{Field: "--version", Value: version, Problem: fmt.Sprintf("must be the head of a channel; %s is not in the package manifest", b.CSV)}}
-	}
-	return nil, "", diag.Findings{{Field: "--version", Value: version, Problem: "not found; the versions are " + strings.Join(known, ", ")}}
-}
-
-// convertedSource reads a converted bundle.
-func convertedSource(b bundle.Converted, dir string) (*catalog.Source, error) {
-	memory := afero.NewMemMapFs()
-	for name, content := range b.Files {
-		if err := afero.WriteFile(memory, name, content, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	below, err := fs.Sub(afero.NewIOFS(memory), "bundle")
-	if err != nil {
-		return nil, err
-	}
-	source, problems := catalog.ReadBundle(below, dir+"/"+b.Version)
-	if len(problems) > 0 {
-		return nil, problems
-	}
-	return source, nil
 }

@@ -75,21 +75,6 @@ func MigratePackageManifests(ctx context.Context, config Config, o MigrateOption
 	return migration, nil
 }
 
-// ConvertPackageManifests returns the package in a directory and the bundles of its versions.
-func ConvertPackageManifests(config Config, dir string) (*bundle.Package, []bundle.Converted, error) {
-	p := &Project{Config: config}
-	r := &packageReader{Config: &p.Config}
-	pkg, versions, err := r.read(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(r.problems) > 0 {
-		return nil, nil, r.problems
-	}
-	bundles, _, err := bundle.Convert(pkg, versions, p.builder())
-	return pkg, bundles, err
-}
-
 // locateBundles sets the root to the directory of the transaction: the project or the directory of the caller if it contains the
 // output directory, otherwise the nearest existing parent. It returns the output directory relative to the root.
 func (p *Project) locateBundles(outputDir string) (rel string, err error) {

@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -62,6 +63,27 @@ func Fetch(ctx context.Context, transport http.RoundTripper, version string, pin
 		return nil, fmt.Errorf("fetching OLM %s: %w; the objects of %s are part of this program and need no network", version, err, DefaultVersion)
 	}
 	return r, nil
+}
+
+// FetchInstalled returns the release of an installed version or, if that is unknown, of the expected one, which may be empty. It is
+// customized for the installation. progress receives why another release is returned.
+func FetchInstalled(ctx context.Context, transport http.RoundTripper, found *Installation, expected string, progress func(string)) (*Release, error) {
+	version := cmp.Or(found.Version, expected, DefaultVersion)
+	if found.Version == "" && expected == "" {
+		progress(fmt.Sprintf("the installed version is unknown: comparing with %s; --version selects another one", version))
+	}
+	release, err := Fetch(ctx, transport, version, nil)
+	if err != nil && version != DefaultVersion && ctx.Err() == nil {
+		progress(fmt.Sprintf("%v\ncomparing with the objects of %s instead, without their fields", err, DefaultVersion))
+		if release, err = Embedded(); err == nil {
+			release = release.namesOnlyRelease()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	release.Customize(Settings{Namespace: found.Namespace})
+	return release, nil
 }
 
 func download(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {

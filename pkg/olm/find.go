@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -94,6 +93,14 @@ func (i *Installation) CheckNamespace() error {
 	return fmt.Errorf("OLM runs in the namespace %s; give --olm-namespace %[1]s", i.otherNamespace)
 }
 
+// CheckVersion returns an error if the installed version is known, and not the expected one, which may be empty or Latest.
+func (i *Installation) CheckVersion(expected string) error {
+	if expected == "" || expected == Latest || i.Version == "" || sameVersion(expected, i.Version) {
+		return nil
+	}
+	return fmt.Errorf("OLM %s is installed according to %s, not %s; leave out --version to use the installed version", i.Version, i.Source, expected)
+}
+
 // addVersion records the version that an object states.
 func (i *Installation) addVersion(version, source string) {
 	switch {
@@ -109,7 +116,7 @@ func (i *Installation) addVersion(version, source string) {
 func versionOf(csv *kube.Object) string {
 	version := csv.GetLabels()[versionLabel]
 	if version == "" {
-		version, _, _ = unstructured.NestedString(csv.Object, "spec", "version")
+		version = kube.StringAt(csv.Object, "spec", "version")
 	}
 	canonical, err := Canonical(version)
 	if err != nil || canonical == Latest {

@@ -104,8 +104,8 @@ func embeddedObjects() ([]*kube.Object, error) {
 	return all, nil
 }
 
-// NamesOnly returns the release without the contents of its objects, for an installed version whose objects are unknown.
-func (r *Release) NamesOnly() *Release {
+// namesOnlyRelease returns the release without the contents of its objects, for an installed version whose objects are unknown.
+func (r *Release) namesOnlyRelease() *Release {
 	names := func(objects []*kube.Object) []*kube.Object {
 		var short []*kube.Object
 		for _, o := range objects {
