@@ -8,9 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // A Cause describes why a workload is not ready.
@@ -43,25 +40,22 @@ func (c *Client) ExplainWorkload(ctx context.Context, o *Object) *Cause {
 			cause.Refused = cause.Refused || condition.Type == "ReplicaFailure"
 		}
 	}
-	match, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
-	if len(match) == 0 {
-		return cause
+	if query := podsOf(o); query != nil {
+		c.ExplainPods(ctx, cause, o.GetNamespace(), query)
 	}
-	query := url.Values{"labelSelector": {labels.SelectorFromSet(match).String()}}
-	c.ExplainPods(ctx, cause, o.GetNamespace(), query)
 	return cause
 }
 
 // ExplainPods adds to cause why the pods that query selects are not ready.
 func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string, query url.Values) {
-	pods, err := c.List(ctx, Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, namespace, query)
+	pods, err := c.List(ctx, Pods(), namespace, query)
 	if err != nil {
 		cause.add("cannot read its pods: %v", err)
 		return
 	}
 	if len(pods) == 0 {
 		cause.add("it has no pods")
-		sets, err := c.List(ctx, Resource{APIVersion: "apps/v1", Name: "replicasets", Kind: "ReplicaSet"}, namespace, query)
+		sets, err := c.List(ctx, replicaSets(), namespace, query)
 		if err == nil && len(sets) > 0 {
 			c.events(ctx, cause, sets[len(sets)-1])
 		}
@@ -69,7 +63,7 @@ func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string
 	}
 	explained := 0
 	for _, pod := range pods {
-		if podReady(pod) || explained == maxPods {
+		if IsPodReady(pod) || explained == maxPods {
 			continue
 		}
 		explained++
@@ -77,13 +71,13 @@ func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string
 	}
 }
 
-func podReady(pod *Object) bool {
+// IsPodReady reports whether a pod has the condition Ready.
+func IsPodReady(pod *Object) bool {
 	return slices.ContainsFunc(Conditions(pod), func(c Condition) bool { return c.Type == "Ready" && c.Status == "True" })
 }
 
 func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
-	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
-	cause.add("pod %s is %s", pod.GetName(), phase)
+	cause.add("pod %s is %s", pod.GetName(), StringAt(pod.Object, "status", "phase"))
 	images := len(cause.Images)
 	for _, condition := range Conditions(pod) {
 		if condition.Type == "PodScheduled" && condition.Status == "False" {
@@ -91,25 +85,20 @@ func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
 			cause.Unscheduled = true
 		}
 	}
-	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
-		statuses, _, _ := unstructured.NestedSlice(pod.Object, "status", list)
-		for _, item := range statuses {
-			if status, ok := item.(map[string]any); ok {
-				c.explainContainer(ctx, cause, pod, status)
-			}
-		}
+	for _, status := range containerStatuses(pod) {
+		c.explainContainer(ctx, cause, pod, status)
 	}
 	if len(cause.Images) == images { // otherwise events repeat it
 		c.events(ctx, cause, pod)
 	}
 }
 
-func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object, status map[string]any) {
-	text := func(fields ...string) string { s, _, _ := unstructured.NestedString(status, fields...); return s }
-	name, image := text("name"), text("image")
-	if ready, _, _ := unstructured.NestedBool(status, "ready"); ready {
+func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object, status any) {
+	if ValueAt(status, "ready") == true {
 		return
 	}
+	text := func(fields ...string) string { return StringAt(status, fields...) }
+	name, image := text("name"), text("image")
 	if reason := text("state", "waiting", "reason"); reason != "" {
 		cause.add("  container %s is waiting: %s", name, Condition{Reason: reason, Message: text("state", "waiting", "message")}.text())
 		if strings.Contains(reason, "ImagePull") || strings.Contains(reason, "InvalidImageName") {
@@ -118,16 +107,14 @@ func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object
 		}
 	}
 	for _, state := range []string{"state", "lastState"} {
-		if _, found, _ := unstructured.NestedMap(status, state, "terminated"); found {
-			code, _, _ := unstructured.NestedInt64(status, state, "terminated", "exitCode")
-			cause.add("  container %s exited with code %d: %s", name, code,
+		if ValueAt(status, state, "terminated") != nil {
+			cause.add("  container %s exited with code %d: %s", name, IntAt(status, state, "terminated", "exitCode"),
 				Condition{Reason: text(state, "terminated", "reason"), Message: text(state, "terminated", "message")}.text())
 			cause.Crashed = true
 			break
 		}
 	}
-	restarts, _, _ := unstructured.NestedInt64(status, "restartCount")
-	c.log(ctx, cause, pod, name, restarts > 0)
+	c.log(ctx, cause, pod, name, IntAt(status, "restartCount") > 0)
 }
 
 // log adds the last lines of a container's log; of a restarted container, those before the restart.
@@ -136,7 +123,7 @@ func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container s
 	if previous {
 		query.Set("previous", "true")
 	}
-	path := "/api/v1/namespaces/" + url.PathEscape(pod.GetNamespace()) + "/pods/" + url.PathEscape(pod.GetName()) + "/log?" + query.Encode()
+	path := PodPath(pod.GetNamespace(), pod.GetName()) + "/log?" + query.Encode()
 	stream, err := c.open(ctx, http.MethodGet, path, "", nil, "*/*")
 	if err != nil {
 		return
@@ -180,7 +167,7 @@ func (c *Client) events(ctx context.Context, cause *Cause, o *Object) {
 		events = events[len(events)-maxEvents:]
 	}
 	for _, event := range events {
-		text := func(field string) string { s, _, _ := unstructured.NestedString(event.Object, field); return s }
+		text := func(field string) string { return StringAt(event.Object, field) }
 		if slices.ContainsFunc(cause.Lines, func(line string) bool { return strings.Contains(line, text("message")) }) {
 			continue
 		}
@@ -190,7 +177,7 @@ func (c *Client) events(ctx context.Context, cause *Cause, o *Object) {
 
 func eventTime(event *Object) string {
 	for _, field := range []string{"lastTimestamp", "eventTime", "firstTimestamp"} {
-		if stamp, _, _ := unstructured.NestedString(event.Object, field); stamp != "" {
+		if stamp := StringAt(event.Object, field); stamp != "" {
 			return stamp
 		}
 	}

@@ -18,6 +18,12 @@ func StringAt(v any, fields ...string) string {
 	return text
 }
 
+// IntAt returns the integer at a path of fields below v; 0 if there is none.
+func IntAt(v any, fields ...string) int64 {
+	number, _ := ValueAt(v, fields...).(int64)
+	return number
+}
+
 // ListAt returns the list at a path of fields below v; nil if there is none.
 func ListAt(v any, fields ...string) []any {
 	list, _ := ValueAt(v, fields...).([]any)

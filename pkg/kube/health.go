@@ -3,8 +3,6 @@ package kube
 import (
 	"fmt"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Health reports whether an object is ready.
@@ -33,15 +31,11 @@ func HealthOf(o *Object) Health {
 
 // deploymentHealth checks what kubectl rollout status waits for.
 func deploymentHealth(o *Object) Health {
-	number := func(fields ...string) int64 {
-		n, _, _ := unstructured.NestedInt64(o.Object, fields...) // 0 if missing
-		return n
-	}
-	wanted, found, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	wanted, found := ValueAt(o.Object, "spec", "replicas").(int64)
 	if !found {
 		wanted = 1
 	}
-	status := func(name string) int64 { return number("status", name) }
+	status := func(name string) int64 { return IntAt(o.Object, "status", name) }
 	switch {
 	case status("observedGeneration") < o.GetGeneration():
 		return Health{Reason: "its newest generation is not observed yet"}
@@ -84,15 +78,13 @@ func (c Condition) text() string {
 
 // Conditions returns the valid conditions of an object.
 func Conditions(o *Object) []Condition {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	var conditions []Condition
-	for _, item := range list {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			continue
+	for _, item := range ListAt(o.Object, "status", "conditions") {
+		if _, ok := item.(map[string]any); ok {
+			conditions = append(conditions, Condition{
+				StringAt(item, "type"), StringAt(item, "status"), StringAt(item, "reason"), StringAt(item, "message"),
+			})
 		}
-		text := func(key string) string { s, _ := fields[key].(string); return s }
-		conditions = append(conditions, Condition{text("type"), text("status"), text("reason"), text("message")})
 	}
 	return conditions
 }

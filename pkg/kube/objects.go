@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -151,32 +152,32 @@ func (c *Client) Delete(ctx context.Context, o *Object, namespace string) error 
 func (c *Client) WaitEstablished(ctx context.Context, name string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not served within %s", timeout))
 	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		var crd struct {
-			Status struct {
-				Conditions []struct{ Type, Status, Message string }
-			}
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		crd := &Object{}
+		if err := c.Do(ctx, http.MethodGet, CRDs().path("")+"/"+name, "", nil, &crd.Object); err != nil {
+			return false, err
 		}
-		if err := c.Do(ctx, http.MethodGet, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name, "", nil, &crd); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
-			return err
-		}
-		for _, condition := range crd.Status.Conditions {
+		for _, condition := range Conditions(crd) {
 			switch {
 			case condition.Type == "Established" && condition.Status == "True":
-				return nil
+				return true, nil
 			case condition.Type == "NamesAccepted" && condition.Status == "False":
-				return fmt.Errorf("its names are taken: %s", condition.Message)
+				return false, fmt.Errorf("its names are taken: %s", condition.Message)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		}
+		return false, nil
+	})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
+	return err
+}
+
+// Patch merges a patch into an object.
+func (c *Client) Patch(ctx context.Context, o *Object, patch map[string]any) error {
+	path, err := c.Path(ctx, o, o.GetNamespace())
+	if err != nil {
+		return err
+	}
+	return c.Do(ctx, http.MethodPatch, path, MergePatch, patch, nil)
 }

@@ -19,18 +19,29 @@ const maxRestarts = 3
 // PermanentFailure returns why the newest pods of a Deployment will never become ready: the registry does not have the image or
 // denies access, or a container keeps failing. It returns "" if they may, or if they cannot be read.
 func (c *Client) PermanentFailure(ctx context.Context, deployment *Object) string {
-	observed, _, _ := unstructured.NestedInt64(deployment.Object, "status", "observedGeneration")
-	match, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
-	if observed < deployment.GetGeneration() || len(match) == 0 {
+	query := podsOf(deployment)
+	if IntAt(deployment.Object, "status", "observedGeneration") < deployment.GetGeneration() || query == nil {
 		return ""
 	}
-	query := url.Values{"labelSelector": {labels.SelectorFromSet(match).String()}}
-	sets, err := c.List(ctx, Resource{APIVersion: "apps/v1", Name: "replicasets", Kind: "ReplicaSet"}, deployment.GetNamespace(), query)
+	sets, err := c.List(ctx, replicaSets(), deployment.GetNamespace(), query)
 	if err != nil || len(sets) == 0 {
 		return ""
 	}
 	newest := slices.MaxFunc(sets, func(a, b *Object) int { return revision(a) - revision(b) })
 	return c.podFailure(ctx, deployment.GetNamespace(), query, newest.GetName())
+}
+
+// podsOf returns the query that selects the pods and ReplicaSets of a Deployment; nil if it has no selector.
+func podsOf(deployment *Object) url.Values {
+	match, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "selector", "matchLabels")
+	if len(match) == 0 {
+		return nil
+	}
+	return url.Values{"labelSelector": {labels.SelectorFromSet(match).String()}}
+}
+
+func replicaSets() Resource {
+	return Resource{APIVersion: "apps/v1", Name: "replicasets", Kind: "ReplicaSet", Namespaced: true}
 }
 
 // PermanentPodFailure is like PermanentFailure for the pods that query selects.
@@ -49,7 +60,7 @@ func revision(set *Object) int {
 
 // podFailure returns the permanent failure of the pods of an owner, or of all pods if it is empty.
 func (c *Client) podFailure(ctx context.Context, namespace string, query url.Values, owner string) string {
-	pods, err := c.List(ctx, Resource{APIVersion: "v1", Name: "pods", Kind: "Pod"}, namespace, query)
+	pods, err := c.List(ctx, Pods(), namespace, query)
 	if err != nil {
 		return ""
 	}
@@ -70,23 +81,22 @@ func PodFailure(pod *Object) string {
 	if pod.GetDeletionTimestamp() != nil {
 		return ""
 	}
-	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
-		statuses, _, _ := unstructured.NestedSlice(pod.Object, "status", list)
-		for _, item := range statuses {
-			if status, ok := item.(map[string]any); ok {
-				if reason := containerFailure(status); reason != "" {
-					return fmt.Sprintf("pod %s: %s", pod.GetName(), reason)
-				}
-			}
+	for _, status := range containerStatuses(pod) {
+		if reason := containerFailure(status); reason != "" {
+			return fmt.Sprintf("pod %s: %s", pod.GetName(), reason)
 		}
 	}
 	return ""
 }
 
-func containerFailure(status map[string]any) string {
-	text := func(fields ...string) string { s, _, _ := unstructured.NestedString(status, fields...); return s }
-	number := func(fields ...string) int64 { n, _, _ := unstructured.NestedInt64(status, fields...); return n }
-	restarts, code := number("restartCount"), number("lastState", "terminated", "exitCode")
+// containerStatuses returns the states of all containers of a pod.
+func containerStatuses(pod *Object) []any {
+	return slices.Concat(ListAt(pod.Object, "status", "initContainerStatuses"), ListAt(pod.Object, "status", "containerStatuses"))
+}
+
+func containerFailure(status any) string {
+	text := func(fields ...string) string { return StringAt(status, fields...) }
+	restarts, code := IntAt(status, "restartCount"), IntAt(status, "lastState", "terminated", "exitCode")
 	switch reason := text("state", "waiting", "reason"); {
 	case reason == "InvalidImageName", reason == "ErrImageNeverPull", reason == "ImagePullBackOff" && isRegistryError(text("state", "waiting", "message")):
 		return fmt.Sprintf("the image %s of container %s cannot be pulled", text("image"), text("name"))

@@ -106,10 +106,7 @@ func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
 // DropFinalizers removes the finalizers of an object. It is not an error if the object does not exist.
 func (c *Client) DropFinalizers(ctx context.Context, o *Object) error {
-	path, err := c.Path(ctx, o, o.GetNamespace())
-	if err == nil {
-		err = c.Do(ctx, http.MethodPatch, path, MergePatch, map[string]any{"metadata": map[string]any{"finalizers": nil}}, nil)
-	}
+	err := c.Patch(ctx, o, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 	if IsNotFound(err) {
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -99,8 +97,7 @@ func containersOf(o *kube.Object) []map[string]any {
 	}
 	var found []map[string]any
 	for _, template := range templates {
-		list := kube.ListAt(template, "spec", "template", "spec", "containers")
-		for _, item := range list {
+		for _, item := range kube.ListAt(template, "spec", "template", "spec", "containers") {
 			if c, ok := item.(map[string]any); ok {
 				found = append(found, c)
 			}
@@ -126,14 +123,11 @@ func moveNamespace(o *kube.Object, namespace string) {
 			}
 		}
 	}
-	if targets, found, _ := unstructured.NestedStringSlice(o.Object, "spec", "targetNamespaces"); found {
-		for i := range targets {
-			if targets[i] == DefaultNamespace {
-				targets[i] = namespace
-			}
+	targets := kube.ListAt(o.Object, "spec", "targetNamespaces")
+	for i := range targets {
+		if targets[i] == DefaultNamespace {
+			targets[i] = namespace
 		}
-		// The object has a spec of the right kind, or it would have no targets.
-		_ = unstructured.SetNestedStringSlice(o.Object, targets, "spec", "targetNamespaces")
 	}
 	for _, c := range containersOf(o) {
 		for _, field := range []string{"args", "command"} {

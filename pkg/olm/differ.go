@@ -3,6 +3,7 @@ package olm
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -37,12 +38,7 @@ func compareValues(path string, release, cluster any, found *[]Difference) {
 			addDifference(path, release, cluster, found)
 			return
 		}
-		keys := make([]string, 0, len(want))
-		for key := range want {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(want)) {
 			below := key
 			if path != "" {
 				below = path + "." + key

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -39,7 +37,7 @@ func inspect(ctx context.Context, client *kube.Client, wanted *kube.Object) (sta
 	}
 	switch wanted.GetKind() {
 	case "Deployment":
-		if replicas, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas"); replicas == 0 {
+		if kube.IntAt(live.Object, "spec", "replicas") == 0 {
 			s.Health = kube.Health{Reason: "scaled to 0 replicas"}
 		}
 	case CatalogSourceKind:
@@ -68,7 +66,7 @@ func CatalogHealth(catalog *kube.Object) kube.Health {
 // packageServer adds the health of what OLM creates for the packageserver's ClusterServiceVersion: a Deployment, and an API
 // service, which works only once the API server reaches it.
 func (s *state) packageServer(ctx context.Context, client *kube.Client) error {
-	phase, _, _ := unstructured.NestedString(s.live.Object, "status", "phase")
+	phase := kube.StringAt(s.live.Object, "status", "phase")
 	s.Ready = phase == "Succeeded"
 	switch {
 	case s.Ready:
@@ -122,8 +120,7 @@ func (s *state) summary() string {
 // outdatedFields returns the fields in which a Deployment differs from its ClusterServiceVersion. Right after an upgrade both
 // can still be ready in the former version.
 func outdatedFields(csv, deployment *kube.Object) []Difference {
-	list := kube.ListAt(csv.Object, "spec", "install", "spec", "deployments")
-	for _, item := range list {
+	for _, item := range kube.ListAt(csv.Object, "spec", "install", "spec", "deployments") {
 		if kube.ValueAt(item, "name") == deployment.GetName() {
 			wanted := map[string]any{"spec": kube.ValueAt(item, "spec")}
 			return Differences(wanted, deployment.Object)

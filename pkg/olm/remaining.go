@@ -3,8 +3,6 @@ package olm
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -94,8 +92,7 @@ func (r *removal) freeDefinition(ctx context.Context, crd *kube.Object) error {
 		note = nil
 	}
 	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{removalNote: note}}}
-	path := "/apis/" + kube.CRDVersion + "/customresourcedefinitions/" + url.PathEscape(crd.GetName())
-	err = kube.Retry(ctx, func() error { return r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, patch, nil) })
+	err = kube.Retry(ctx, func() error { return r.Client.Patch(ctx, crd, patch) })
 	if err != nil && !kube.IsNotFound(err) {
 		return fmt.Errorf("annotating %s: %w", kube.FullName(crd), err)
 	}

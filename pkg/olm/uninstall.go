@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -170,8 +169,7 @@ func (r *removal) namespaceLabels(ctx context.Context) error {
 			continue
 		}
 		patch := map[string]any{"metadata": map[string]any{"labels": labels}}
-		err := r.Client.Do(ctx, http.MethodPatch, "/api/v1/namespaces/"+url.PathEscape(namespace.GetName()), kube.MergePatch, patch, nil)
-		if err != nil && !kube.IsNotFound(err) {
+		if err := r.Client.Patch(ctx, namespace, patch); err != nil && !kube.IsNotFound(err) {
 			return err
 		}
 	}

@@ -127,8 +127,7 @@ func (r *run) subscriptionCause(ctx context.Context, e *InstallError) {
 		return
 	}
 	var lines []string
-	steps := kube.ListAt(plan.Object, "status", "plan")
-	for _, step := range steps {
+	for _, step := range kube.ListAt(plan.Object, "status", "plan") {
 		if status := kube.StringAt(step, "status"); status != "" && status != "Present" && status != "Created" {
 			lines = append(lines, fmt.Sprintf("%v %v is %s", kube.ValueAt(step, "resource", "kind"), kube.ValueAt(step, "resource", "name"), status))
 		}
@@ -199,8 +198,7 @@ func missingPermissions(csv *kube.Object) []string {
 	list := kube.ListAt(csv.Object, "status", "requirementStatus")
 	var lines []string
 	for _, item := range list {
-		parts := kube.ListAt(item, "dependents")
-		for _, part := range parts {
+		for _, part := range kube.ListAt(item, "dependents") {
 			if status := kube.StringAt(part, "status"); status != "" && status != "Satisfied" && status != "Present" {
 				lines = append(lines, fmt.Sprintf("%v is %s: %v", kube.ValueAt(part, "kind"), status, kube.ValueAt(part, "message")))
 			}

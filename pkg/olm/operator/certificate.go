@@ -43,8 +43,7 @@ func (r *run) hasOwnCertificate(ctx context.Context, csv *kube.Object) bool {
 func certificateDeployments(csv *kube.Object) []string {
 	var names []string
 	for _, fields := range [][]string{{"spec", "webhookdefinitions"}, {"spec", "apiservicedefinitions", "owned"}} {
-		list := kube.ListAt(csv.Object, fields...)
-		for _, item := range list {
+		for _, item := range kube.ListAt(csv.Object, fields...) {
 			if name := kube.StringAt(item, "deploymentName"); name != "" {
 				names = append(names, name)
 			}

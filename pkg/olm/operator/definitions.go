@@ -77,8 +77,7 @@ func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, err
 // ownedBy returns the owned definitions of a ClusterServiceVersion, once for each version of a kind.
 func ownedBy(csv *kube.Object) []string {
 	var names []string
-	list := kube.ListAt(csv.Object, "spec", "customresourcedefinitions", "owned")
-	for _, item := range list {
+	for _, item := range kube.ListAt(csv.Object, "spec", "customresourcedefinitions", "owned") {
 		if name := kube.StringAt(item, "name"); name != "" {
 			names = append(names, name)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -103,11 +102,7 @@ func (r *run) plan(ctx context.Context, approved *bool) error {
 		*approved = true
 		return nil
 	}
-	path, err := r.Client.Path(ctx, plan, r.Namespace)
-	if err == nil {
-		err = r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, map[string]any{"spec": map[string]any{"approved": true}}, nil)
-	}
-	if err != nil {
+	if err := r.Client.Patch(ctx, plan, map[string]any{"spec": map[string]any{"approved": true}}); err != nil {
 		if kube.IsTransient(err) || kube.IsNotFound(err) || ctx.Err() != nil {
 			return nil
 		}

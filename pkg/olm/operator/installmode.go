@@ -144,8 +144,7 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 		return nil, nil, olm.Refusef("the namespace %s has %d OperatorGroups (%s), with which OLM installs nothing; delete all but one",
 			r.Namespace, len(groups), strings.Join(names, ", "))
 	}
-	existing := kube.ListAt(groups[0].Object, "spec", "targetNamespaces")
-	for _, item := range existing {
+	for _, item := range kube.ListAt(groups[0].Object, "spec", "targetNamespaces") {
 		if name, ok := item.(string); ok {
 			targets = append(targets, name)
 		}

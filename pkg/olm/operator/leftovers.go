@@ -32,8 +32,7 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 		return nil, err
 	}
 	for _, plan := range plans {
-		steps := kube.ListAt(plan.Object, "status", "plan")
-		for _, step := range steps {
+		for _, step := range kube.ListAt(plan.Object, "status", "plan") {
 			text := func(fields ...string) string { return kube.StringAt(step, fields...) }
 			// A catalog of Run contains only versions of the operator, also those before an upgrade.
 			own := text("resource", "sourceName") == CatalogName(c.Package) && text("resource", "sourceNamespace") == c.Namespace ||
@@ -60,8 +59,7 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 	}
 	for _, csv := range csvs {
 		for _, fields := range [][]string{{"spec", "webhookdefinitions"}, {"spec", "apiservicedefinitions", "owned"}} {
-			items := kube.ListAt(csv.Object, fields...)
-			for _, item := range items {
+			for _, item := range kube.ListAt(csv.Object, fields...) {
 				if name := kube.StringAt(item, "deploymentName"); name != "" {
 					list = append(list, leftover{"rbac.authorization.k8s.io/v1", "RoleBinding", "kube-system", name + "-service-auth-reader"})
 				}

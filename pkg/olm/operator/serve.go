@@ -99,8 +99,7 @@ func (r *run) servedImage(ctx context.Context, catalog *kube.Object) (served boo
 		containers := kube.ListAt(pod.Object, "spec", "containers")
 		ofImage := slices.ContainsFunc(containers, func(c any) bool { return kube.ValueAt(c, "image") == r.Serving.CatalogImage })
 		if ofImage && pod.GetDeletionTimestamp() == nil {
-			return slices.ContainsFunc(kube.Conditions(pod), func(c kube.Condition) bool { return c.Type == "Ready" && c.Status == "True" }),
-				kube.PodFailure(pod)
+			return kube.IsPodReady(pod), kube.PodFailure(pod)
 		}
 	}
 	return false, ""

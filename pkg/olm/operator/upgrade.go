@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
@@ -123,11 +122,8 @@ func (r *run) subscribe(ctx context.Context, o *objectSet, installed *Installed)
 		r.Reportf("changing the CatalogSource of the Subscription %s to %s, from %s", installed.Subscription, wanted, installed.Catalog)
 	}
 	patch := map[string]any{"spec": map[string]any{"source": o.catalog.GetName(), "sourceNamespace": r.Namespace, "channel": r.Bundle.Channel}}
-	path, err := r.Client.Path(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, installed.Subscription), r.Namespace)
-	if err == nil {
-		err = kube.Retry(ctx, func() error { return r.Client.Do(ctx, http.MethodPatch, path, kube.MergePatch, patch, nil) })
-	}
-	if err != nil {
+	subscription := kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, installed.Subscription)
+	if err := kube.Retry(ctx, func() error { return r.Client.Patch(ctx, subscription, patch) }); err != nil {
 		return fmt.Errorf("changing the Subscription %s/%s: %w", r.Namespace, installed.Subscription, olm.ExplainForbidden(err))
 	}
 	return nil
