@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/local"
 )
 
@@ -44,7 +41,7 @@ func (a *app) kubectl(c *cobra.Command, dir string, args []string) error {
 	if len(args) == 0 || len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0]) {
 		return c.Help()
 	}
-	environ, err := a.kubectlEnviron(c.Context(), args)
+	environ, err := local.KubectlEnviron(c.Context(), a.projectRoot, a.Environ, args)
 	if err != nil {
 		return err
 	}
@@ -79,58 +76,6 @@ type exitCoder interface {
 	ExitCode() int
 }
 
-// kubectlEnviron returns the environment of kubectl. In it, KUBECONFIG is the kubeconfig of the project's control plane,
-// unless the arguments name a cluster or need none.
-func (a *app) kubectlEnviron(ctx context.Context, args []string) ([]string, error) {
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
-	clusterFlags := []string{"--kubeconfig", "--context", "--cluster", "--server", "-s"}
-	for _, arg := range args {
-		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(clusterFlags, flag) {
-			return a.Environ, nil
-		}
-	}
-	file, err := a.runningControlPlane(ctx)
-	if err != nil {
-		if !needsCluster(args) {
-			return a.Environ, nil
-		}
-		return nil, err
-	}
-	return append(slices.Clip(a.Environ), "KUBECONFIG="+file), nil
-}
-
-// needsCluster reports whether a command of kubectl needs a cluster.
-func needsCluster(args []string) bool {
-	if slices.Contains(args, "-h") || slices.Contains(args, "--help") || slices.Contains(args, "--client") {
-		return false
-	}
-	return !slices.Contains([]string{"completion", "config", "help", "kustomize", "options", "plugin"}, args[0])
-}
-
-// runningControlPlane returns the kubeconfig of the control plane that run local has started for the project.
-func (a *app) runningControlPlane(ctx context.Context) (string, error) {
-	root, err := a.projectRoot()
-	if err != nil {
-		return "", err
-	}
-	const fix = "start one with 'run local --control-plane embedded' in another terminal, or name a cluster with --kubeconfig"
-	file := filepath.Join(root, filepath.FromSlash(local.KubeconfigFile))
-	cluster, err := kube.Files{Paths: []string{file}, Names: []string{local.KubeconfigFile}}.Load()
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("no control plane runs for this project; " + fix)
-	}
-	if err == nil {
-		_, err = cluster.Ping(ctx, kube.ReachTimeout)
-	}
-	if err != nil {
-		return "", fmt.Errorf("no control plane runs for this project: %s was left by a run that was killed: %w; %s",
-			local.KubeconfigFile, err, fix)
-	}
-	return file, nil
-}
-
 // completeKubectl returns what kubectl completes the last argument with. It builds no control plane for that.
 func (a *app) completeKubectl(ctx context.Context, args []string) ([]string, cobra.ShellCompDirective) {
 	if a.enterDirectory() != nil {
@@ -142,7 +87,7 @@ func (a *app) completeKubectl(ctx context.Context, args []string) ([]string, cob
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	environ, err := a.kubectlEnviron(ctx, args)
+	environ, err := local.KubectlEnviron(ctx, a.projectRoot, a.Environ, args)
 	if err != nil {
 		environ = a.Environ
 	}

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // etcdArgs returns the arguments of etcd with one member whose data need not survive a power failure.
@@ -145,22 +147,15 @@ func (cp *ControlPlane) waitFor(ctx context.Context, check string, o StartOption
 
 // probeUntilReady polls until a probe succeeds, after which it closes ready, or until ctx ends.
 func probeUntilReady(ctx context.Context, client *http.Client, address, token string, last *atomic.Pointer[error], ready chan<- struct{}) {
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			err := probe(ctx, client, address, token)
-			if err == nil {
-				close(ready)
-				return
-			}
-			if ctx.Err() == nil { // otherwise the error is that of the context
-				last.Store(&err)
-			}
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, false, func(ctx context.Context) (bool, error) {
+		err := probe(ctx, client, address, token)
+		if err != nil && ctx.Err() == nil { // otherwise the error is that of the context
+			last.Store(&err)
 		}
+		return err == nil, nil
+	})
+	if err == nil {
+		close(ready)
 	}
 }
 

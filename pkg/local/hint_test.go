@@ -26,3 +26,22 @@ func TestResourceNames(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestNeedsCluster checks which commands of kubectl run without a control plane.
+func TestNeedsCluster(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"get", "pods"}, true},
+		{[]string{"apply", "--help"}, false},
+		{[]string{"version", "--client"}, false},
+		{[]string{"config", "view"}, false},
+		{nil, false}, // kubectl -- get pods
+	} {
+		if got := needsCluster(tc.args); got != tc.want {
+			t.Errorf("needsCluster(%q) = %t, want %t", tc.args, got, tc.want)
+		}
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -56,19 +58,20 @@ func (r *runner) waitServing(ctx context.Context) error {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(r.ca)
 	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, false, func(ctx context.Context) (bool, error) {
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		case <-r.program.Done():
-			return r.crash()
-		case <-ticker.C:
+			return false, r.crash()
+		default:
 		}
 		connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port)))
-		if err == nil {
-			return connection.Close()
+		if err != nil {
+			return false, nil
 		}
+		return true, connection.Close()
+	})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
+	return err
 }

@@ -10,9 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -49,25 +50,20 @@ func NewWatch(root string, generated func(name string) bool) (*Watch, error) {
 // Next waits for a change and returns the files that changed, relative to the root, in order. It fails when the project
 // directory was removed or replaced.
 func (w *Watch) Next(ctx context.Context) ([]string, error) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	var changed []string
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-ticker.C:
-		}
+	err := wait.PollUntilContextCancel(ctx, pollInterval, false, func(context.Context) (bool, error) {
 		if err := w.checkRoot(); err != nil {
-			return nil, err
+			return false, err
 		}
 		more := w.scan()
 		changed = append(changed, more...)
-		if len(more) == 0 && len(changed) > 0 {
-			sort.Strings(changed)
-			return slices.Compact(changed), nil
-		}
+		return len(more) == 0 && len(changed) > 0, nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	slices.Sort(changed)
+	return slices.Compact(changed), nil
 }
 
 // checkRoot returns an error unless the project directory is still the one that is watched.
