@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -107,25 +109,11 @@ func (n *node) renew(ctx context.Context) error {
 // run runs the node until ctx ends.
 func (n *node) run(ctx context.Context) {
 	n.working.Go(func() {
-		ticker := time.NewTicker(leaseRenewal)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				_ = n.renew(ctx) // the next one may succeed before the lease expires
-			}
-		}
+		// After a failure, the next renewal may succeed before the lease expires.
+		wait.UntilWithContext(ctx, func(ctx context.Context) { _ = n.renew(ctx) }, leaseRenewal)
 	})
-	for ctx.Err() == nil {
-		// The next list includes the missed changes.
-		_ = n.follow(ctx)
-		select {
-		case <-ctx.Done():
-		case <-time.After(relistDelay):
-		}
-	}
+	// The next list includes the changes that a failed watch has missed.
+	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = n.follow(ctx) }, relistDelay)
 	n.working.Wait()
 }
 

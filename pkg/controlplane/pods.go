@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -40,9 +39,7 @@ type container struct {
 	RestartPolicy string
 }
 
-func (p *pod) path() string {
-	return "/api/v1/namespaces/" + url.PathEscape(p.Metadata.Namespace) + "/pods/" + url.PathEscape(p.Metadata.Name)
-}
+func (p *pod) path() string { return kube.PodPath(p.Metadata.Namespace, p.Metadata.Name) }
 
 func (p *pod) condition(kind string) string {
 	for _, c := range p.Status.Conditions {

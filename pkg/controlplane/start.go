@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
@@ -172,24 +174,18 @@ func startOnce(ctx context.Context, assets Assets, o StartOptions) (cp *ControlP
 // waitListening waits until etcd accepts connections or exits, at most for a second, after which the API server retries a refused
 // connection.
 func (cp *ControlPlane) waitListening(ctx context.Context, port int) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	_ = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Second, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-cp.etcd.done:
+			return true, nil
+		default:
+		}
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			_ = conn.Close()
-			return
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-cp.etcd.done:
-			return
-		case <-ticker.C:
-		}
-	}
+		return err == nil, nil
+	})
 }
 
 // withCause adds the likely cause to an error of the file system.
