@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -75,12 +76,19 @@ func (a *app) runGenerateBundle(c *cobra.Command, o generateBundleFlags) error {
 	workDirIfEmpty(c, "kustomize-dir", &o.KustomizeDir)
 	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
 	o.KeepMetadata, o.Stdin = !o.overwrite, a.stdin()
+	return renderOrGenerate(a, c, o.stdout, o.GenerateBundleOptions, (*action.Project).RenderBundle, (*action.Project).GenerateBundle)
+}
+
+// renderOrGenerate prints what an action renders, or runs one that writes it. There need not be a project.
+func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
+	render func(*action.Project, context.Context, T) ([]byte, error),
+	generate func(*action.Project, context.Context, T) (*action.Result, error)) error {
 	root, err := a.projectOrDir()
 	if err != nil {
 		return err
 	}
-	if o.stdout {
-		text, err := a.at(root).RenderBundle(c.Context(), o.GenerateBundleOptions)
+	if stdout {
+		text, err := render(a.at(root), c.Context(), options)
 		if err != nil {
 			return err
 		}
@@ -91,7 +99,7 @@ func (a *app) runGenerateBundle(c *cobra.Command, o generateBundleFlags) error {
 	if err != nil {
 		return unlessCompleted(err)
 	}
-	return a.printedGenerated(p.GenerateBundle(c.Context(), o.GenerateBundleOptions))
+	return a.printedGenerated(generate(p, c.Context(), options))
 }
 
 // projectOrDir returns the root of the project that the working directory is in, or the working directory if there is none.

@@ -74,24 +74,8 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageFlags) erro
 		o.Findings = diag.Findings{{Field: "--input-dir", Problem: "must be a directory"}}
 	}
 	o.KeepObjects, o.Stdin = !o.objects, a.stdin()
-	root, err := a.projectOrDir()
-	if err != nil {
-		return err
-	}
-	if o.stdout {
-		text, err := a.at(root).RenderPackageManifests(c.Context(), o.PackageManifestsOptions)
-		if err != nil {
-			return err
-		}
-		_, err = a.Out.Write(text)
-		return err
-	}
-	p, err := action.OpenAt(c.Context(), a.actions(), root)
-	if err != nil {
-		return unlessCompleted(err)
-	}
-	err = a.printedGenerated(p.GeneratePackageManifests(c.Context(), o.PackageManifestsOptions))
-	if err == nil && !a.dryRun {
+	err := renderOrGenerate(a, c, o.stdout, o.PackageManifestsOptions, (*action.Project).RenderPackageManifests, (*action.Project).GeneratePackageManifests)
+	if err == nil && !a.dryRun && !o.stdout {
 		a.progressf("bundles have replaced package manifests: '%s pkgman-to-bundle' converts them", a.program)
 	}
 	return err

@@ -38,9 +38,11 @@ func (o *oldAPI) parse(findings diag.Findings) (group, version string, err error
 	return group, version, findings.Err()
 }
 
+// notGo is the reason why flags for other operators are not supported.
+const notGo = "is for Ansible and Helm operators, which are unsupported"
+
 // retiredAdd are the flags of add api and add crd that are no longer supported.
 func retiredAdd() []retired {
-	notGo := "is for Ansible and Helm operators, which are unsupported"
 	return []retired{
 		{name: "crd-version", instead: "must be v1", fine: []string{"v1"}},
 		{name: "generate-playbook", instead: notGo, boolean: true, fine: []string{"false"}},

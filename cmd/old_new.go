@@ -18,8 +18,7 @@ const provisionalDomain = "example.com"
 
 // retiredNew are the flags of new that are no longer supported.
 func retiredNew() []retired {
-	notGo := "is for Ansible and Helm operators, which are unsupported"
-	return []retired{
+	return append([]retired{
 		{name: "type", instead: "must be go: Ansible and Helm operators are unsupported", fine: []string{"go"}},
 		{name: "dep-manager", instead: "must be modules: projects are Go modules", fine: []string{"modules"}},
 		{name: "git-init", instead: "is done by 'git init' in the new directory", boolean: true, fine: []string{"false"}},
@@ -30,12 +29,7 @@ func retiredNew() []retired {
 		{name: "cluster-scoped", instead: "must be true; use 'init --namespaced' for a manager of one namespace", boolean: true, fine: []string{"true"}},
 		{name: "api-version", instead: notGo + "; use 'create api' in the new project"},
 		{name: "kind", instead: notGo + "; use 'create api' in the new project"},
-		{name: "crd-version", instead: "must be v1", fine: []string{"v1"}},
-		{name: "generate-playbook", instead: notGo, boolean: true, fine: []string{"false"}},
-		{name: "helm-chart", instead: notGo},
-		{name: "helm-chart-repo", instead: notGo},
-		{name: "helm-chart-version", instead: notGo},
-	}
+	}, retiredAdd()...)
 }
 
 func newOldNew(a *app) *cobra.Command {

@@ -110,13 +110,13 @@ func (p *Project) convertPackage(o MigrateOptions) ([]bundle.Converted, error) {
 	}
 	for i, c := range pkg.Channels {
 		if problem := channelProblem(c.Name); problem != "" {
-			r.problem(pkg.Locate("channels", fmt.Sprint(i), "name"), "the channel %q %s", c.Name, problem)
+			r.problems.Addf(pkg.Locate("channels", fmt.Sprint(i), "name"), "the channel %q %s", c.Name, problem)
 		}
 	}
 	if o.CheckTag != nil {
 		for _, v := range versions {
 			if err := o.CheckTag(path.Base(v.Dir)); err != nil {
-				r.problem(diag.Position{File: v.Dir}, "an image %s", err)
+				r.problems.Addf(diag.Position{File: v.Dir}, "an image %s", err)
 			}
 		}
 	}

@@ -25,10 +25,6 @@ type packageReader struct {
 	problems diag.Findings
 }
 
-func (r *packageReader) problem(at diag.Position, format string, args ...any) {
-	r.problems = append(r.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
-}
-
 func (r *packageReader) skip(name, reason string) {
 	r.notes = append(r.notes, bundle.Note{Subject: name, Reason: reason, Dropped: true})
 }
@@ -153,11 +149,11 @@ func (r *packageReader) version(v bundle.PackageVersion) error {
 		case strings.HasPrefix(e.Name(), "."):
 			r.skip(name, "is hidden and is not in the bundle")
 		case e.IsDir():
-			r.problem(diag.Position{File: name}, "is a directory, and OLM does not read directories below the manifests; move its files to %s", v.Dir)
+			r.problems.Addf(diag.Position{File: name}, "is a directory, and OLM does not read directories below the manifests; move its files to %s", v.Dir)
 		case !e.Mode().IsRegular():
-			r.problem(diag.Position{File: name}, "is not a regular file; replace it by the file itself, or delete it")
+			r.problems.Addf(diag.Position{File: name}, "is not a regular file; replace it by the file itself, or delete it")
 		case e.Size() > maxManifest:
-			r.problem(diag.Position{File: name}, "has %d bytes, more than a cluster accepts; delete it if it is not a manifest", e.Size())
+			r.problems.Addf(diag.Position{File: name}, "has %d bytes, more than a cluster accepts; delete it if it is not a manifest", e.Size())
 		default:
 			if v.Files[e.Name()], err = safeyaml.ReadFile(r.FS, r.absolute(name), maxManifest); err != nil {
 				return fmt.Errorf("reading %s: %w", name, diag.Cause(err))

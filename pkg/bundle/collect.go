@@ -74,7 +74,7 @@ func collect(objects []manifest.Object) *collection {
 		c.add(o)
 	}
 	for i := 1; i < len(c.scorecards); i++ {
-		c.problem(c.scorecards[i].Position, "duplicate scorecard configuration %s, after %s at %s; a bundle has one", c.scorecards[i], c.scorecards[0], c.scorecards[0].Position)
+		c.problems.Addf(c.scorecards[i].Position, "duplicate scorecard configuration %s, after %s at %s; a bundle has one", c.scorecards[i], c.scorecards[0], c.scorecards[0].Position)
 	}
 	return c
 }
@@ -107,7 +107,7 @@ func (c *collection) add(o manifest.Object) {
 		case "v1beta1":
 			decode(c, &c.oldCRDs, o)
 		default:
-			c.problem(o.Locate("apiVersion"), "%s: unsupported CRD API version %s; use apiextensions.k8s.io/v1", o, o.Version())
+			c.problems.Addf(o.Locate("apiVersion"), "%s: unsupported CRD API version %s; use apiextensions.k8s.io/v1", o, o.Version())
 		}
 	case groupAdmission + "/ValidatingWebhookConfiguration":
 		decode(c, &c.validating, o)
@@ -128,7 +128,7 @@ func decode[T any](c *collection, part *[]decoded[T], o manifest.Object) {
 			c.problems = append(c.problems, problems...)
 			return
 		}
-		c.problem(o.Position, "%s: %v", o, err)
+		c.problems.Addf(o.Position, "%s: %v", o, err)
 		return
 	}
 	if typed, ok := any(&r.value).(metav1.Object); ok {
@@ -136,7 +136,7 @@ func decode[T any](c *collection, part *[]decoded[T], o manifest.Object) {
 		r.Object = o
 	}
 	if o.Name() == "" {
-		c.problem(o.Position, "%s: metadata.name is required", o.Kind())
+		c.problems.Addf(o.Position, "%s: metadata.name is required", o.Kind())
 		return
 	}
 	if kept, err := manifest.Fields(r.value); err == nil {
@@ -202,7 +202,7 @@ func (c *collection) distinct(objects []manifest.Object) []manifest.Object {
 				Advice: "remove one of them from the input",
 			})
 		default:
-			c.problem(o.Position, "%s is defined a second time and differently from %s; keep one of them", o, before.Position)
+			c.problems.Addf(o.Position, "%s is defined a second time and differently from %s; keep one of them", o, before.Position)
 		}
 	}
 	return kept
@@ -220,7 +220,3 @@ func customKinds(objects []manifest.Object) map[string]bool {
 }
 
 func (c *collection) note(n Note) { c.notes = append(c.notes, n) }
-
-func (c *collection) problem(at diag.Position, format string, args ...any) {
-	c.problems = append(c.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
-}

@@ -71,7 +71,7 @@ func (w *webhooks) conversionCRDs() []conversion {
 	var all []conversion
 	add := func(o manifest.Object, found bool, service string, port *int32, path *string, versions []string) {
 		if !found {
-			w.problem(o.Locate("spec", "conversion"), "%s is converted by a webhook without a Service, which OLM does not support; name the Service of the operator's webhook server", o)
+			w.problems.Addf(o.Locate("spec", "conversion"), "%s is converted by a webhook without a Service, which OLM does not support; name the Service of the operator's webhook server", o)
 			return
 		}
 		e := endpoint{service, webhookPort, path}

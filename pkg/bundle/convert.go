@@ -57,8 +57,8 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 			continue
 		}
 		if other := byName[c.csv.Name()]; other != nil {
-			problems = append(problems, diag.Finding{Position: c.csv.Locate("metadata", "name"),
-				Problem: fmt.Sprintf("the CSV %s is also in %s; each version needs a unique name", c.csv.Name(), other.Dir)})
+			problems.Addf(c.csv.Locate("metadata", "name"),
+				"the CSV %s is also in %s; each version needs a unique name", c.csv.Name(), other.Dir)
 			continue
 		}
 		byName[c.csv.Name()] = c
@@ -67,7 +67,7 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 	channels, more, wrong := channelsByCSV(pkg, byName)
 	notes, problems = append(notes, more...), append(problems, wrong...)
 	if pkg.Default() == "" {
-		problems = append(problems, diag.Finding{Position: pkg.Locate(), Problem: "has no channel and no defaultChannel; name the channel that the bundles belong to"})
+		problems.Addf(pkg.Locate(), "has no channel and no defaultChannel; name the channel that the bundles belong to")
 	}
 	for _, p := range pkg.CheckDefault() {
 		notes = append(notes, Note{Position: p.Position, Subject: "the default channel " + pkg.DefaultChannelName,
@@ -155,8 +155,7 @@ func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 		switch {
 		case o.Kind() == kindCSV && o.Group() == groupOLM:
 			if c.csv != nil {
-				problems = append(problems, diag.Finding{Position: o.Position,
-					Problem: fmt.Sprintf("is a second CSV in the directory, after %s; a version has one", c.csv.Position)})
+				problems.Addf(o.Position, "is a second CSV in the directory, after %s; a version has one", c.csv.Position)
 				continue
 			}
 			c.csv = &o
@@ -191,8 +190,8 @@ func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 			Reason: "is of apiextensions.k8s.io/v1beta1, which Kubernetes has not served since 1.22", Advice: "bundles for newer clusters need it as v1"})
 	}
 	if c.csv == nil && len(problems) == 0 {
-		problems = append(problems, diag.Finding{Position: diag.Position{File: c.Dir},
-			Problem: "has no ClusterServiceVersion; add the version's CSV, or move the directory if it is not a version"})
+		problems.Addf(diag.Position{File: c.Dir},
+			"has no ClusterServiceVersion; add the version's CSV, or move the directory if it is not a version")
 	}
 	if c.csv != nil && len(problems) == 0 {
 		if version := manifest.TextAt(c.csv.Fields, "spec", "version"); version != "" && version != strings.TrimPrefix(path.Base(c.Dir), "v") {

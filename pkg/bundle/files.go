@@ -89,7 +89,7 @@ func (f *fileSet) add(name string, o manifest.Object, fields map[string]any) {
 		return
 	}
 	if strings.ContainsAny(name, `/\`) {
-		f.c.problem(o.Position, "%s: the name contains a slash, which Kubernetes rejects; rename it", o)
+		f.c.problems.Addf(o.Position, "%s: the name contains a slash, which Kubernetes rejects; rename it", o)
 		return
 	}
 	fields = maps.Clone(fields)
@@ -103,7 +103,7 @@ func (f *fileSet) add(name string, o manifest.Object, fields map[string]any) {
 		return
 	}
 	if other, ok := f.taken[name]; ok {
-		f.c.problem(o.Position, "%s and %s at %s have the same name in the operator's namespace, so that one would overwrite the other; rename or remove one of them", o, other, other.Position)
+		f.c.problems.Addf(o.Position, "%s and %s at %s have the same name in the operator's namespace, so that one would overwrite the other; rename or remove one of them", o, other, other.Position)
 		return
 	}
 	f.taken[name] = o

@@ -156,11 +156,11 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		for i, other := range c.csvs {
 			places[i] = fmt.Sprintf("%s at %s", other.Name(), other.Position)
 		}
-		c.problem(c.csvs[1].Position, "the input has %d ClusterServiceVersions (%s); a bundle has one, remove the others", len(places), strings.Join(places, ", "))
+		c.problems.Addf(c.csvs[1].Position, "the input has %d ClusterServiceVersions (%s); a bundle has one, remove the others", len(places), strings.Join(places, ", "))
 	case len(c.csvs) == 1:
 		given := c.csvs[0]
 		if !strings.HasPrefix(given.Name(), in.Package+".") {
-			c.problem(given.Locate("metadata", "name"), "the base CSV is named %s, which does not start with %s.; rename it, or set its package with --package", given.Name(), in.Package)
+			c.problems.Addf(given.Locate("metadata", "name"), "the base CSV is named %s, which does not start with %s.; rename it, or set its package with --package", given.Name(), in.Package)
 			break
 		}
 		csv, at = &given.value, source{&given.Object}
@@ -175,7 +175,7 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		csv.Name = in.Package + ".v" + in.Version
 		version, err := semver.Parse(in.Version)
 		if err != nil {
-			c.problem(diag.Position{File: "--version"}, "%q must be a semantic version: %v", in.Version, err)
+			c.problems.Addf(diag.Position{File: "--version"}, "%q must be a semantic version: %v", in.Version, err)
 		}
 		csv.Spec.Version.Version = version
 	}
@@ -189,11 +189,11 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 func (c *collection) reportNoDeployment() {
 	for _, o := range c.others {
 		if k := o.Kind(); o.Group() == "apps" && (k == "StatefulSet" || k == "DaemonSet") {
-			c.problem(o.Position, "the input has no Deployment, and OLM runs nothing else; convert %s to a Deployment", o)
+			c.problems.Addf(o.Position, "the input has no Deployment, and OLM runs nothing else; convert %s to a Deployment", o)
 			return
 		}
 	}
-	c.problem(diag.Position{File: "input"}, "has no Deployment that OLM could run; pass all manifests of the operator, as 'kustomize build config/manifests' prints them")
+	c.problems.Addf(diag.Position{File: "input"}, "has no Deployment that OLM could run; pass all manifests of the operator, as 'kustomize build config/manifests' prints them")
 }
 
 // validateCSV runs the CSV validation of operator-framework/api.
@@ -203,14 +203,14 @@ func (c *collection) validateCSV(csv *v1alpha1.ClusterServiceVersion, at source)
 		position = at.Position
 	}
 	for _, missing := range missingTexts(csv) {
-		c.problem(at.locate(missing...), "%s of the CSV is required; set it in the base CSV", manifest.FieldPath(missing))
+		c.problems.Addf(at.locate(missing...), "%s of the CSV is required; set it in the base CSV", manifest.FieldPath(missing))
 	}
 	for _, result := range validation.ClusterServiceVersionValidator.Validate(csv) {
 		for _, e := range result.Errors {
 			if e.Type == apierrors.ErrorFieldMissing && len(c.problems) > 0 {
 				continue // missingTexts reported it
 			}
-			c.problem(position, "the CSV %s would not be valid: %s", csv.Name, e.Detail)
+			c.problems.Addf(position, "the CSV %s would not be valid: %s", csv.Name, e.Detail)
 		}
 		for _, e := range result.Warnings {
 			if e.Type == apierrors.ErrorInvalidOperation {

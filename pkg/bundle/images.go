@@ -82,7 +82,8 @@ func (c *collection) relatedVariables() []related {
 					continue
 				}
 				if env.ValueFrom != nil {
-					c.problem(d.Position, "%s, container %s: %s must have a value; an image from a reference is unknown when the bundle is generated", d, container.Name, env.Name)
+					c.problems.Addf(d.Position,
+						"%s, container %s: %s must have a value; an image from a reference is unknown when the bundle is generated", d, container.Name, env.Name)
 					continue
 				}
 				r := related{strings.ToLower(strings.ReplaceAll(suffix, "_", "-")), env.Value, where}
@@ -136,7 +137,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 		if !ok {
 			var err error
 			if pinned, err = digest(*ref); err != nil {
-				c.unavailable = append(c.unavailable, diag.Finding{Position: at, Problem: fmt.Sprintf("--use-image-digests: %v", err)})
+				c.unavailable.Addf(at, "--use-image-digests: %v", err)
 				pinned = *ref // one problem for each image
 			}
 			known[*ref] = pinned

@@ -60,29 +60,26 @@ func (p *Package) Locate(steps ...string) diag.Position { return p.doc.Locate(st
 
 func (p *Package) check() diag.Findings {
 	var problems diag.Findings
-	add := func(at diag.Position, format string, args ...any) {
-		problems = append(problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
-	}
 	if p.PackageName == "" {
-		add(p.Locate(), "packageName is required")
+		problems.Addf(p.Locate(), "packageName is required")
 	}
 	seen := map[string]int{}
 	for i, c := range p.Channels {
 		at := func(key string) diag.Position { return p.Locate("channels", strconv.Itoa(i), key) }
 		switch first, again := seen[c.Name]; {
 		case c.Name == "":
-			add(at("name"), "channels[%d] has no name", i)
+			problems.Addf(at("name"), "channels[%d] has no name", i)
 		case again:
-			add(at("name"), "duplicate channel %s, first at %s; keep one of them", c.Name, p.Locate("channels", strconv.Itoa(first), "name"))
+			problems.Addf(at("name"), "duplicate channel %s, first at %s; keep one of them", c.Name, p.Locate("channels", strconv.Itoa(first), "name"))
 		default:
 			seen[c.Name] = i
 		}
 		if c.CurrentCSVName == "" {
-			add(at("currentCSV"), "channels[%d] has no currentCSV; set the name of the CSV at the channel's head", i)
+			problems.Addf(at("currentCSV"), "channels[%d] has no currentCSV; set the name of the CSV at the channel's head", i)
 		}
 	}
 	if p.DefaultChannelName == "" && len(p.Channels) > 1 {
-		add(p.Locate(), "defaultChannel is required, because there is more than one channel")
+		problems.Addf(p.Locate(), "defaultChannel is required, because there is more than one channel")
 	}
 	return problems
 }

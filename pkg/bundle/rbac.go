@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -209,7 +210,7 @@ func (c *collection) clusterRules(r decoded[rbacv1.ClusterRole]) []rbacv1.Policy
 	for _, part := range parts {
 		names = append(names, part.Name())
 		for _, rule := range part.value.Rules {
-			if !slices.ContainsFunc(rules, func(other rbacv1.PolicyRule) bool { return equalRule(rule, other) }) {
+			if !slices.ContainsFunc(rules, func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) }) {
 				rules = append(rules, rule)
 			}
 		}
@@ -237,11 +238,6 @@ func aggregates(rule *rbacv1.AggregationRule, set map[string]string) bool {
 		}
 	}
 	return false
-}
-
-func equalRule(a, b rbacv1.PolicyRule) bool {
-	return slices.Equal(a.Verbs, b.Verbs) && slices.Equal(a.APIGroups, b.APIGroups) && slices.Equal(a.Resources, b.Resources) &&
-		slices.Equal(a.ResourceNames, b.ResourceNames) && slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
 }
 
 // isDefaultRole reports whether Kubernetes creates a role in every cluster.

@@ -60,7 +60,7 @@ func ParseDockerfile(name string, text []byte) (Dockerfile, diag.Findings) {
 		}
 	}
 	if len(problems) == 0 && (r.From == "" || len(r.Copies) == 0) {
-		problems = append(problems, diag.Finding{Position: diag.Position{File: name}, Problem: "needs FROM, LABEL and COPY; generate the bundle to create it"})
+		problems.Addf(diag.Position{File: name}, "needs FROM, LABEL and COPY; generate the bundle to create it")
 	}
 	return r, problems
 }

@@ -51,8 +51,8 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		total.plain, total.packed = total.plain+f.plain, total.packed+f.packed
 		switch size := objectSize(name, files[name]); {
 		case size > objectLimit:
-			problems = append(problems, diag.Finding{Position: diag.Position{File: name},
-				Problem: fmt.Sprintf("is an object of %s, and a cluster accepts at most %s; shorten descriptions, remove examples, or split it", formatBytes(size), formatBytes(objectLimit))})
+			problems.Addf(diag.Position{File: name},
+				"is an object of %s, and a cluster accepts at most %s; shorten descriptions, remove examples, or split it", formatBytes(size), formatBytes(objectLimit))
 		case size > objectLimit*nearLimit/100 || size > unpackLimit:
 			notes = append(notes, Note{Subject: name, Reason: fmt.Sprintf("is an object of %s; a cluster accepts at most %s", formatBytes(size), formatBytes(objectLimit)),
 				Advice: "shorten it before it grows"})

@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"fmt"
 	"path"
 	"reflect"
 	"time"
@@ -149,7 +148,8 @@ func (u *Update) fields(name string, text []byte) map[string]any {
 		return nil
 	}
 	if len(objects) != 1 {
-		u.problems = append(u.problems, diag.Finding{Position: diag.Position{File: name}, Problem: fmt.Sprintf("holds %d objects instead of one; correct it, or delete the file to regenerate it", len(objects))})
+		u.problems.Addf(diag.Position{File: name},
+			"holds %d objects instead of one; correct it, or delete the file to regenerate it", len(objects))
 		return nil
 	}
 	return objects[0].Fields

@@ -41,10 +41,11 @@ func (u *Update) mergeCSV(name string) error {
 	u.noteReplaces(name, onDisk, now)
 	generated := maps.Clone(now) // merged may be the same map
 	setAnnotation(generated, annotationBuilder, nowBuilder)
-	u.generated[name], err = encodeText(generated)
+	text, err := manifest.Encode(generated)
 	if err != nil {
 		return err
 	}
+	u.generated[name] = string(text)
 	if reflect.DeepEqual(merged, any(onDisk)) && created != "" && builder != "" {
 		u.files[name] = disk
 		return nil
@@ -55,11 +56,6 @@ func (u *Update) mergeCSV(name string) error {
 	SetCreated(result, u.Now)
 	u.files[name], err = manifest.Encode(result)
 	return err
-}
-
-func encodeText(v any) (string, error) {
-	data, err := manifest.Encode(v)
-	return string(data), err
 }
 
 // additiveInCSV reports whether users add values at this path of a committed CSV that no base has.

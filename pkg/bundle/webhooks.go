@@ -110,7 +110,7 @@ func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.Webhook
 	}
 	service := hook.ClientConfig.Service
 	if service == nil {
-		w.problem(place("clientConfig"), "%s is called by URL, which OLM does not support; serve it from a Deployment of the operator behind a Service, or remove it from the input", subject)
+		w.problems.Addf(place("clientConfig"), "%s is called by URL, which OLM does not support; serve it from a Deployment of the operator behind a Service, or remove it from the input", subject)
 		return
 	}
 	e := endpoint{service.Name, webhookPort, service.Path}
@@ -143,17 +143,17 @@ func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.Webhook
 func (w *webhooks) backend(at diag.Position, subject string, e endpoint) (backend, bool) {
 	service := w.service(e.service)
 	if service == nil {
-		w.problem(at, "%s is served by the Service %s, which is not in the input; add the Service", subject, e.service)
+		w.problems.Addf(at, "%s is served by the Service %s, which is not in the input; add the Service", subject, e.service)
 		return backend{}, false
 	}
 	b := backend{service: service}
 	spec := service.value.Spec
 	switch {
 	case spec.Type == corev1.ServiceTypeExternalName:
-		w.problem(at, "%s is served by %s, which is of type ExternalName; OLM needs a Deployment of the operator behind it", subject, service)
+		w.problems.Addf(at, "%s is served by %s, which is of type ExternalName; OLM needs a Deployment of the operator behind it", subject, service)
 		return backend{}, false
 	case len(spec.Selector) == 0:
-		w.problem(at, "%s is served by %s, which has no selector; OLM needs a Deployment of the operator behind it", subject, service)
+		w.problems.Addf(at, "%s is served by %s, which has no selector; OLM needs a Deployment of the operator behind it", subject, service)
 		return backend{}, false
 	}
 	for i, d := range w.deployments {
@@ -163,7 +163,7 @@ func (w *webhooks) backend(at diag.Position, subject string, e endpoint) (backen
 		}
 	}
 	if b.deployment == nil {
-		w.problem(at, "%s is served by %s, whose selector matches no Deployment of the input; correct the selector or the labels of the pods", subject, service)
+		w.problems.Addf(at, "%s is served by %s, whose selector matches no Deployment of the input; correct the selector or the labels of the pods", subject, service)
 		return backend{}, false
 	}
 	for _, port := range spec.Ports {
@@ -178,11 +178,11 @@ func (w *webhooks) backend(at diag.Position, subject string, e endpoint) (backen
 		break
 	}
 	if b.target == nil {
-		w.problem(at, "%s uses port %d, which %s does not have; its ports: %s", subject, e.port, service, portNames(spec.Ports))
+		w.problems.Addf(at, "%s uses port %d, which %s does not have; its ports: %s", subject, e.port, service, portNames(spec.Ports))
 		return backend{}, false
 	}
 	if b.target.Type == intstr.String && !hasPort(b.deployment.value, b.target.StrVal) {
-		w.problem(at, "%s: the target of port %d of %s is the port %s, which no container of %s has", subject, e.port, service, b.target.StrVal, b.deployment)
+		w.problems.Addf(at, "%s: the target of port %d of %s is the port %s, which no container of %s has", subject, e.port, service, b.target.StrVal, b.deployment)
 		return backend{}, false
 	}
 	if w.served[e.service] == nil {

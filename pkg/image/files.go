@@ -2,7 +2,6 @@ package image
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -59,7 +58,7 @@ func ReadFiles(fsys afero.Fs, root, from, to string, at diag.Position) (files []
 		case info.IsDir():
 			files = append(files, File{Name: path.Join(to, rel) + "/", Mode: 0o755})
 		case !info.Mode().IsRegular():
-			problems = append(problems, diag.Finding{Position: diag.Position{File: path.Join(from, rel)}, Problem: "is not a regular file; replace it with one"})
+			problems.Addf(diag.Position{File: path.Join(from, rel)}, "is not a regular file; replace it with one")
 		default:
 			open := func() (io.ReadCloser, error) { return fsys.Open(name) }
 			files = append(files, File{Name: path.Join(to, rel), Mode: 0o644, Size: info.Size(), Open: open})
@@ -70,7 +69,7 @@ func ReadFiles(fsys afero.Fs, root, from, to string, at diag.Position) (files []
 	case errors.Is(err, fs.ErrNotExist):
 		problems = append(problems, diag.Finding{Position: at, Problem: from + " not found"})
 	case err != nil:
-		problems = append(problems, diag.Finding{Position: diag.Position{File: from}, Problem: fmt.Sprintf("cannot read the file: %v", diag.Cause(err))})
+		problems.Addf(diag.Position{File: from}, "cannot read the file: %v", diag.Cause(err))
 	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):
 		files[0].Name = to // COPY gives the name of a single file
 	}

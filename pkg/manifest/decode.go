@@ -75,7 +75,7 @@ func (o Object) unpack() ([]Object, diag.Findings) {
 		position := locate("items", strconv.Itoa(i))
 		fields, ok := item.(map[string]any)
 		if !ok {
-			problems = append(problems, diag.Finding{Position: position, Problem: fmt.Sprintf("items[%d] is not a Kubernetes object", i)})
+			problems.Addf(position, "items[%d] is not a Kubernetes object", i)
 			continue
 		}
 		// Items of a PodList, for example, may have no kind and API version.

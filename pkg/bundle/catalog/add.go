@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"path"
 	"reflect"
 	"slices"
@@ -122,7 +121,7 @@ func duplicates(sources []*Source) diag.Findings {
 		}
 		other := sources[i-1]
 		if s.Package == other.Package && s.Name == other.Name {
-			problems = append(problems, diag.Finding{Position: s.csv.Position, Problem: fmt.Sprintf("duplicate bundle %s, also from %s", s.Name, other.csv.Position)})
+			problems.Addf(s.csv.Position, "duplicate bundle %s, also from %s", s.Name, other.csv.Position)
 		}
 	}
 	return problems
@@ -134,10 +133,6 @@ type adder struct {
 	o        Options
 	added    *Added
 	problems diag.Findings
-}
-
-func (a *adder) problem(at diag.Position, format string, args ...any) {
-	a.problems = append(a.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
 }
 
 func (a *adder) addPackage(ctx context.Context, sources []*Source) error {
@@ -153,7 +148,8 @@ func (a *adder) addPackage(ctx context.Context, sources []*Source) error {
 		a.blobs = append(a.blobs, pkg)
 	}
 	if wanted := a.o.Format == JSON; a.o.FormatGiven && target.json != wanted {
-		a.problem(diag.Position{File: path.Join(a.dir, target.name)}, "is not a %s file; omit the format, or convert the file", strings.ToUpper(string(a.o.Format)))
+		a.problems.Addf(diag.Position{File: path.Join(a.dir, target.name)},
+			"is not a %s file; omit the format, or convert the file", strings.ToUpper(string(a.o.Format)))
 	}
 	for _, s := range sources {
 		if err := a.addBundle(target, s); err != nil {

@@ -20,7 +20,7 @@ func (a *adder) addToChannels(target *file, s *Source) {
 		channels = s.Channels
 	}
 	if len(channels) == 0 {
-		a.problem(s.csv.Position, "the annotations of bundle %s list no channel; set one with --channel", s.Name)
+		a.problems.Addf(s.csv.Position, "the annotations of bundle %s list no channel; set one with --channel", s.Name)
 	}
 	for _, name := range channels {
 		b := a.channelBlob(s.Package, name)
@@ -117,12 +117,12 @@ func (a *adder) setDefault(b *blob, newest *Source, fallback string) (err error)
 		want = fallback
 	}
 	if want == "" {
-		a.problem(newest.csv.Position, "package %s has several channels but no default in the catalog or the bundle's annotations; set --default-channel", newest.Package)
+		a.problems.Addf(newest.csv.Position, "package %s has several channels but no default in the catalog or the bundle's annotations; set --default-channel", newest.Package)
 		b.pkg.DefaultChannel = a.anyChannel(newest.Package) // avoids a second finding; nothing is written
 		return nil
 	}
 	if a.o.DefaultChannel != "" && a.channelBlob(newest.Package, want) == nil {
-		a.problem(newest.csv.Position, "--default-channel %q: not a channel of package %s", want, newest.Package)
+		a.problems.Addf(newest.csv.Position, "--default-channel %q: not a channel of package %s", want, newest.Package)
 		return nil
 	}
 	if b.end > 0 && b.pkg.DefaultChannel == want {

@@ -26,7 +26,7 @@ func (c *Catalog) Check() diag.Findings {
 	if len(k.problems) == 0 {
 		// This covers the rules not checked above, and new ones of operator-registry.
 		if _, err := declcfg.ConvertToModel(c.config()); err != nil {
-			k.problem(diag.Position{File: c.dir}, "%v", err)
+			k.problems.Addf(diag.Position{File: c.dir}, "%v", err)
 		}
 	}
 	slices.SortStableFunc(k.problems, func(a, b diag.Finding) int {
@@ -50,10 +50,6 @@ type checker struct {
 	problems diag.Findings
 }
 
-func (k *checker) problem(at diag.Position, format string, args ...any) {
-	k.problems = append(k.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
-}
-
 func (k *checker) collectPackages(c *Catalog) {
 	for _, b := range c.blobs {
 		if b.pkg == nil {
@@ -62,14 +58,14 @@ func (k *checker) collectPackages(c *Catalog) {
 		name := b.pkg.Name
 		switch other := k.packages[name]; {
 		case name == "":
-			k.problem(b.Position, "olm.package has no name")
+			k.problems.Addf(b.Position, "olm.package has no name")
 			continue
 		case other != nil:
-			k.problem(b.Locate("name"), "duplicate package %s, also at %s", name, other.blob.Position)
+			k.problems.Addf(b.Locate("name"), "duplicate package %s, also at %s", name, other.blob.Position)
 			continue
 		}
 		if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
-			k.problem(b.Locate("name"), "package name %q: %s", name, strings.Join(wrong, "; "))
+			k.problems.Addf(b.Locate("name"), "package name %q: %s", name, strings.Join(wrong, "; "))
 		}
 		k.packages[name] = &packageBlobs{blob: b, channels: map[string]*blob{}, bundles: map[string]*blob{}}
 	}
@@ -81,9 +77,9 @@ func (k *checker) owner(b *blob, what, pkg string) *packageBlobs {
 		return p
 	}
 	if pkg == "" {
-		k.problem(b.Position, "%s has no package", what)
+		k.problems.Addf(b.Position, "%s has no package", what)
 	} else {
-		k.problem(b.Locate("package"), "%s has the package %s, which has no olm.package", what, pkg)
+		k.problems.Addf(b.Locate("package"), "%s has the package %s, which has no olm.package", what, pkg)
 	}
 	return nil
 }
@@ -105,10 +101,10 @@ func (k *checker) add(b *blob, kind, name, pkg string, among func(*packageBlobs)
 	p := k.owner(b, kind+" "+name, pkg)
 	switch {
 	case name == "":
-		k.problem(b.Position, "olm.%s has no name", kind)
+		k.problems.Addf(b.Position, "olm.%s has no name", kind)
 	case p == nil:
 	case among(p)[name] != nil:
-		k.problem(b.Locate("name"), "duplicate %s %s of package %s, also at %s", kind, name, pkg, among(p)[name].Position)
+		k.problems.Addf(b.Locate("name"), "duplicate %s %s of package %s, also at %s", kind, name, pkg, among(p)[name].Position)
 	default:
 		among(p)[name] = b
 	}
@@ -118,11 +114,11 @@ func (k *checker) checkPackage(p *packageBlobs) {
 	pkg := p.blob.pkg
 	switch {
 	case len(p.channels) == 0:
-		k.problem(p.blob.Position, "package %s has no channel", pkg.Name)
+		k.problems.Addf(p.blob.Position, "package %s has no channel", pkg.Name)
 	case pkg.DefaultChannel == "":
-		k.problem(p.blob.Position, "package %s has no defaultChannel; name one of its channels: %s", pkg.Name, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", "))
+		k.problems.Addf(p.blob.Position, "package %s has no defaultChannel; name one of its channels: %s", pkg.Name, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", "))
 	case p.channels[pkg.DefaultChannel] == nil:
-		k.problem(p.blob.Locate("defaultChannel"), "the default channel %s of package %s is not among its channels: %s", pkg.DefaultChannel, pkg.Name, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", "))
+		k.problems.Addf(p.blob.Locate("defaultChannel"), "the default channel %s of package %s is not among its channels: %s", pkg.DefaultChannel, pkg.Name, strings.Join(slices.Sorted(maps.Keys(p.channels)), ", "))
 	}
 	used := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.channels)) {
@@ -132,11 +128,11 @@ func (k *checker) checkPackage(p *packageBlobs) {
 	for _, name := range slices.Sorted(maps.Keys(p.bundles)) {
 		b := p.bundles[name]
 		if !used[name] {
-			k.problem(b.Position, "bundle %s is in no channel of package %s", name, pkg.Name)
+			k.problems.Addf(b.Position, "bundle %s is in no channel of package %s", name, pkg.Name)
 		}
 		version := k.checkBundle(b)
 		if other := versions[version]; other != nil && version != "" {
-			k.problem(b.Position, "bundles %s and %s (%s) have the same version %s", name, other.bundle.Name, other.Position, version)
+			k.problems.Addf(b.Position, "bundles %s and %s (%s) have the same version %s", name, other.bundle.Name, other.Position, version)
 		}
 		versions[version] = b
 	}
@@ -147,31 +143,31 @@ func (k *checker) checkBundle(b *blob) string {
 	bundle := b.bundle
 	inline := slices.ContainsFunc(bundle.Properties, func(p property.Property) bool { return p.Type == property.TypeBundleObject })
 	if bundle.Image == "" && !inline {
-		k.problem(b.Position, "bundle %s has no image", bundle.Name)
+		k.problems.Addf(b.Position, "bundle %s has no image", bundle.Name)
 	}
 	if err := reference.Check(bundle.Image); err != nil && bundle.Image != "" {
-		k.problem(b.Locate("image"), "image %q of bundle %s: %v", bundle.Image, bundle.Name, err)
+		k.problems.Addf(b.Locate("image"), "image %q of bundle %s: %v", bundle.Image, bundle.Name, err)
 	}
 	for i, related := range bundle.RelatedImages {
 		if err := reference.Check(related.Image); err != nil && related.Image != "" {
-			k.problem(b.Locate("relatedImages", fmt.Sprint(i), "image"), "image %q of bundle %s: %v", related.Image, bundle.Name, err)
+			k.problems.Addf(b.Locate("relatedImages", fmt.Sprint(i), "image"), "image %q of bundle %s: %v", related.Image, bundle.Name, err)
 		}
 	}
 	props, err := property.Parse(bundle.Properties)
 	if err != nil {
-		k.problem(b.Locate("properties"), "bundle %s: %v", bundle.Name, err)
+		k.problems.Addf(b.Locate("properties"), "bundle %s: %v", bundle.Name, err)
 		return ""
 	}
 	if len(props.Packages) != 1 {
-		k.problem(b.Locate("properties"), "bundle %s has %d olm.package properties; it needs one", bundle.Name, len(props.Packages))
+		k.problems.Addf(b.Locate("properties"), "bundle %s has %d olm.package properties; it needs one", bundle.Name, len(props.Packages))
 		return ""
 	}
 	own := props.Packages[0]
 	if own.PackageName != bundle.Package {
-		k.problem(b.Locate("package"), "bundle %s has the package %s, but its olm.package property has %s", bundle.Name, bundle.Package, own.PackageName)
+		k.problems.Addf(b.Locate("package"), "bundle %s has the package %s, but its olm.package property has %s", bundle.Name, bundle.Package, own.PackageName)
 	}
 	if _, err := semver.Parse(own.Version); err != nil {
-		k.problem(b.Locate("properties"), "bundle %s: version %q is not a semantic version", bundle.Name, own.Version)
+		k.problems.Addf(b.Locate("properties"), "bundle %s: version %q is not a semantic version", bundle.Name, own.Version)
 		return ""
 	}
 	return strings.TrimSuffix(own.Version+"-"+own.Release, "-")
@@ -188,28 +184,28 @@ func (b *blob) entryPosition(i int, field string) diag.Position {
 func (k *checker) checkChannel(p *packageBlobs, b *blob, used map[string]bool) {
 	channel := b.channel
 	if len(channel.Entries) == 0 {
-		k.problem(b.Position, "channel %s has no entries", channel.Name)
+		k.problems.Addf(b.Position, "channel %s has no entries", channel.Name)
 		return
 	}
 	index, sound := map[string]int{}, true
 	for i, e := range channel.Entries {
 		used[e.Name] = true
 		if first, ok := index[e.Name]; ok {
-			k.problem(b.entryPosition(i, "name"), "channel %s: duplicate entry %s, also at %s", channel.Name, e.Name, b.entryPosition(first, "name"))
+			k.problems.Addf(b.entryPosition(i, "name"), "channel %s: duplicate entry %s, also at %s", channel.Name, e.Name, b.entryPosition(first, "name"))
 			sound = false
 			continue
 		}
 		index[e.Name] = i
 		if p.bundles[e.Name] == nil {
-			k.problem(b.entryPosition(i, "name"), "channel %s: entry %s has no olm.bundle", channel.Name, e.Name)
+			k.problems.Addf(b.entryPosition(i, "name"), "channel %s: entry %s has no olm.bundle", channel.Name, e.Name)
 		}
 		if e.SkipRange != "" {
 			if _, err := semver.ParseRange(e.SkipRange); err != nil {
-				k.problem(b.entryPosition(i, "skipRange"), "skipRange %q of entry %s must be a range of versions such as >=1.0.0 <1.2.3", e.SkipRange, e.Name)
+				k.problems.Addf(b.entryPosition(i, "skipRange"), "skipRange %q of entry %s must be a range of versions such as >=1.0.0 <1.2.3", e.SkipRange, e.Name)
 			}
 		}
 		if slices.Contains(e.Skips, "") {
-			k.problem(b.entryPosition(i, "skips"), "skips of entry %s has an empty name", e.Name)
+			k.problems.Addf(b.entryPosition(i, "skips"), "skips of entry %s has an empty name", e.Name)
 		}
 	}
 	if sound {
@@ -221,13 +217,13 @@ func (k *checker) checkChannel(p *packageBlobs, b *blob, used map[string]bool) {
 func (k *checker) checkGraph(b *blob, index map[string]int) {
 	g := newGraph(b.channel)
 	for _, cycle := range g.cycles() {
-		k.problem(b.entryPosition(index[cycle[0]], "replaces"), "channel %s: the upgrades form a cycle: %s; remove one of these replaces", b.channel.Name, strings.Join(append(cycle, cycle[0]), " replaces "))
+		k.problems.Addf(b.entryPosition(index[cycle[0]], "replaces"), "channel %s: the upgrades form a cycle: %s; remove one of these replaces", b.channel.Name, strings.Join(append(cycle, cycle[0]), " replaces "))
 	}
 	heads := g.heads()
 	switch {
 	case len(heads) == 0:
 		if len(g.cycles()) == 0 {
-			k.problem(b.Position, "channel %s has no head: every entry is replaced or skipped by another", b.channel.Name)
+			k.problems.Addf(b.Position, "channel %s has no head: every entry is replaced or skipped by another", b.channel.Name)
 		}
 		return
 	case len(heads) > 1:
@@ -235,10 +231,10 @@ func (k *checker) checkGraph(b *blob, index map[string]int) {
 		for _, head := range heads {
 			last = max(last, index[head])
 		}
-		k.problem(b.entryPosition(last, "name"), "channel %s has %d heads: %s; let one replace the other (spec.replaces of its CSV, or replaces of its entry), or skip it", b.channel.Name, len(heads), strings.Join(heads, ", "))
+		k.problems.Addf(b.entryPosition(last, "name"), "channel %s has %d heads: %s; let one replace the other (spec.replaces of its CSV, or replaces of its entry), or skip it", b.channel.Name, len(heads), strings.Join(heads, ", "))
 		return
 	}
 	for _, name := range g.stranded(heads[0]) {
-		k.problem(b.entryPosition(index[name], "name"), "channel %s: no upgrade path from %s to the head %s; let an entry of the path replace or skip it", b.channel.Name, name, heads[0])
+		k.problems.Addf(b.entryPosition(index[name], "name"), "channel %s: no upgrade path from %s to the head %s; let an entry of the path replace or skip it", b.channel.Name, name, heads[0])
 	}
 }

@@ -54,7 +54,7 @@ func (a *adder) applySemver(ctx context.Context, target *file, sources []*Source
 			channels = slices.DeleteFunc(slices.Clone(s.Channels), func(c string) bool { return !slices.Contains(Archetypes(), c) })
 		}
 		if len(channels) == 0 {
-			a.problem(s.csv.Position, "the annotations of bundle %s list no channel of the semver template (%s); set one with --channel", s.Name, strings.Join(Archetypes(), ", "))
+			a.problems.Addf(s.csv.Position, "the annotations of bundle %s list no channel of the semver template (%s); set one with --channel", s.Name, strings.Join(Archetypes(), ", "))
 		}
 		for _, c := range channels {
 			t.add(c, s.Name)
@@ -85,7 +85,7 @@ func (a *adder) applySemver(ctx context.Context, target *file, sources []*Source
 	}
 	config, err := new(semver.Factory).CreateTemplate(render).Render(ctx, bytes.NewReader(text))
 	if err != nil {
-		a.problem(sources[len(sources)-1].csv.Position, "the semver template: %v", err)
+		a.problems.Addf(sources[len(sources)-1].csv.Position, "the semver template: %v", err)
 		return "", nil
 	}
 	for _, channel := range config.Channels {

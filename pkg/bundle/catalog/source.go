@@ -76,10 +76,6 @@ type reader struct {
 	read safeyaml.Set
 }
 
-func (r *reader) problem(at diag.Position, format string, args ...any) {
-	r.problems = append(r.problems, diag.Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
-}
-
 // files returns the YAML and JSON files of a directory by name.
 func (r *reader) files(subdir string) map[string][]byte {
 	at := diag.Position{File: path.Join(r.dir, subdir)}
@@ -89,7 +85,7 @@ func (r *reader) files(subdir string) map[string][]byte {
 		if errors.Is(err, fs.ErrNotExist) {
 			text = "no such directory; a bundle has the directories manifests and metadata"
 		}
-		r.problem(at, "%s", text)
+		r.problems.Addf(at, "%s", text)
 		return nil
 	}
 	files := map[string][]byte{}
@@ -100,7 +96,7 @@ func (r *reader) files(subdir string) map[string][]byte {
 		}
 		if !e.Type().IsRegular() {
 			if !e.IsDir() {
-				r.problem(diag.Position{File: path.Join(r.dir, name)}, "is not a regular file; put the manifest itself into the bundle")
+				r.problems.Addf(diag.Position{File: path.Join(r.dir, name)}, "is not a regular file; put the manifest itself into the bundle")
 			}
 			continue
 		}
@@ -113,7 +109,7 @@ func (r *reader) files(subdir string) map[string][]byte {
 			continue
 		}
 		if err != nil {
-			r.problem(diag.Position{File: path.Join(r.dir, name)}, "cannot be read: %v", diag.Cause(err))
+			r.problems.Addf(diag.Position{File: path.Join(r.dir, name)}, "cannot be read: %v", diag.Cause(err))
 			continue
 		}
 		files[path.Join(r.dir, name)] = data
@@ -139,10 +135,10 @@ func (r *reader) readManifests() {
 	case files == nil || len(csvs) == 0 && len(r.problems) > 0:
 		return
 	case len(csvs) == 0:
-		r.problem(diag.Position{File: path.Join(r.dir, manifestsDir)}, "has no ClusterServiceVersion; generate the bundle first")
+		r.problems.Addf(diag.Position{File: path.Join(r.dir, manifestsDir)}, "has no ClusterServiceVersion; generate the bundle first")
 		return
 	case len(csvs) > 1:
-		r.problem(csvs[1].Position, "is a second ClusterServiceVersion, after %s; a bundle has one", csvs[0].Position)
+		r.problems.Addf(csvs[1].Position, "is a second ClusterServiceVersion, after %s; a bundle has one", csvs[0].Position)
 		return
 	}
 	r.s.csv = csvs[0]
@@ -153,7 +149,7 @@ func (r *reader) readManifests() {
 		if problems, ok := errors.AsType[diag.Findings](err); ok {
 			r.problems = append(r.problems, problems...)
 		} else {
-			r.problem(csvs[0].Position, "%v", err)
+			r.problems.Addf(csvs[0].Position, "%v", err)
 		}
 	}
 }
@@ -163,7 +159,7 @@ func (r *reader) checkUpgrades() bool {
 	s, csv := r.s, r.s.csv
 	s.Name = csv.Name()
 	if s.Name == "" {
-		r.problem(csv.Locate("metadata", "name"), "metadata.name of the CSV is required")
+		r.problems.Addf(csv.Locate("metadata", "name"), "metadata.name of the CSV is required")
 	}
 	spec, _ := csv.Fields["spec"].(map[string]any)
 	version := ""
@@ -172,23 +168,23 @@ func (r *reader) checkUpgrades() bool {
 	}
 	v, err := semver.Parse(version)
 	if err != nil {
-		r.problem(csv.Locate("spec", "version"), "spec.version %q must be a semantic version such as 1.2.3", version)
+		r.problems.Addf(csv.Locate("spec", "version"), "spec.version %q must be a semantic version such as 1.2.3", version)
 	}
 	s.Version = v
 	if spec["replaces"] == s.Name && s.Name != "" {
-		r.problem(csv.Locate("spec", "replaces"), "spec.replaces is the bundle itself; set the previous version")
+		r.problems.Addf(csv.Locate("spec", "replaces"), "spec.replaces is the bundle itself; set the previous version")
 	}
 	skips, _ := spec["skips"].([]any)
 	for i, skip := range skips {
 		if skip == "" || skip == s.Name {
-			r.problem(csv.Locate("spec", "skips", fmt.Sprint(i)), "spec.skips[%d] %q must be the name of another bundle", i, skip)
+			r.problems.Addf(csv.Locate("spec", "skips", fmt.Sprint(i)), "spec.skips[%d] %q must be the name of another bundle", i, skip)
 		}
 	}
 	meta, _ := csv.Fields["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	if text, _ := annotations[skipRange].(string); text != "" {
 		if _, err := semver.ParseRange(text); err != nil {
-			r.problem(csv.Locate("metadata", "annotations", skipRange), "%s %q must be a range of versions such as >=1.0.0 <1.2.3", skipRange, text)
+			r.problems.Addf(csv.Locate("metadata", "annotations", skipRange), "%s %q must be a range of versions such as >=1.0.0 <1.2.3", skipRange, text)
 		}
 	}
 	return err == nil
@@ -209,7 +205,7 @@ func (r *reader) readMetadata() {
 				Properties   []registry.Property    `json:"properties"`
 			}
 			if err := safeyaml.UnmarshalJSON(doc.Data, &content); err != nil {
-				r.problem(doc.Position, "%s", plainError(err))
+				r.problems.Addf(doc.Position, "%s", plainError(err))
 				continue
 			}
 			if content.Annotations != nil && !found {
@@ -218,14 +214,14 @@ func (r *reader) readMetadata() {
 			}
 			for i, d := range content.Dependencies {
 				if d == nil || d.Type == "" || len(d.Value) == 0 {
-					r.problem(doc.Locate("dependencies", fmt.Sprint(i)), "dependencies[%d] needs a type and a value", i)
+					r.problems.Addf(doc.Locate("dependencies", fmt.Sprint(i)), "dependencies[%d] needs a type and a value", i)
 					continue
 				}
 				r.depends = append(r.depends, d)
 			}
 			for i, p := range content.Properties {
 				if p.Type == "" || len(p.Value) == 0 {
-					r.problem(doc.Locate("properties", fmt.Sprint(i)), "properties[%d] needs a type and a value", i)
+					r.problems.Addf(doc.Locate("properties", fmt.Sprint(i)), "properties[%d] needs a type and a value", i)
 					continue
 				}
 				r.props = append(r.props, p)
@@ -233,7 +229,7 @@ func (r *reader) readMetadata() {
 		}
 	}
 	if files != nil && !found {
-		r.problem(diag.Position{File: path.Join(r.dir, metadataDir)}, "has no annotations, which are required for the package and its channels; generate the bundle's metadata")
+		r.problems.Addf(diag.Position{File: path.Join(r.dir, metadataDir)}, "has no annotations, which are required for the package and its channels; generate the bundle's metadata")
 	}
 }
 
@@ -255,7 +251,7 @@ func (r *reader) annotations(doc manifest.Document, values map[string]string) {
 		DefaultChannelName: values[annotation+"channel.default.v1"],
 	}
 	if r.notes.PackageName == "" {
-		r.problem(doc.Locate("annotations", annotation+"package.v1"), "%spackage.v1 is required", annotation)
+		r.problems.Addf(doc.Locate("annotations", annotation+"package.v1"), "%spackage.v1 is required", annotation)
 	}
 	r.s.Package, r.s.DefaultChannel = r.notes.PackageName, r.notes.DefaultChannelName
 	for channel := range strings.SplitSeq(r.notes.Channels, ",") {
@@ -273,7 +269,7 @@ func (r *reader) finish() {
 	s.registry.Dependencies = r.depends
 	s.registry.Properties = r.properties()
 	if err := s.registry.AllProvidedAPIsInBundle(); err != nil {
-		r.problem(csv.Locate("spec", "customresourcedefinitions", "owned"), "%v; put the CRD's manifest beside the CSV", err)
+		r.problems.Addf(csv.Locate("spec", "customresourcedefinitions", "owned"), "%v; put the CRD's manifest beside the CSV", err)
 	}
 }
 
@@ -283,7 +279,7 @@ func (r *reader) properties() []registry.Property {
 	if text := r.s.typed.Annotations["olm.properties"]; text != "" {
 		var more []registry.Property
 		if err := json.Unmarshal([]byte(text), &more); err != nil {
-			r.problem(r.s.csv.Locate("metadata", "annotations", "olm.properties"), "olm.properties must be a JSON list of properties: %v", err)
+			r.problems.Addf(r.s.csv.Locate("metadata", "annotations", "olm.properties"), "olm.properties must be a JSON list of properties: %v", err)
 		}
 		all = append(all, more...)
 	}

@@ -68,7 +68,7 @@ func (c *content) ruleFields() {
 
 // ruleSchemas checks the schemas of the CRDs like an API server, and the examples against them.
 func (c *content) ruleSchemas() {
-	crds := slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/v1" })
+	crds := c.crdsOf("v1")
 	for i, crd := range c.api.V1CRDs {
 		full := crd.DeepCopy()
 		apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(full)

@@ -39,19 +39,24 @@ func (c *content) checkContent() []Finding {
 	}
 	out = append(out, c.checkObjects()...)
 	// The validator sets defaults, so it gets copies; v1beta1 comes first, as in operator-sdk.
-	betas := slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/v1beta1" })
+	betas := c.crdsOf("v1beta1")
 	for i, crd := range c.api.V1beta1CRDs {
 		for _, result := range apivalidation.CustomResourceDefinitionValidator.Validate(crd.DeepCopy()) {
 			out = append(out, c.convertCRD(betas[i], result)...)
 		}
 	}
-	stable := slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/v1" })
+	stable := c.crdsOf("v1")
 	for i, crd := range c.api.V1CRDs {
 		for _, result := range apivalidation.CustomResourceDefinitionValidator.Validate(crd.DeepCopy()) {
 			out = append(out, c.convertCRD(stable[i], result)...)
 		}
 	}
 	return out
+}
+
+// crdsOf returns the CRDs of a version of their API.
+func (c *content) crdsOf(version string) []manifest.Object {
+	return slices.DeleteFunc(slices.Clone(c.crds), func(o manifest.Object) bool { return o.APIVersion() != "apiextensions.k8s.io/"+version })
 }
 
 // checkObjects checks the objects besides the CSV and the CRDs.
