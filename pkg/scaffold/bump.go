@@ -10,7 +10,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -74,19 +73,19 @@ func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err e
 			return false, err
 		}
 	}
-	merged, err := mergeModule(goModFile, text, mod)
+	merged, err := mergeRequirements(text, mod)
 	if err != nil {
 		return false, &ContentError{err}
 	}
 	tree.WriteFile(goModFile, merged, worktree.FileMode)
 	if !same {
-		old, err := tree.ReadFile("go.sum")
+		old, err := tree.ReadFile(goSumFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, fmt.Errorf("reading go.sum: %w", diag.Cause(err))
 		}
 		sums = mergeSums(old, sums)
 	}
-	tree.WriteFile("go.sum", sums, worktree.FileMode)
+	tree.WriteFile(goSumFile, sums, worktree.FileMode)
 	return true, nil
 }
 
@@ -116,10 +115,5 @@ func dropOthers(file *modfile.File, text []byte, wanted map[string]string) ([]by
 		}
 	}
 	file.Cleanup()
-	out, err := file.Format()
-	if err != nil {
-		return nil, fmt.Errorf("formatting go.mod: %w", err)
-	}
-	_, crlf := textdiff.ToLF(text)
-	return textdiff.FromLF(out, crlf), nil
+	return formatGoMod(file, text)
 }

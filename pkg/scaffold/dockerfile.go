@@ -46,11 +46,10 @@ func dropCopy(tree *worktree.Tree) error {
 	if err != nil || len(names) > 0 {
 		return err
 	}
-	content, err := tree.ReadFile(dockerfile)
-	if err != nil {
-		return nil
-	}
-	lines := slices.DeleteFunc(strings.SplitAfter(string(content), "\n"), func(line string) bool { return strings.TrimSpace(line) == copyLine })
-	tree.WriteFile(dockerfile, []byte(strings.Join(lines, "")), worktree.FileMode)
+	rewriteFile(tree, dockerfile, func(content []byte) []byte {
+		lines := strings.SplitAfter(string(content), "\n")
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == copyLine })
+		return []byte(strings.Join(lines, ""))
+	})
 	return nil
 }

@@ -20,22 +20,14 @@ func (e *otherModuleError) Error() string {
 	return fmt.Sprintf("it is module %s, the project would be %s", e.ours, e.theirs)
 }
 
-// mergeModule merges an existing go.mod or go.sum with that of the scaffold.
-func mergeModule(name string, ours, theirs []byte) ([]byte, error) {
-	if name == "go.sum" {
-		return mergeSums(ours, theirs), nil
-	}
-	return mergeRequirements(ours, theirs)
-}
-
 // mergeRequirements updates the requirements and the go directive of ours that are lower than those of theirs. Other
 // requirements, replacements and comments are kept.
 func mergeRequirements(ours, theirs []byte) ([]byte, error) {
-	file, err := modfile.Parse("go.mod", ours, nil)
+	file, err := modfile.Parse(goModFile, ours, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w; correct the file, or remove it", err)
 	}
-	scaffold, err := modfile.Parse("go.mod", theirs, nil)
+	scaffold, err := modfile.Parse(goModFile, theirs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("reading the scaffold's go.mod: %w", err)
 	}

@@ -20,7 +20,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-const goModFile = "go.mod"
+const (
+	goModFile = "go.mod"
+	goSumFile = "go.sum"
+)
 
 // UpdateRequirements updates the indirect comments of go.mod as go mod tidy does: a module is direct if a Go file of
 // the project imports one of its packages. Versions are kept, and no requirement is added or removed. It returns the

@@ -39,11 +39,9 @@ func ReplaceImage(tree *worktree.Tree, data Data, old string) {
 		return // reported by CreateAPI
 	}
 	variable, image := imageVariable(tree, data), data.Image.Ref
-	content, err := tree.ReadFile(project.ManagerFile)
-	if err != nil {
-		return
-	}
 	line := regexp.MustCompile(`(?m)^(\s*- name: ` + regexp.QuoteMeta(variable) + `\r?\n\s*value: )["']?` + regexp.QuoteMeta(old) + `["']?(\r?)$`)
 	escaped := strings.ReplaceAll(templates.YAML(image), "$", "$$")
-	tree.WriteFile(project.ManagerFile, line.ReplaceAll(content, []byte("${1}"+escaped+"${2}")), worktree.FileMode)
+	rewriteFile(tree, project.ManagerFile, func(content []byte) []byte {
+		return line.ReplaceAll(content, []byte("${1}"+escaped+"${2}"))
+	})
 }

@@ -89,7 +89,11 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 			report.Kept = append(report.Kept, name)
 		case shared:
 		case merge:
-			merged, err := mergeModule(name, current, want)
+			if name == goSumFile {
+				tree.WriteFile(name, mergeSums(current, want), worktree.FileMode)
+				continue
+			}
+			merged, err := mergeRequirements(current, want)
 			if err != nil {
 				var other *otherModuleError
 				if !errors.As(err, &other) {

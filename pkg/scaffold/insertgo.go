@@ -208,7 +208,7 @@ func (g *goSyntax) containsTokens(want []goToken, wholeLines bool) bool {
 func compact(lines []string) []string {
 	var out []string
 	for _, line := range lines {
-		if line = strings.Join(strings.Fields(line), ""); line != "" {
+		if line = withoutSpace(line); line != "" {
 			out = append(out, line)
 		}
 	}

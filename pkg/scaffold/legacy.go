@@ -43,19 +43,13 @@ const (
 // adapt adapts data to an existing project: the required controller-runtime, the paths of files, the registration of types in
 // its API packages, and the variables of images.
 func adapt(tree *worktree.Tree, data *Data) error {
-	_, file, err := readGoMod(tree)
+	runtime, err := findRuntime(tree)
 	if err != nil {
 		return err
 	}
-	for _, r := range file.Require {
-		if r.Mod.Path != runtimeModule {
-			continue
-		}
-		before := func(version string) bool { return semver.Compare(r.Mod.Version, version) < 0 }
-		data.Project.LegacyWebhooks = before(eventsVersion)
-		data.Project.LegacyEvents = before(eventsVersion)
-		data.Project.LegacyConditions = before(conditionsVersion)
-	}
+	data.Project.LegacyWebhooks = runtime.isBefore(eventsVersion)
+	data.Project.LegacyEvents = runtime.isBefore(eventsVersion)
+	data.Project.LegacyConditions = runtime.isBefore(conditionsVersion)
 	if err := data.Project.FindPaths(tree); err != nil {
 		return err
 	}
@@ -83,45 +77,57 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	return nil
 }
 
-// checkRuntime returns an error if the required controller-runtime is too old for the code.
-func checkRuntime(tree *worktree.Tree, data Data) error {
+// runtimeRequirement is the requirement of controller-runtime in go.mod, or nil.
+type runtimeRequirement struct{ *modfile.Require }
+
+func findRuntime(tree *worktree.Tree) (runtimeRequirement, error) {
 	_, file, err := readGoMod(tree)
 	if err != nil {
-		return err
+		return runtimeRequirement{}, err
 	}
-	for _, r := range file.Require {
-		before := func(version string) bool {
-			return r.Mod.Path == runtimeModule && semver.Compare(r.Mod.Version, version) < 0
-		}
-		switch {
-		case before(oldestVersion):
-			return tooOld(r, "the scaffold", oldestVersion)
-		case data.Image.Ref != "" && before(imageVersion):
-			return tooOld(r, "the controller of an image", imageVersion)
-		case data.Webhook != (Webhook{}) && before(webhookVersion):
-			return tooOld(r, "the webhooks of the scaffold", webhookVersion)
-		}
+	at := slices.IndexFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == runtimeModule })
+	if at < 0 {
+		return runtimeRequirement{}, nil
 	}
-	return nil
+	return runtimeRequirement{file.Require[at]}, nil
+}
+
+// isBefore reports whether go.mod requires a version before another one.
+func (r runtimeRequirement) isBefore(version string) bool {
+	return r.Require != nil && semver.Compare(r.Mod.Version, version) < 0
+}
+
+// need returns an error if go.mod requires a version that is too old.
+func (r runtimeRequirement) need(version, what string) error {
+	if !r.isBefore(version) {
+		return nil
+	}
+	return &ContentError{fmt.Errorf("go.mod:%d: %s %s is too old for %s, which needs %s or later; run upgrade, which raises the requirement",
+		r.Syntax.Start.Line, r.Mod.Path, r.Mod.Version, what, version)}
+}
+
+// checkRuntime returns an error if the required controller-runtime is too old for the code.
+func checkRuntime(tree *worktree.Tree, data Data) error {
+	runtime, err := findRuntime(tree)
+	if err == nil {
+		err = runtime.need(oldestVersion, "the scaffold")
+	}
+	if err == nil && data.Image.Ref != "" {
+		err = runtime.need(imageVersion, "the controller of an image")
+	}
+	if err == nil && data.Webhook != (Webhook{}) {
+		err = runtime.need(webhookVersion, "the webhooks of the scaffold")
+	}
+	return err
 }
 
 // CheckNamespaces returns an error if the required controller-runtime cannot restrict a manager to namespaces.
 func CheckNamespaces(tree *worktree.Tree) error {
-	_, file, err := readGoMod(tree)
+	runtime, err := findRuntime(tree)
 	if err != nil {
 		return err
 	}
-	for _, r := range file.Require {
-		if r.Mod.Path == runtimeModule && semver.Compare(r.Mod.Version, namespacesVersion) < 0 {
-			return tooOld(r, "a manager of one namespace", namespacesVersion)
-		}
-	}
-	return nil
-}
-
-func tooOld(r *modfile.Require, what, version string) error {
-	return &ContentError{fmt.Errorf("go.mod:%d: %s %s is too old for %s, which needs %s or later; run upgrade, which raises the requirement",
-		r.Syntax.Start.Line, r.Mod.Path, r.Mod.Version, what, version)}
+	return runtime.need(namespacesVersion, "a manager of one namespace")
 }
 
 // fitRootLayout removes files that projects with main.go in the root directory may not have: the list of samples, and

@@ -26,7 +26,7 @@ func policyFor(name string) policy {
 	switch name {
 	case "README.md", "AGENTS.md", "LICENSE", ".gitignore", ".dockerignore", ".golangci.yml", ".custom-gcl.yml":
 		return keep
-	case "go.mod", "go.sum":
+	case goModFile, goSumFile:
 		return merge
 	case project.DefaultDir + "/manager_webhook_patch.yaml", project.WebhookPolicyFile,
 		project.CRDKustomization, project.CRDKustomizeConfig, project.SamplesKustomization:

@@ -11,24 +11,25 @@ import (
 // enableCRDs uncomments the CRDs in config/default, which kubebuilder leaves commented out until the first API. Files
 // that the user edited there are kept.
 func enableCRDs(tree *worktree.Tree) {
-	content, err := tree.ReadFile(project.DefaultKustomization)
-	if err != nil {
-		return
-	}
-	enabled := regexp.MustCompile(`(?m)^#\s?(- \.\./crd\r?)$`).ReplaceAll(content, []byte("$1"))
-	if !bytes.Equal(enabled, content) {
-		tree.WriteFile(project.DefaultKustomization, enabled, worktree.FileMode)
-	}
+	rewriteFile(tree, project.DefaultKustomization, func(content []byte) []byte {
+		return regexp.MustCompile(`(?m)^#\s?(- \.\./crd\r?)$`).ReplaceAll(content, []byte("$1"))
+	})
 }
 
 // disableCRDs is the reverse of enableCRDs.
 func disableCRDs(tree *worktree.Tree) {
-	content, err := tree.ReadFile(project.DefaultKustomization)
+	rewriteFile(tree, project.DefaultKustomization, func(content []byte) []byte {
+		return regexp.MustCompile(`(?m)^- \.\./crd\r?$`).ReplaceAll(content, []byte("#$0"))
+	})
+}
+
+// rewriteFile changes the content of a file, unless it does not exist or cannot be read.
+func rewriteFile(tree *worktree.Tree, name string, change func([]byte) []byte) {
+	content, err := tree.ReadFile(name)
 	if err != nil {
 		return
 	}
-	disabled := regexp.MustCompile(`(?m)^- \.\./crd\r?$`).ReplaceAll(content, []byte("#$0"))
-	if !bytes.Equal(disabled, content) {
-		tree.WriteFile(project.DefaultKustomization, disabled, worktree.FileMode)
+	if changed := change(content); !bytes.Equal(changed, content) {
+		tree.WriteFile(name, changed, worktree.FileMode)
 	}
 }

@@ -102,7 +102,7 @@ func cutLines(lines, item []string) ([]string, bool) {
 	for i := range lines {
 		end, k := i, 0
 		for end < len(lines) && k < len(want) {
-			got := strings.Join(strings.Fields(lines[end]), "")
+			got := withoutSpace(lines[end])
 			if got == "" && k == 0 || got != "" && got != want[k] {
 				break
 			}

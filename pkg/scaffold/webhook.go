@@ -247,15 +247,10 @@ func replacedBy(data Data) map[string]bool {
 // enableCRDConfiguration uncomments the configuration in config/crd that renames the service in conversion patches, which
 // kubebuilder leaves commented out until then.
 func enableCRDConfiguration(tree *worktree.Tree) {
-	const name = project.CRDKustomization
-	content, err := tree.ReadFile(name)
-	if err != nil {
-		return
-	}
-	plain, crlf := textdiff.ToLF(content)
-	lines := uncommentLine(strings.Split(string(plain), "\n"), `configurations:`)
-	out := strings.Join(uncommentLine(lines, `- kustomizeconfig\.yaml`), "\n")
-	if out := textdiff.FromLF([]byte(out), crlf); !bytes.Equal(out, content) {
-		tree.WriteFile(name, out, worktree.FileMode)
-	}
+	rewriteFile(tree, project.CRDKustomization, func(content []byte) []byte {
+		plain, crlf := textdiff.ToLF(content)
+		lines := uncommentLine(strings.Split(string(plain), "\n"), `configurations:`)
+		lines = uncommentLine(lines, `- kustomizeconfig\.yaml`)
+		return textdiff.FromLF([]byte(strings.Join(lines, "\n")), crlf)
+	})
 }
