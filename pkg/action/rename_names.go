@@ -53,15 +53,7 @@ func (o RenameAPIOptions) resolve(config *project.Config) (renamedAPIs, error) {
 	if err := out.record(renamed); err != nil {
 		return out, err
 	}
-	var distinct diag.Findings // several versions of a kind may have the same finding
-	for _, after := range out.after {
-		for _, f := range project.CheckRenamed(renamed, after) {
-			if !slices.Contains(distinct, f) {
-				distinct = append(distinct, f)
-			}
-		}
-	}
-	return out, distinct.Err()
+	return out, project.CheckRenamed(renamed, out.after).Err()
 }
 
 // checkNames validates the new names independently of the APIs of the project.

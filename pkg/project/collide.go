@@ -23,15 +23,29 @@ func collisions(c *Config, r Resource, o ResourceOptions) diag.Findings {
 		if o.API {
 			findings = append(findings, apiCollisions(c, r, other, o)...)
 		}
-		if !r.Core && !other.Core && r.Path != "" && other.Path != "" && r.Path != other.Path && r.ImportAlias() == other.ImportAlias() {
-			findings = append(findings, one("--group", o.Group,
-				fmt.Sprintf("Go code would import it as %s, which already is group %s", r.ImportAlias(), other.QualifiedGroup()), "")...)
-		}
+		findings = append(findings, aliasCollisions(r, other)...)
 	}
 	if o.Controller {
 		findings = append(findings, controllerCollisions(c, r, o)...)
 	}
 	return distinct(findings)
+}
+
+// aliasCollisions reports a conflict of the import aliases of two packages.
+func aliasCollisions(r, other Resource) diag.Findings {
+	if r.Core || other.Core || r.Path == "" || other.Path == "" || r.Path == other.Path || r.ImportAlias() != other.ImportAlias() {
+		return nil
+	}
+	return one("--group", r.Group,
+		fmt.Sprintf("Go code would import it as %s, which already is group %s", r.ImportAlias(), other.QualifiedGroup()), "")
+}
+
+// sameController reports whether controllers of two resources would have the same file, Go type or name.
+func sameController(c *Config, r Resource, name string, other Resource, taken string) bool {
+	samePackage := !c.MultiGroup() || other.Group == r.Group
+	sameFile := samePackage && fileName(taken) == fileName(name)
+	sameType := samePackage && strings.EqualFold(other.ReconcilerName(taken), r.ReconcilerName(name))
+	return sameFile || sameType || other.ControllerName(taken, c.MultiGroup()) == r.ControllerName(name, c.MultiGroup())
 }
 
 // apiCollisions reports conflicts of the names of a new API with those of another resource.
@@ -137,12 +151,8 @@ func controllerCollisions(c *Config, r Resource, o ResourceOptions) diag.Finding
 	}
 	var findings diag.Findings
 	for _, other := range c.Resources() {
-		samePackage := !c.MultiGroup() || other.Group == r.Group
 		for _, taken := range other.Controllers {
-			sameFile := samePackage && fileName(taken) == fileName(name)
-			sameType := samePackage && strings.EqualFold(other.ReconcilerName(taken), r.ReconcilerName(name))
-			sameName := other.ControllerName(taken, c.MultiGroup()) == r.ControllerName(name, c.MultiGroup())
-			if sameFile || sameType || sameName {
+			if sameController(c, r, name, other, taken) {
 				advice := "choose another name"
 				if o.ControllerName == "" {
 					advice = "name this one with --controller-name, or pass --controller=false"

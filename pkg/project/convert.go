@@ -20,22 +20,18 @@ type AlphaFacts struct {
 // ConvertAlpha converts a PROJECT file from version 3-alpha to 3. facts returns facts about a resource, given the directory of
 // its types and its kind. A file of version 3 is returned unchanged.
 func ConvertAlpha(text []byte, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
-	return convert(text, "3-alpha", "", facts)
+	return convert(text, "", facts, "3-alpha")
 }
 
 // Convert converts a PROJECT file from version 2 or 3-alpha to 3. name is the name of the project, which version 2 does not
 // contain. facts returns facts about a resource, given the directory of its types and its kind. A file of version 3 is returned
 // unchanged.
 func Convert(text []byte, name string, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
-	root, err := readDocument(bytes.TrimPrefix(text, []byte(byteOrderMark)))
-	if err != nil {
-		return nil, err
-	}
-	return convert(text, textOf(safeyaml.Child(root, "version")), name, facts)
+	return convert(text, name, facts, "2", "3-alpha")
 }
 
-// convert converts a file of version from.
-func convert(text []byte, from, name string, facts func(dir, kind string) (AlphaFacts, error)) ([]byte, error) {
+// convert converts a file of one of several versions.
+func convert(text []byte, name string, facts func(dir, kind string) (AlphaFacts, error), versions ...string) ([]byte, error) {
 	root, err := readDocument(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 	if err != nil {
 		return nil, err
@@ -44,8 +40,7 @@ func convert(text []byte, from, name string, facts func(dir, kind string) (Alpha
 	switch current := textOf(version); {
 	case current == ProjectVersion:
 		return text, nil
-	case current == from && (current == "2" || current == "3-alpha"):
-	default:
+	case !slices.Contains(versions, current):
 		if err := checkVersion(root); err != nil {
 			return nil, err
 		}
@@ -176,10 +171,7 @@ func take(m *yaml.Node, key string) string {
 
 // sortKeys sorts the keys of a mapping, as all tools write them.
 func sortKeys(m *yaml.Node) {
-	for i := 2; i+1 < len(m.Content); i += 2 {
-		for j := i; j > 0 && strings.Compare(m.Content[j].Value, m.Content[j-2].Value) < 0; j -= 2 {
-			m.Content[j], m.Content[j-2] = m.Content[j-2], m.Content[j]
-			m.Content[j+1], m.Content[j-1] = m.Content[j-1], m.Content[j+1]
-		}
-	}
+	pairs := slices.Collect(slices.Chunk(m.Content, 2))
+	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
+	m.Content = slices.Concat(pairs...)
 }

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -123,21 +124,15 @@ func checkCore(versions []coreVersion, version, kind string) (coreVersion, diag.
 			continue
 		}
 		kinds := strings.Fields(v.kinds)
-		for _, k := range kinds {
-			if k == kind {
-				return v, nil
-			}
+		if slices.Contains(kinds, kind) {
+			return v, nil
 		}
 		near, _ := diag.Nearest(kind, kinds)
 		return v, one("--kind", kind, "Kubernetes has no such kind in "+group+"/"+version+" (it has "+strings.Join(kinds, ", ")+")", near)
 	}
 	suggestion := names[0]
-	if near := suggestVersion(version); near != "" {
-		for _, name := range names {
-			if name == near {
-				suggestion = name
-			}
-		}
+	if near := suggestVersion(version); slices.Contains(names, near) {
+		suggestion = near
 	}
 	return coreVersion{}, one("--version", version, "Kubernetes has group "+group+" in "+strings.Join(names, ", "), suggestion)
 }

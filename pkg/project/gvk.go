@@ -3,6 +3,7 @@ package project
 import (
 	"fmt"
 	"go/token"
+	"regexp"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -78,31 +79,14 @@ func CheckVersion(version string) diag.Findings {
 	if version == "" {
 		return one(field, version, required, "v1alpha1")
 	}
-	if isVersion(version) && len(version) <= longestLabel {
+	if versionPattern.MatchString(version) && len(version) <= longestLabel {
 		return nil
 	}
 	return one(field, version, "must be v and a number, followed by alpha or beta and a number if it may change (v1, v1beta1, v1alpha1)",
 		suggestVersion(version))
 }
 
-// isVersion reports whether s matches ^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$.
-func isVersion(s string) bool {
-	rest, ok := strings.CutPrefix(s, "v")
-	if !ok {
-		return false
-	}
-	_, rest = positive(rest)
-	if len(rest) == len(s)-1 || rest == "" {
-		return rest == "" && len(s) > 1
-	}
-	for _, stage := range []string{"alpha", "beta"} {
-		if tail, ok := strings.CutPrefix(rest, stage); ok {
-			digits, end := positive(tail)
-			return digits != "" && end == ""
-		}
-	}
-	return false
-}
+var versionPattern = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
 
 // positive splits s after a leading positive decimal number without leading zero.
 func positive(s string) (digits, rest string) {
@@ -155,7 +139,7 @@ func suggestVersion(s string) string {
 		s = s[len(word):]
 		out += stage + number()
 	}
-	if !isVersion(out) || len(out) > longestLabel {
+	if !versionPattern.MatchString(out) || len(out) > longestLabel {
 		return ""
 	}
 	return out
@@ -199,7 +183,7 @@ func kindProblem(kind string) string {
 		return fmt.Sprintf("must not be longer than %d characters (it has %d): Kubernetes allows %d for its list type %sList",
 			longestKind, len(kind), longestLabel, kind)
 	}
-	if plural := defaultPlural(kind); nameLabelProblem(plural) != "" {
+	if plural := DefaultPlural(kind); nameLabelProblem(plural) != "" {
 		return fmt.Sprintf("has the plural %q, which %s", plural, nameLabelProblem(plural))
 	}
 	return ""

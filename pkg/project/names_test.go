@@ -359,7 +359,7 @@ func TestCheckNumbers(t *testing.T) {
 func TestDefaultPlural(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{"Memcached": "memcacheds", "DNS": "dnses", "X": "xes", "IDs": "ids"} {
-		if got := defaultPlural(kind); got != want {
+		if got := DefaultPlural(kind); got != want {
 			t.Errorf("%s: %s, want %s", kind, got, want)
 		}
 	}

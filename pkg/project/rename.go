@@ -71,30 +71,14 @@ func (c *Config) RenameResource(from GVK, r Resource) error {
 	})
 }
 
-// CheckRenamed reports conflicts of a renamed resource with others: of kinds, plurals, groups, packages, controllers and import
+// CheckRenamed reports conflicts of renamed resources with others: of kinds, plurals, groups, packages, controllers and import
 // aliases. The fields of the findings are the flags of the new names.
-func CheckRenamed(c *Config, r Resource) diag.Findings {
+func CheckRenamed(c *Config, renamed []Resource) diag.Findings {
 	var findings diag.Findings
-	o := ResourceOptions{Group: r.Group, Version: r.Version, Kind: r.Kind, API: true, Force: true}
-	if r.API != nil {
-		o.Namespaced = r.API.Namespaced
-	}
-	others := slices.DeleteFunc(c.Resources(), func(other Resource) bool { return other.GVK == r.GVK })
-	for _, other := range others {
-		findings = append(findings, apiCollisions(c, r, other, o)...)
-		if !other.Core && r.Path != other.Path && other.Path != "" && r.ImportAlias() == other.ImportAlias() {
-			findings = append(findings, one("--group", r.Group,
-				fmt.Sprintf("Go code would import it as %s, which already is group %s", r.ImportAlias(), other.QualifiedGroup()), "")...)
-		}
-		for _, name := range r.Controllers {
-			for _, taken := range other.Controllers {
-				samePackage := !c.MultiGroup() || other.Group == r.Group
-				sameFile := samePackage && fileName(taken) == fileName(name)
-				sameType := samePackage && strings.EqualFold(other.ReconcilerName(taken), r.ReconcilerName(name))
-				if sameFile || sameType || other.ControllerName(taken, c.MultiGroup()) == r.ControllerName(name, c.MultiGroup()) {
-					findings = append(findings, one("--kind", r.Kind,
-						fmt.Sprintf("controller %s of %s has the file, type or name of that of the renamed kind", taken, other.GVK), "")...)
-				}
+	for _, r := range renamed {
+		for _, other := range c.Resources() {
+			if other.GVK != r.GVK {
+				findings = append(findings, renamedCollisions(c, r, other)...)
 			}
 		}
 	}
@@ -105,5 +89,20 @@ func CheckRenamed(c *Config, r Resource) diag.Findings {
 	return distinct(findings)
 }
 
-// DefaultPlural is the plural that a kind gets where nobody names another.
-func DefaultPlural(kind string) string { return defaultPlural(kind) }
+// renamedCollisions reports conflicts of a renamed resource with another one.
+func renamedCollisions(c *Config, r, other Resource) diag.Findings {
+	o := ResourceOptions{Group: r.Group, Version: r.Version, Kind: r.Kind, API: true, Force: true}
+	if r.API != nil {
+		o.Namespaced = r.API.Namespaced
+	}
+	findings := append(apiCollisions(c, r, other, o), aliasCollisions(r, other)...)
+	for _, name := range r.Controllers {
+		for _, taken := range other.Controllers {
+			if sameController(c, r, name, other, taken) {
+				findings = append(findings, one("--kind", r.Kind,
+					fmt.Sprintf("controller %s of %s has the file, type or name of that of the renamed kind", taken, other.GVK), "")...)
+			}
+		}
+	}
+	return findings
+}

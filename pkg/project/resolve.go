@@ -138,7 +138,7 @@ func pluralOf(c *Config, gvk GVK) string {
 			return other.Plural
 		}
 	}
-	return defaultPlural(gvk.Kind)
+	return DefaultPlural(gvk.Kind)
 }
 
 // nearestKind returns the kind of the project that a misspelled one probably means.

@@ -125,8 +125,8 @@ func (r Resource) ControllerName(controller string, multiGroup bool) string {
 // several capitals: DNS has the regular plural dnsDNSes and this plural dnses.
 func CRDPlural(kind string) string { return strings.ToLower(flect.Pluralize(kind)) }
 
-// defaultPlural returns the regular plural if it is valid in Kubernetes, or else the plural of CRDs.
-func defaultPlural(kind string) string {
+// DefaultPlural returns the regular plural if it is valid in Kubernetes, or else the plural of CRDs.
+func DefaultPlural(kind string) string {
 	if plural := RegularPlural(kind); nameLabelProblem(plural) == "" {
 		return plural
 	}

@@ -138,7 +138,7 @@ func checkWebhookPath(flag, p, kindFlag string, kind bool) diag.Findings {
 // checkSpokes validates the versions of a conversion webhook.
 func checkSpokes(c *Config, r Resource, o WebhookOptions) diag.Findings {
 	if r.Core || r.External {
-		return one("--conversion", "true", "is supported only for kinds of the project, not for "+r.GVK.String()+"", "")
+		return one("--conversion", "true", "is supported only for kinds of the project, not for "+r.GVK.String(), "")
 	}
 	var others []string
 	for _, other := range c.Resources() {
