@@ -260,21 +260,17 @@ func commentLines(texts []string) []string {
 
 // removeUnusedImports removes the imports with the given keys that nothing refers to.
 func removeUnusedImports(name string, content []byte, keys map[string]bool) ([]byte, error) {
-	d, err := parseDeclarations(name, content)
+	f, err := gosource.Parse(name, content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path.Base(name), err)
 	}
-	used := map[string]bool{".": true, "_": true}
-	for _, decl := range d.list {
-		for _, name := range decl.qualifiers {
-			used[name] = true
-		}
-	}
+	used := f.UsedQualifiers(f.AST)
+	used["."], used["_"] = true, true
 	var edits []textdiff.Edit
-	for _, spec := range d.AST.Imports {
-		if keys[importKey(d.File, spec)] && !used[d.ImportName(spec)] {
-			edits = append(edits, textdiff.Edit{From: d.LineStart(spec.Pos()), To: d.LineEnd(spec.End())})
+	for _, spec := range f.AST.Imports {
+		if keys[importKey(f, spec)] && !used[f.ImportName(spec)] {
+			edits = append(edits, textdiff.Edit{From: f.LineStart(spec.Pos()), To: f.LineEnd(spec.End())})
 		}
 	}
-	return d.Apply(edits)
+	return f.Apply(edits)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,9 +44,7 @@ func mergeDeclarations(name string, content, scaffold []byte, replace func(key s
 		default:
 			continue
 		}
-		for _, used := range d.qualifiers {
-			needed[used] = true
-		}
+		maps.Copy(needed, theirs.UsedQualifiers(d.decl))
 	}
 	if added != "" {
 		edits = append(edits, textdiff.Edit{From: len(content), To: len(content), Text: added})
@@ -72,8 +71,7 @@ type declaration struct {
 	key      string
 	text     string
 	from, to int
-	// qualifiers are the names that may refer to imported packages in it.
-	qualifiers []string
+	decl     ast.Decl
 }
 
 func parseDeclarations(name string, content []byte) (*declarations, error) {
@@ -92,9 +90,7 @@ func parseDeclarations(name string, content []byte) (*declarations, error) {
 					from = at
 				}
 			}
-			d.list = append(d.list, declaration{
-				key: gosource.Key(decl), text: string(content[from:to]), from: from, to: to, qualifiers: qualifiersIn(decl),
-			})
+			d.list = append(d.list, declaration{key: gosource.Key(decl), text: string(content[from:to]), from: from, to: to, decl: decl})
 		}
 		end = to
 	}
@@ -104,20 +100,6 @@ func parseDeclarations(name string, content []byte) (*declarations, error) {
 // followsCode reports whether a comment follows code on its line.
 func (d *declarations) followsCode(group *ast.CommentGroup) bool {
 	return strings.TrimSpace(string(d.Text[d.LineStart(group.Pos()):d.Offset(group.Pos())])) != ""
-}
-
-// qualifiersIn lists the identifiers before a dot in a declaration.
-func qualifiersIn(decl ast.Decl) []string {
-	var names []string
-	ast.Inspect(decl, func(n ast.Node) bool {
-		if selector, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := selector.X.(*ast.Ident); ok && !slices.Contains(names, x.Name) {
-				names = append(names, x.Name)
-			}
-		}
-		return true
-	})
-	return names
 }
 
 // addImports returns the edits that add the imports of theirs with a needed name, and its dot imports. It adds nothing if

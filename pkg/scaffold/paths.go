@@ -148,13 +148,13 @@ func findMain(tree *worktree.Tree, p Project) (string, error) {
 			return name, nil
 		}
 	}
-	names, err := tree.Walk(".", func(dir string) bool { return !isOwnDir(tree, dir) })
+	names, err := gosource.ListFiles(tree)
 	if err != nil {
 		return "", err
 	}
 	var marked, programs []string
 	for _, name := range names {
-		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		content, err := tree.ReadFile(name)
@@ -177,13 +177,6 @@ func findMain(tree *worktree.Tree, p Project) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// isOwnDir reports whether a directory may contain packages of the project's module.
-func isOwnDir(tree *worktree.Tree, dir string) bool {
-	base := path.Base(dir)
-	return base != "vendor" && base != "testdata" && base != "node_modules" && base[0] != '.' && base[0] != '_' &&
-		!tree.Exists(path.Join(dir, "go.mod"))
 }
 
 // findControllers finds the directory of the controllers by the imports of the manager's program. It returns "" if they
