@@ -10,7 +10,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -128,7 +127,7 @@ func (p *Project) removeGenerated(
 			return err
 		}
 		for _, dir := range dirs {
-			removeIfExists(tree, crdFile(dir, apiName(removed)))
+			removeIfExists(tree, path.Join(dir, removed.CRDFile()))
 		}
 	}
 	dir := strings.TrimPrefix(removed.Path, config.Repo()+"/")
@@ -156,13 +155,4 @@ func removeIfExists(tree *worktree.Tree, name string) {
 	if tree.Exists(name) {
 		tree.Remove(name)
 	}
-}
-
-// crdFile returns the file of a CRD in a directory.
-func crdFile(dir string, n refactor.APIName) string {
-	return path.Join(dir, n.Group+"_"+n.Plural+".yaml")
-}
-
-func apiName(r project.Resource) refactor.APIName {
-	return refactor.APIName{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural}
 }

@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"path"
 
 	"golang.org/x/mod/modfile"
 
@@ -166,8 +167,8 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r rena
 	var expected []crd
 	for _, api := range plan.APIs {
 		for _, dir := range dirs {
-			if tree.Exists(crdFile(dir, api[0])) {
-				expected = append(expected, crd{api[1].Kind, crdFile(dir, api[1])})
+			if tree.Exists(path.Join(dir, api[0].CRDFile())) {
+				expected = append(expected, crd{api[1].Kind, path.Join(dir, api[1].CRDFile())})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"path"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
@@ -34,8 +35,8 @@ func (p *Project) planRenaming(tree *worktree.Tree, before, after *project.Confi
 		renamed := after.Resources()[i]
 		planPackages(tree, &plan, before, after, old, renamed)
 		for _, dir := range dirs {
-			if file := crdFile(dir, apiName(old)); old.HasAPI() && file != crdFile(dir, apiName(renamed)) {
-				plan.Removed = append(plan.Removed, file)
+			if old.HasAPI() && old.CRDFile() != renamed.CRDFile() {
+				plan.Removed = append(plan.Removed, path.Join(dir, old.CRDFile()))
 			}
 		}
 	}
@@ -83,6 +84,6 @@ func planPackages(tree *worktree.Tree, plan *refactor.Renaming, before, after *p
 		plan.Aliases[from] = [2]string{old.WebhookAlias(inGroup), renamed.WebhookAlias(inGroup)}
 	}
 	if old.GVK != renamed.GVK || old.Plural != renamed.Plural {
-		plan.APIs = append(plan.APIs, [2]refactor.APIName{apiName(old), apiName(renamed)})
+		plan.APIs = append(plan.APIs, [2]project.Resource{old, renamed})
 	}
 }

@@ -89,6 +89,12 @@ func (r Resource) WebhookAlias(multiGroup bool) string {
 	return "webhook" + r.Version
 }
 
+// CRDName returns the name of the CRD: memcacheds.cache.example.com.
+func (r Resource) CRDName() string { return r.Plural + "." + r.QualifiedGroup() }
+
+// CRDFile returns the name of the generated file of the CRD.
+func (r Resource) CRDFile() string { return r.QualifiedGroup() + "_" + r.Plural + ".yaml" }
+
 // groupDir returns the directory of the group, which exists only in multigroup projects.
 func (r Resource) groupDir(multiGroup bool) string {
 	if multiGroup {

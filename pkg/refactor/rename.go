@@ -14,12 +14,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
-
-// APIName identifies an API in manifests and markers. Group includes the domain: cache.example.com.
-type APIName struct{ Group, Version, Kind, Plural string }
 
 // Renaming is a change of names. Code is renamed by the meaning of identifiers. Texts are renamed in lines that the
 // scaffold wrote, and in other places if the meaning is clear.
@@ -32,8 +30,8 @@ type Renaming struct {
 	Module string
 	// Aliases maps old directories to the old and new names by which the scaffold imports their packages.
 	Aliases map[string][2]string
-	// APIs are the old and new names of APIs, Project those of the project.
-	APIs    [][2]APIName
+	// APIs are renamed APIs before and after, Project the names of the project.
+	APIs    [][2]project.Resource
 	Project [2]string
 	// Files maps old to new names of further files. Removed are generated files with old names.
 	Files   map[string]string

@@ -70,8 +70,8 @@ func (x *renamer) terms() (old, now []string) {
 	for _, api := range x.APIs {
 		oldName, newName := api[0], api[1]
 		add(oldName.Kind, newName.Kind)
-		add(oldName.Group, newName.Group)
-		add(oldName.Group+"/"+oldName.Version, newName.Group+"/"+newName.Version)
+		add(oldName.QualifiedGroup(), newName.QualifiedGroup())
+		add(oldName.QualifiedGroup()+"/"+oldName.Version, newName.QualifiedGroup()+"/"+newName.Version)
 	}
 	add(x.Project[0], x.Project[1])
 	module := x.m.Path

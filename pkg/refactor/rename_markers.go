@@ -3,14 +3,16 @@ package refactor
 import (
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // renameMarker returns a marker, without its plus sign, with the new names.
 func (x *renamer) renameMarker(text string) string {
 	if group, ok := strings.CutPrefix(text, "groupName="); ok {
 		for _, api := range x.APIs {
-			if group == api[0].Group {
-				return "groupName=" + api[1].Group
+			if group == api[0].QualifiedGroup() {
+				return "groupName=" + api[1].QualifiedGroup()
 			}
 		}
 		return text
@@ -56,22 +58,22 @@ func (x *renamer) renameFields(marker string, list []string) string {
 	oldGroups, oldResources := slices.Clone(groups), slices.Clone(resources)
 	for _, api := range x.APIs {
 		before, after := api[0], api[1]
-		if !slices.Contains(oldGroups, before.Group) {
+		if !slices.Contains(oldGroups, before.QualifiedGroup()) {
 			continue
 		}
-		groups = replaceName(groups, before.Group, after.Group)
+		groups = replaceName(groups, before.QualifiedGroup(), after.QualifiedGroup())
 		resources = replaceName(resources, before.Plural, after.Plural)
 		if !slices.Contains(oldResources, before.Plural) || !slices.Contains(value("versions"), before.Version) {
 			continue
 		}
 		versions = replaceName(versions, before.Version, after.Version)
-		for _, prefix := range []string{"/mutate-", "/validate-"} {
-			if slices.Equal(value("path"), []string{webhookPath(prefix, before)}) {
-				set("path", webhookPath(prefix, after))
+		for _, webhook := range []func(project.Resource) string{project.Resource.DefaultingPath, project.Resource.ValidationPath} {
+			if slices.Equal(value("path"), []string{webhook(before)}) {
+				set("path", webhook(after))
 			}
 		}
 		for _, prefix := range []string{"m", "v"} {
-			name := func(a APIName) string { return prefix + strings.ToLower(a.Kind) + "-" + a.Version + ".kb.io" }
+			name := func(a project.Resource) string { return prefix + strings.ToLower(a.Kind) + "-" + a.Version + ".kb.io" }
 			if slices.Equal(value("name"), []string{name(before)}) {
 				set("name", name(after))
 			}
@@ -81,11 +83,6 @@ func (x *renamer) renameFields(marker string, list []string) string {
 	set("resources", strings.Join(resources, ";"))
 	set("versions", strings.Join(versions, ";"))
 	return strings.Join(out, ",")
-}
-
-// webhookPath returns the default path of a webhook in controller-runtime.
-func webhookPath(prefix string, a APIName) string {
-	return prefix + strings.ReplaceAll(a.Group, ".", "-") + "-" + a.Version + "-" + strings.ToLower(a.Kind)
 }
 
 // replaceName replaces a name in a list, also before a slash, as in the names of subresources.

@@ -3,15 +3,16 @@ package refactor
 import (
 	"testing"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 func renamed() *renamer {
-	was := APIName{Group: "cache.example.com", Version: "v1", Kind: "Memcached", Plural: "memcacheds"}
-	is := APIName{Group: "store.example.com", Version: "v2", Kind: "Cachet", Plural: "cachets"}
+	was := project.Resource{GVK: project.GVK{Group: "cache", Domain: "example.com", Version: "v1", Kind: "Memcached"}, Plural: "memcacheds"}
+	is := project.Resource{GVK: project.GVK{Group: "store", Domain: "example.com", Version: "v2", Kind: "Cachet"}, Plural: "cachets"}
 	return &renamer{
-		Renaming: Renaming{APIs: [][2]APIName{{was, is}}, Project: [2]string{"old", "new"}},
+		Renaming: Renaming{APIs: [][2]project.Resource{{was, is}}, Project: [2]string{"old", "new"}},
 		files:    map[string]string{"config/rbac/memcached_viewer_role.yaml": "config/rbac/cachet_viewer_role.yaml"},
 	}
 }

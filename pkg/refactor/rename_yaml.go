@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
@@ -118,11 +119,11 @@ func (y *yamlRenamer) scalar(key string, n *yaml.Node) {
 	for _, api := range y.APIs {
 		before, after := api[0], api[1]
 		switch n.Value {
-		case before.Plural + "." + before.Group:
-			y.new[n] = after.Plural + "." + after.Group
-		case before.Group + "/" + before.Version:
+		case before.CRDName():
+			y.new[n] = after.CRDName()
+		case before.QualifiedGroup() + "/" + before.Version:
 			if key == "apiVersion" {
-				y.new[n] = after.Group + "/" + after.Version
+				y.new[n] = after.QualifiedGroup() + "/" + after.Version
 			}
 		}
 	}
@@ -135,10 +136,10 @@ func (y *yamlRenamer) scalar(key string, n *yaml.Node) {
 		}
 	}
 	for _, removed := range y.Removed {
-		if path.Join(y.dir, n.Value) == removed && len(y.APIs) > 0 {
+		if path.Join(y.dir, n.Value) == removed {
 			for _, api := range y.APIs {
-				if path.Base(removed) == api[0].Group+"_"+api[0].Plural+".yaml" {
-					y.new[n] = strings.TrimSuffix(n.Value, path.Base(removed)) + api[1].Group + "_" + api[1].Plural + ".yaml"
+				if path.Base(removed) == api[0].CRDFile() {
+					y.new[n] = strings.TrimSuffix(n.Value, path.Base(removed)) + api[1].CRDFile()
 				}
 			}
 		}
@@ -153,7 +154,7 @@ func (y *yamlRenamer) mapping(n *yaml.Node) {
 	kind, name, version, group := get("kind"), get("name"), get("version"), get("group")
 	for _, api := range y.APIs {
 		before, after := api[0], api[1]
-		if get("apiVersion").Value == before.Group+"/"+before.Version {
+		if get("apiVersion").Value == before.QualifiedGroup()+"/"+before.Version {
 			switch kind.Value {
 			case before.Kind:
 				y.new[kind] = after.Kind
@@ -161,13 +162,13 @@ func (y *yamlRenamer) mapping(n *yaml.Node) {
 				y.new[kind] = after.Kind + "List"
 			}
 		}
-		if kind.Value == before.Kind && group.Value == before.Group && (version.Value == before.Version || version.Value == "") {
-			y.new[kind], y.new[group] = after.Kind, after.Group // the target of a patch
+		if kind.Value == before.Kind && group.Value == before.QualifiedGroup() && (version.Value == before.Version || version.Value == "") {
+			y.new[kind], y.new[group] = after.Kind, after.QualifiedGroup() // the target of a patch
 			if version.Value != "" {
 				y.new[version] = after.Version
 			}
 		}
-		if kind.Value == before.Kind && name.Value == before.Plural+"."+before.Group && version.Value == before.Version {
+		if kind.Value == before.Kind && name.Value == before.CRDName() && version.Value == before.Version {
 			y.definition(before, after, kind, version, get("displayName"), get("description"))
 		}
 	}
@@ -175,7 +176,7 @@ func (y *yamlRenamer) mapping(n *yaml.Node) {
 }
 
 // definition renames the description of a CRD in a ClusterServiceVersion.
-func (y *yamlRenamer) definition(before, after APIName, kind, version, display, description *yaml.Node) {
+func (y *yamlRenamer) definition(before, after project.Resource, kind, version, display, description *yaml.Node) {
 	y.new[kind], y.new[version] = after.Kind, after.Version
 	if display.Value == before.Kind {
 		y.new[display] = after.Kind
@@ -192,11 +193,11 @@ func (y *yamlRenamer) rule(groups, resources *yaml.Node) {
 	}
 	for _, api := range y.APIs {
 		before, after := api[0], api[1]
-		at := slices.IndexFunc(groups.Content, func(g *yaml.Node) bool { return g.Value == before.Group })
+		at := slices.IndexFunc(groups.Content, func(g *yaml.Node) bool { return g.Value == before.QualifiedGroup() })
 		if at < 0 {
 			continue
 		}
-		y.new[groups.Content[at]] = after.Group
+		y.new[groups.Content[at]] = after.QualifiedGroup()
 		for _, r := range resources.Content {
 			if now := replaceName([]string{r.Value}, before.Plural, after.Plural)[0]; now != r.Value {
 				y.new[r] = now
