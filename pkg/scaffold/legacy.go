@@ -47,9 +47,9 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	if err != nil {
 		return err
 	}
-	data.Project.LegacyWebhooks = runtime.isBefore(eventsVersion)
-	data.Project.LegacyEvents = runtime.isBefore(eventsVersion)
-	data.Project.LegacyConditions = runtime.isBefore(conditionsVersion)
+	data.Project.LegacyWebhooks = isBefore(runtime, eventsVersion)
+	data.Project.LegacyEvents = isBefore(runtime, eventsVersion)
+	data.Project.LegacyConditions = isBefore(runtime, conditionsVersion)
 	if err := data.Project.FindPaths(tree); err != nil {
 		return err
 	}
@@ -77,29 +77,28 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	return nil
 }
 
-// runtimeRequirement is the requirement of controller-runtime in go.mod, or nil.
-type runtimeRequirement struct{ *modfile.Require }
-
-func findRuntime(tree *worktree.Tree) (runtimeRequirement, error) {
+// findRuntime returns the requirement of controller-runtime in go.mod, or nil.
+func findRuntime(tree *worktree.Tree) (*modfile.Require, error) {
 	_, file, err := readGoMod(tree)
 	if err != nil {
-		return runtimeRequirement{}, err
+		return nil, err
 	}
-	at := slices.IndexFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == runtimeModule })
-	if at < 0 {
-		return runtimeRequirement{}, nil
+	for _, r := range file.Require {
+		if r.Mod.Path == runtimeModule {
+			return r, nil
+		}
 	}
-	return runtimeRequirement{file.Require[at]}, nil
+	return nil, nil
 }
 
-// isBefore reports whether go.mod requires a version before another one.
-func (r runtimeRequirement) isBefore(version string) bool {
-	return r.Require != nil && semver.Compare(r.Mod.Version, version) < 0
+// isBefore reports whether a requirement, if any, is of a version before another one.
+func isBefore(r *modfile.Require, version string) bool {
+	return r != nil && semver.Compare(r.Mod.Version, version) < 0
 }
 
-// need returns an error if go.mod requires a version that is too old.
-func (r runtimeRequirement) need(version, what string) error {
-	if !r.isBefore(version) {
+// checkVersion returns an error if a requirement is too old for a part of the scaffold.
+func checkVersion(r *modfile.Require, version, what string) error {
+	if !isBefore(r, version) {
 		return nil
 	}
 	return &ContentError{fmt.Errorf("go.mod:%d: %s %s is too old for %s, which needs %s or later; run upgrade, which raises the requirement",
@@ -110,13 +109,13 @@ func (r runtimeRequirement) need(version, what string) error {
 func checkRuntime(tree *worktree.Tree, data Data) error {
 	runtime, err := findRuntime(tree)
 	if err == nil {
-		err = runtime.need(oldestVersion, "the scaffold")
+		err = checkVersion(runtime, oldestVersion, "the scaffold")
 	}
 	if err == nil && data.Image.Ref != "" {
-		err = runtime.need(imageVersion, "the controller of an image")
+		err = checkVersion(runtime, imageVersion, "the controller of an image")
 	}
 	if err == nil && data.Webhook != (Webhook{}) {
-		err = runtime.need(webhookVersion, "the webhooks of the scaffold")
+		err = checkVersion(runtime, webhookVersion, "the webhooks of the scaffold")
 	}
 	return err
 }
@@ -127,7 +126,7 @@ func CheckNamespaces(tree *worktree.Tree) error {
 	if err != nil {
 		return err
 	}
-	return runtime.need(namespacesVersion, "a manager of one namespace")
+	return checkVersion(runtime, namespacesVersion, "a manager of one namespace")
 }
 
 // fitRootLayout removes files that projects with main.go in the root directory may not have: the list of samples, and
