@@ -15,9 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-const (
-	bindingFile = project.RBACDir + "/role_binding.yaml"
-)
+const bindingFile = project.RBACDir + "/role_binding.yaml"
 
 // placeChanges applies conflicting changes to a file of another tool, in which the adjacent lines differ: it finds
 // their places by the meaning of the code. It returns the remaining conflicts.

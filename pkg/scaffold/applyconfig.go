@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -70,7 +71,7 @@ func enableApply(tree *worktree.Tree, data Data) error {
 const (
 	makefileName   = "Makefile"
 	applyGenerator = " applyconfiguration"
-	applyArgument  = applyGenerator + `:headerFile="hack/boilerplate.go.txt"`
+	applyArgument  = applyGenerator + `:headerFile="` + project.HeaderFile + `"`
 )
 
 // crdGeneration matches the call of controller-gen that generates manifests, up to and from its paths.
