@@ -159,10 +159,12 @@ func TestAPIShapes(t *testing.T) {
 			t.Error("kinds contain notExported, which is not exported")
 		}
 	}
-	if odd == nil || odd.Group != "odd.example.org" || odd.Version != "v1" || odd.Plural != "oddities" || odd.Doc != "Odd is one of a group of types." {
+	if odd == nil || odd.Group != "odd.example.org" || odd.Version != "v1" || odd.Plural != "oddities" ||
+		odd.Doc != "Odd is one of a group of types." {
 		t.Fatalf("%+v", odd)
 	}
-	if len(odd.Markers) != 1 || *odd.Markers[0].Order != 3 || odd.Markers[0].Position.Line != 16 || fmt.Sprint(odd.Markers[0].Resources) != "[[Pod v1 ]]" {
+	if len(odd.Markers) != 1 || *odd.Markers[0].Order != 3 || odd.Markers[0].Position.Line != 16 ||
+		fmt.Sprint(odd.Markers[0].Resources) != "[[Pod v1 ]]" {
 		t.Errorf("%+v", odd.Markers)
 	}
 	var paths []string
@@ -170,7 +172,8 @@ func TestAPIShapes(t *testing.T) {
 		paths = append(paths, f.Path)
 	}
 	want := "a a pointers three boxed pair dotted time wait func chan any missing map loop nameless strings Über round Comma " +
-		"pointers[0].green three[0][0][0].green green down boxed.in boxed.weight pair.both pair.green pair.weight dotted.round loop.through nameless[0].x loop.through.back"
+		"pointers[0].green three[0][0][0].green green down boxed.in boxed.weight pair.both pair.green pair.weight " +
+		"dotted.round loop.through nameless[0].x loop.through.back"
 	if got := strings.Join(paths, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -193,7 +196,8 @@ func TestAPIShapes(t *testing.T) {
 			}
 		}
 	}
-	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "values of map map") || !strings.Contains(warnings[1].Error(), "type Names is not a struct") {
+	if len(warnings) != 2 || !strings.Contains(warnings[0].Error(), "values of map map") ||
+		!strings.Contains(warnings[1].Error(), "type Names is not a struct") {
 		t.Errorf("warnings: %v", warnings)
 	}
 }
@@ -249,7 +253,8 @@ func TestAPIMarkerFindings(t *testing.T) {
 	} {
 		_, _, err := apisOf(t, source(marker), "api")
 		var findings diag.Findings
-		if got := fmt.Sprint(err); want == "" != (err == nil) || err != nil && (!errors.As(err, &findings) || !strings.HasPrefix(got, want)) {
+		got := fmt.Sprint(err)
+		if want == "" != (err == nil) || err != nil && (!errors.As(err, &findings) || !strings.HasPrefix(got, want)) {
 			t.Errorf("%s: got %v, want %s", marker, err, want)
 		}
 	}
@@ -340,7 +345,8 @@ package there
 func TestAPIUnknownMarkers(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := apisOf(t, "-- go.mod --\nmodule example.org/odd\n-- api/v1/types.go --\n// +groupName=odd.example.org\npackage v1\n\n// +operator-sdk:csv:customresourcedefintions:displayName=\"x\"\ntype Odd struct{}\n", "api")
-	if err != nil || len(warnings) != 1 || warnings[0].Line != 4 || !strings.Contains(warnings[0].Problem, "unknown marker +operator-sdk:csv:customresourcedefintions:displayName") {
+	if err != nil || len(warnings) != 1 || warnings[0].Line != 4 ||
+		!strings.Contains(warnings[0].Problem, "unknown marker +operator-sdk:csv:customresourcedefintions:displayName") {
 		t.Error(warnings, err)
 	}
 }
@@ -371,7 +377,8 @@ func FuzzAPIs(f *testing.F) {
 	f.Add(`+operator-sdk:csv:customresourcedefinitions:type=spec,displayName="x",xDescriptors={"a","b"},order=-3`, "[]*map[string]Odd", `json:"a,inline"`)
 	f.Add(`+operator-sdk:csv:customresourcedefinitions:resources={{Pod,v1},{}}`, "struct{ A Odd }", `json:",inline"`)
 	f.Fuzz(func(t *testing.T, marker, typ, tag string) {
-		source := "// +groupName=a.b\npackage v1\n\n// " + marker + "\ntype Odd struct {\n\t// " + marker + "\n\tSpec " + typ + " `" + tag + " json:\"spec\"`\n\tOther *Odd `" + tag + "`\n}\n"
+		source := "// +groupName=a.b\npackage v1\n\n// " + marker + "\ntype Odd struct {\n\t// " + marker +
+			"\n\tSpec " + typ + " `" + tag + " json:\"spec\"`\n\tOther *Odd `" + tag + "`\n}\n"
 		_, _, err := APIs(context.Background(), APIOptions{Env: os.Environ(), Root: t.TempDir(), Dir: "api", Overlay: map[string][]byte{
 			"go.mod": []byte("module example.org/odd\n"), "api/v1/types.go": []byte(source),
 		}})

@@ -52,8 +52,8 @@ func (s *syntax) applyDir(pkg *parsedPackage) (string, error) {
 	return path.Join(pkg.dir, dir), nil
 }
 
-// buildOpenAPISchema is the part of controller-tools' generator that describes the types for the Extract functions. The other
-// parts are replaced below: they use the working directory and environment of the process, and write to the project.
+// buildOpenAPISchema is the part of controller-tools' generator that describes the types for the Extract functions. The
+// other parts are replaced below: they use the working directory and environment of the process, and write to the project.
 //
 //go:linkname buildOpenAPISchema sigs.k8s.io/controller-tools/pkg/applyconfiguration.(*ObjectGenCtx).buildOpenAPISchema
 func buildOpenAPISchema(*applyconfiguration.ObjectGenCtx, *loader.Package, schema.GroupVersion) (string, error)
@@ -90,7 +90,8 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 		return nil, err
 	}
 	if err := recoverPanic(func() error { return g.writeApplyConfigurations(config, loaded[0], u, dir) }); err != nil {
-		return nil, diag.Findings{{Position: diag.Position{File: pkg.dir}, Problem: "cannot generate apply configurations: " + err.Error()}}
+		problem := "cannot generate apply configurations: " + err.Error()
+		return nil, diag.Findings{{Position: diag.Position{File: pkg.dir}, Problem: problem}}
 	}
 	return loaded, g.readApplyConfigurations(dir, u)
 }

@@ -65,7 +65,8 @@ func benchAPI(name string) map[string]string {
 	if apart {
 		dir = "api/" + group + "/v1alpha1/"
 	}
-	fill := strings.NewReplacer("KIND", kind, "PLURAL", strings.ToLower(kind)+"s", "GROUP", group, "DIR", strings.TrimSuffix(dir, "/"), "'", "`")
+	fill := strings.NewReplacer("KIND", kind, "PLURAL", strings.ToLower(kind)+"s", "GROUP", group,
+		"DIR", strings.TrimSuffix(dir, "/"), "'", "`")
 	return map[string]string{
 		dir + "groupversion_info.go": fill.Replace(`// Package v1alpha1 is a version.
 // +kubebuilder:object:generate=true

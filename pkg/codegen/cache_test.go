@@ -214,7 +214,8 @@ func TestUnusableCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := generate(t, Options{Env: os.Environ(), Root: dir})
-	sameFiles(t, "a file instead of a directory", generate(t, Options{Env: os.Environ(), Root: dir, CacheDir: filepath.Join(file, "cache")}), want)
+	result := generate(t, Options{Env: os.Environ(), Root: dir, CacheDir: filepath.Join(file, "cache")})
+	sameFiles(t, "a file instead of a directory", result, want)
 }
 
 func TestSharedCache(t *testing.T) {

@@ -1,7 +1,3 @@
-// Package codegen generates what controller-gen generates, byte for byte: deepcopy methods, CRDs, roles, webhook
-// configurations and apply configurations. Generate runs the generators of controller-tools in-process on the Calls of a
-// project; it loads packages once for all generators, type-checks only API packages, and caches the results. APIs reads
-// the kinds of a project for its CSV, and ControllerGen behaves like the program.
 package codegen
 
 import (

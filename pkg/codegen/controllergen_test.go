@@ -208,7 +208,9 @@ func TestApplyConfigurations(t *testing.T) {
 	want := tree(t, theirs)
 	maps.DeleteFunc(want, func(name string, _ []byte) bool { return !strings.HasPrefix(name, "api/v1/applyconfiguration/") })
 	result, err := Generate(t.Context(), Options{
-		Root: ours, Year: strconv.Itoa(time.Now().Year()), Generators: ApplyConfiguration, Calls: []Call{{Args: []string{"applyconfiguration:headerFile=hack/boilerplate.go.txt", "paths=./api/..."}}}, Env: os.Environ(), Overlay: map[string][]byte{"api/v1/root_types.go": []byte(edited)},
+		Root: ours, Year: strconv.Itoa(time.Now().Year()), Generators: ApplyConfiguration, Env: os.Environ(),
+		Calls:   []Call{{Args: []string{"applyconfiguration:headerFile=hack/boilerplate.go.txt", "paths=./api/..."}}},
+		Overlay: map[string][]byte{"api/v1/root_types.go": []byte(edited)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -142,7 +142,10 @@ func (v derivedTypes) Visit(node *apiextensionsv1.JSONSchemaProps) crd.SchemaVis
 		return v
 	}
 	for ident, definition := range v.parser.Schemata {
-		inPackage := pkgPath == "" && ident.Package == v.in || pkgPath != "" && loader.NonVendorPath(ident.Package.PkgPath) == pkgPath
+		inPackage := ident.Package == v.in
+		if pkgPath != "" {
+			inPackage = loader.NonVendorPath(ident.Package.PkgPath) == pkgPath
+		}
 		if ident.Name == name && inPackage && definition.Type != "" && definition.Type != node.Type {
 			node.Type = ""
 		}
@@ -151,7 +154,9 @@ func (v derivedTypes) Visit(node *apiextensionsv1.JSONSchemaProps) crd.SchemaVis
 }
 
 // write writes a CRD in the selected versions of the CRD API.
-func (g crdGenerator) write(ctx *genall.GenerationContext, definition apiextensionsv1.CustomResourceDefinition, header string) error {
+func (g crdGenerator) write(
+	ctx *genall.GenerationContext, definition apiextensionsv1.CustomResourceDefinition, header string,
+) error {
 	if g.OmitToolVersion == nil || !*g.OmitToolVersion {
 		if definition.Annotations == nil {
 			definition.Annotations = map[string]string{}
@@ -160,18 +165,16 @@ func (g crdGenerator) write(ctx *genall.GenerationContext, definition apiextensi
 	}
 	// The API server accepts no properties of metadata.
 	crd.FixTopLevelMetadata(definition)
-	removeStatus := func(obj map[string]any) error {
-		delete(obj, "status")
-		return nil
-	}
-	options := []*genall.WriteYAMLOptions{genall.WithTransform(removeStatus), genall.WithTransform(genall.TransformRemoveCreationTimestamp)}
-	if preserve := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; preserve != nil {
-		options = append(options, genall.WithTransform(func(obj map[string]any) error {
-			if spec, ok := obj["spec"].(map[string]any); ok {
+	options := []*genall.WriteYAMLOptions{
+		genall.WithTransform(func(obj map[string]any) error {
+			delete(obj, "status")
+			spec, ok := obj["spec"].(map[string]any)
+			if preserve := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; ok && preserve != nil {
 				spec["preserveUnknownFields"] = *preserve
 			}
 			return nil
-		}))
+		}),
+		genall.WithTransform(genall.TransformRemoveCreationTimestamp),
 	}
 	name := definition.Spec.Group + "_" + definition.Spec.Names.Plural
 	versions := g.CRDVersions
@@ -217,7 +220,8 @@ func (g *generation) keepVersions(files map[string][]byte) {
 			continue
 		}
 		current, err := g.project.read(name)
-		if err == nil && versionLine.Match(current) && bytes.Equal(versionLine.ReplaceAll(current, nil), versionLine.ReplaceAll(content, nil)) {
+		if err == nil && versionLine.Match(current) &&
+			bytes.Equal(versionLine.ReplaceAll(current, nil), versionLine.ReplaceAll(content, nil)) {
 			files[name] = current
 		}
 	}

@@ -87,7 +87,8 @@ func FuzzMarker(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		steps := 0
-		if !strings.HasPrefix(text, "+") || strings.ContainsAny(text, "\r\n") || len(text) > 4096 || checkMarker(registry, strings.TrimSpace(text), &steps) != "" {
+		if !strings.HasPrefix(text, "+") || strings.ContainsAny(text, "\r\n") || len(text) > 4096 ||
+			checkMarker(registry, strings.TrimSpace(text), &steps) != "" {
 			return
 		}
 		depth, values := shape(text)

@@ -91,47 +91,42 @@ func (g Generators) registry() (*markers.Registry, error) {
 // controller-tools parses them.
 func optionsRegistry() (*markers.Registry, error) {
 	registry := &markers.Registry{}
-	add := func(name string, value any) error {
-		def, err := markers.MakeDefinition(name, markers.DescribesPackage, value)
-		if err != nil {
-			return err
-		}
-		if err := registry.Register(def); err != nil {
-			return err
-		}
-		if helped, ok := value.(genall.HasHelp); ok {
-			if text := helped.Help(); text != nil {
-				registry.AddHelp(def, text)
-			}
-		}
-		return nil
-	}
-	addRules := func(prefix string) error {
-		for _, rule := range []struct {
-			name  string
-			value genall.OutputRule
-		}{
-			{"artifacts", genall.OutputArtifacts{}},
-			{"dir", genall.OutputToDirectory("")},
-			{"none", genall.OutputToNothing},
-			{"stdout", genall.OutputToStdout},
-		} {
-			if err := add(prefix+rule.name, rule.value); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, generator := range knownGenerators() {
-		if err := add(generator.name, generator.value); err != nil {
-			return nil, err
-		}
-		if err := addRules("output:" + generator.name + ":"); err != nil {
-			return nil, err
-		}
-	}
-	if err := addRules("output:"); err != nil {
+	if err := genall.RegisterOptionsMarkers(registry); err != nil {
 		return nil, err
 	}
-	return registry, genall.RegisterOptionsMarkers(registry)
+	prefixes := []string{"output:"}
+	for _, generator := range knownGenerators() {
+		if err := register(registry, generator.name, markers.DescribesPackage, generator.value); err != nil {
+			return nil, err
+		}
+		prefixes = append(prefixes, "output:"+generator.name+":")
+	}
+	for _, prefix := range prefixes {
+		for name, rule := range map[string]genall.OutputRule{
+			"artifacts": genall.OutputArtifacts{},
+			"dir":       genall.OutputToDirectory(""),
+			"none":      genall.OutputToNothing,
+			"stdout":    genall.OutputToStdout,
+		} {
+			if err := register(registry, prefix+name, markers.DescribesPackage, rule); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return registry, nil
+}
+
+// register adds a marker to a registry, whose arguments are the fields of value.
+func register(registry *markers.Registry, name string, target markers.TargetType, value any) error {
+	def, err := markers.MakeDefinition(name, target, value)
+	if err == nil {
+		err = registry.Register(def)
+	}
+	if err != nil {
+		return fmt.Errorf("registering marker %s: %w", name, err)
+	}
+	if helped, ok := value.(genall.HasHelp); ok {
+		registry.AddHelp(def, helped.Help())
+	}
+	return nil
 }

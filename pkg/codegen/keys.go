@@ -118,7 +118,10 @@ func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte
 func (g *generation) resultKey() digest {
 	parts := [][]byte{g.base[:]}
 	for _, t := range g.all {
-		parts = append(parts, t.key, fmt.Appendf(nil, "%q", t.names()))
+		parts = append(parts, t.key)
+		for _, pkg := range t.packages {
+			parts = append(parts, []byte(pkg.path))
+		}
 	}
 	for _, pkg := range g.project.packages {
 		parts = append(parts, pkg.keyParts()...)

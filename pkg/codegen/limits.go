@@ -78,7 +78,8 @@ func checkMarker(registry *markers.Registry, text string, steps *int) string {
 	case values > maxMarkerValues:
 		problem = fmt.Sprintf("%d values; a marker can have at most %d", values, maxMarkerValues)
 	case *steps > maxMarkerSteps && *steps-added <= maxMarkerSteps: // once
-		problem = fmt.Sprintf("parsing the values of the markers up to here takes more than %d steps; divide the longest lists", maxMarkerSteps)
+		problem = fmt.Sprintf("parsing the values of the markers up to here takes more than %d steps; divide the longest lists",
+			maxMarkerSteps)
 	default:
 		return ""
 	}
@@ -88,7 +89,9 @@ func checkMarker(registry *markers.Registry, text string, steps *int) string {
 
 // isMarker reports whether a registry has a definition of a marker.
 func isMarker(registry *markers.Registry, text string) bool {
-	return slices.ContainsFunc(markerTargets(), func(target markers.TargetType) bool { return registry.Lookup(text, target) != nil })
+	return slices.ContainsFunc(markerTargets(), func(target markers.TargetType) bool {
+		return registry.Lookup(text, target) != nil
+	})
 }
 
 // markerTargets returns the targets that a marker may describe.
@@ -105,7 +108,8 @@ func shape(text string) (depth, values int) {
 	}
 	var s scanner.Scanner
 	s.Init(bytes.NewBufferString(arguments))
-	s.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanFloats | scanner.ScanStrings | scanner.ScanRawStrings | scanner.SkipComments
+	s.Mode = scanner.ScanIdents | scanner.ScanInts | scanner.ScanFloats | scanner.ScanStrings | scanner.ScanRawStrings |
+		scanner.SkipComments
 	s.Error = func(*scanner.Scanner, string) {}
 	open := 0
 	values = 1

@@ -21,7 +21,8 @@ func repeat(n int, format string) string {
 func checkLimited(t *testing.T, dir, place, message string, generators ...string) {
 	t.Helper()
 	_, err := Generate(context.Background(), Options{Root: dir, Env: os.Environ()})
-	if err == nil || !strings.HasPrefix(err.Error(), place+": ") || !strings.Contains(err.Error(), message) || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.HasPrefix(err.Error(), place+": ") || !strings.Contains(err.Error(), message) ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want %s: %s", err, place, message)
 	}
 	for _, generator := range generators {

@@ -94,12 +94,11 @@ func (g *generation) failure(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	f := g.positions.commandFinding(err)
-	for _, s := range []string{"go.mod requires go >=", "invalid go version", "toolchain not available"} {
-		if strings.Contains(f.Problem, s) {
-			return fmt.Errorf("%w (%s)", ErrGoTooOld, strings.TrimPrefix(f.Problem, "go list: "))
-		}
+	has := func(part string) bool { return strings.Contains(f.Problem, part) }
+	if has("go.mod requires go >=") || has("invalid go version") || has("toolchain not available") {
+		return fmt.Errorf("%w (%s)", ErrGoTooOld, strings.TrimPrefix(f.Problem, "go list: "))
 	}
-	if f.File != "" || missingModules(f.Problem) || strings.Contains(f.Problem, "go.mod") || strings.Contains(f.Problem, "go.sum") {
+	if f.File != "" || missingModules(f.Problem) || has("go.mod") || has("go.sum") {
 		return g.listError(diag.Findings{f})
 	}
 	// The other errors are about the system, such as a build cache that is not writable.

@@ -50,7 +50,8 @@ func (s *syntax) unknownMarkers() (diag.Findings, error) {
 				continue
 			}
 			name = shorten(name)
-			findings = append(findings, s.at(pos, fmt.Sprintf("unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
+			findings = append(findings, s.at(pos, fmt.Sprintf(
+				"unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
 		}
 	}
 	return findings.Sort(), nil
@@ -61,9 +62,11 @@ var conversion = regexp.MustCompile(`strconv\.\w+: parsing `)
 
 // at returns the finding with a message at a position.
 func (s *syntax) at(pos token.Pos, message string) diag.Finding {
-	message = conversion.ReplaceAllString(message, "")
-	p := s.fset.Position(pos)
-	return diag.Finding{Position: diag.Position{File: p.Filename, Line: p.Line, Column: p.Column}, Problem: message}
+	return findingAt(s.fset.Position(pos), conversion.ReplaceAllString(message, ""))
+}
+
+func findingAt(at token.Position, problem string) diag.Finding {
+	return diag.Finding{Position: diag.Position{File: at.Filename, Line: at.Line, Column: at.Column}, Problem: problem}
 }
 
 var (

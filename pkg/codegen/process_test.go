@@ -67,7 +67,8 @@ func TestProcesses(t *testing.T) {
 		generate(t, opts)
 		lists, others := started()
 		if lists != step.lists || others > lists {
-			t.Errorf("%s: %d processes of go list and %d others, want %d and at most %d", step.name, lists, others, step.lists, step.lists)
+			t.Errorf("%s: %d processes of go list and %d others, want %d and at most %d",
+				step.name, lists, others, step.lists, step.lists)
 		}
 	}
 }

@@ -102,7 +102,8 @@ func TestSingleGenerators(t *testing.T) {
 func TestOutputDirectories(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t, "shapes")
-	files := generate(t, Options{Env: os.Environ(), Root: dir, Calls: calls("rbac:roleName=boss crd webhook paths=./... output:dir=deploy output:crd:dir=deploy/crds output:webhook:artifacts:config=deploy/hooks")})
+	files := generate(t, Options{Env: os.Environ(), Root: dir, Calls: calls("rbac:roleName=boss crd webhook paths=./... " +
+		"output:dir=deploy output:crd:dir=deploy/crds output:webhook:artifacts:config=deploy/hooks")})
 	for _, name := range []string{"deploy/crds/canvas.example.com_canvas.yaml", "deploy/role.yaml", "deploy/hooks/manifests.yaml"} {
 		if _, ok := files[name]; !ok {
 			t.Errorf("%s is missing", name)
@@ -128,11 +129,15 @@ func TestOverlayEqualsDisk(t *testing.T) {
 		write(t, part, "api/v1beta1/shape_types.go", "package v1beta1\n\ntype Stale struct{}\n")
 		overlay := map[string][]byte{"api/v1/doomed_types.go": nil, "never/was.go": nil}
 		for name, content := range tree(t, full) {
-			if strings.HasPrefix(name, "api/") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "pkg/") || name == "go.sum" || name == "hack/boilerplate.go.txt" {
+			if strings.HasPrefix(name, "api/") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "pkg/") ||
+				name == "go.sum" || name == "hack/boilerplate.go.txt" {
 				overlay[name] = content
 			}
 		}
-		for _, removed := range []string{"api/cluster", "internal", "pkg", "go.sum", "hack", "api/v1/groupversion_info.go", "api/v1/shape_types.go", "api/v1/odd_types.go"} {
+		for _, removed := range []string{
+			"api/cluster", "internal", "pkg", "go.sum", "hack",
+			"api/v1/groupversion_info.go", "api/v1/shape_types.go", "api/v1/odd_types.go",
+		} {
 			if err := os.RemoveAll(filepath.Join(part, filepath.FromSlash(removed))); err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +149,8 @@ func TestOverlayEqualsDisk(t *testing.T) {
 		sameFiles(t, "the disk", tree(t, part), before)
 		link := filepath.Join(realTemp(t), "link")
 		if err := os.Symlink(part, link); err == nil {
-			sameFiles(t, "overlay below a link", generate(t, Options{Env: os.Environ(), Root: link, Overlay: overlay, CacheDir: cache}), want)
+			linked := generate(t, Options{Env: os.Environ(), Root: link, Overlay: overlay, CacheDir: cache})
+			sameFiles(t, "overlay below a link", linked, want)
 		}
 	}
 }
@@ -152,7 +158,8 @@ func TestOverlayEqualsDisk(t *testing.T) {
 func TestOverlayOutsideOfRoot(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"../out.go", "/etc/out.go", ".."} {
-		_, err := Generate(context.Background(), Options{Env: os.Environ(), Root: fixture(t, "bare"), Overlay: map[string][]byte{name: []byte("package out\n")}})
+		overlay := map[string][]byte{name: []byte("package out\n")}
+		_, err := Generate(context.Background(), Options{Env: os.Environ(), Root: fixture(t, "bare"), Overlay: overlay})
 		if err == nil || !strings.Contains(err.Error(), "outside of the module") {
 			t.Errorf("overlay %s: got %v, want an error", name, err)
 		}

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -40,9 +41,13 @@ type parsedPackage struct {
 	copies, kinds bool
 }
 
+// parseMode is the mode in which the Go parser reads files.
+const parseMode = parser.AllErrors | parser.ParseComments | parser.SkipObjectResolution
+
 // parsePackages parses packages and their markers.
 func (p *project) parsePackages(registry *markers.Registry, packages []*sourcePackage) (*syntax, error) {
-	s := &syntax{fset: token.NewFileSet(), collector: &markers.Collector{Registry: registry}, byPath: map[string]*parsedPackage{}}
+	collector := &markers.Collector{Registry: registry}
+	s := &syntax{fset: token.NewFileSet(), collector: collector, byPath: map[string]*parsedPackage{}}
 	for _, source := range packages {
 		if p.byPath[source.path] != source {
 			continue // the loader, too, uses only the first of two packages with the same path
@@ -57,9 +62,10 @@ func (p *project) parsePackages(registry *markers.Registry, packages []*sourcePa
 	if err := findings.Sort().Err(); err != nil {
 		return nil, err
 	}
+	report := func(at token.Pos, message string) { findings = append(findings, s.at(at, message)) }
 	sources := make([]source, len(s.packages))
 	for i, pkg := range s.packages {
-		sources[i] = source{pkg.path, pkg.trees, func(at token.Pos, message string) { findings = append(findings, s.at(at, message)) }}
+		sources[i] = source{pkg.path, pkg.trees, report}
 	}
 	checkLimits(registry, sources)
 	if err := findings.Sort().Err(); err != nil {
@@ -85,7 +91,7 @@ func (pkg *parsedPackage) parse(fset *token.FileSet, cgo bool) diag.Findings {
 	files := pkg.files
 	pkg.sourcePackage = &sourcePackage{module: pkg.module, dir: pkg.dir, path: pkg.path}
 	for _, file := range files {
-		tree, err := parser.ParseFile(fset, file.name, file.content, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(fset, file.name, file.content, parseMode)
 		if err != nil {
 			findings = append(findings, SyntaxFindings(file.name, file.content, err)...)
 			continue
@@ -94,9 +100,9 @@ func (pkg *parsedPackage) parse(fset *token.FileSet, cgo bool) diag.Findings {
 			continue // the go command leaves these out
 		}
 		if len(pkg.trees) > 0 && pkg.trees[0].Name.Name != tree.Name.Name {
-			at := fset.Position(tree.Name.Pos())
-			findings = append(findings, diag.Finding{Position: diag.Position{File: file.name, Line: at.Line, Column: at.Column},
-				Problem: "package " + tree.Name.Name + " in the directory of package " + pkg.trees[0].Name.Name + "; a directory can contain only one package"})
+			findings = append(findings, findingAt(fset.PositionFor(tree.Name.Pos(), false), fmt.Sprintf(
+				"package %s in the directory of package %s; a directory can contain only one package",
+				tree.Name.Name, pkg.trees[0].Name.Name)))
 			continue
 		}
 		pkg.files, pkg.trees = append(pkg.files, file), append(pkg.trees, tree)
@@ -129,22 +135,24 @@ func conflictFindings(name string, content []byte) diag.Findings {
 	if len(conflicts) == 0 {
 		return nil
 	}
-	return diag.Findings{{Position: diag.Position{File: name, Line: conflicts[0].First}, Problem: textdiff.ConflictProblem(conflicts)}}
+	at := diag.Position{File: name, Line: conflicts[0].First}
+	return diag.Findings{{Position: at, Problem: textdiff.ConflictProblem(conflicts)}}
 }
 
-// SyntaxFindings returns the errors of the Go parser for a file with this content. If it contains a merge conflict, only that
-// is returned: the other errors follow from it.
+// SyntaxFindings returns the errors of the Go parser for a file with this content. If it contains a merge conflict, only
+// that is returned: the other errors follow from it.
 func SyntaxFindings(name string, content []byte, err error) diag.Findings {
 	if findings := conflictFindings(name, content); len(findings) > 0 {
 		return findings
 	}
-	var list scanner.ErrorList
-	if !errors.As(err, &list) {
+	list, ok := errors.AsType[scanner.ErrorList](err)
+	if !ok {
 		return diag.Findings{{Position: diag.Position{File: name}, Problem: err.Error()}}
 	}
 	var findings diag.Findings
 	for _, e := range list {
-		findings = append(findings, diag.Finding{Position: diag.Position{File: name, Line: e.Pos.Line, Column: e.Pos.Column}, Problem: e.Msg})
+		at := diag.Position{File: name, Line: e.Pos.Line, Column: e.Pos.Column}
+		findings = append(findings, diag.Finding{Position: at, Problem: e.Msg})
 	}
 	return findings
 }

@@ -95,15 +95,6 @@ func (g *generation) selectPackages(t *task) diag.Findings {
 	return warnings
 }
 
-// names returns the import paths of the packages of a task.
-func (t *task) names() []string {
-	names := make([]string, len(t.packages))
-	for i, p := range t.packages {
-		names[i] = p.path
-	}
-	return names
-}
-
 // selected returns the packages of all tasks, in the order of the project.
 func (g *generation) selected() []*sourcePackage {
 	wanted := map[*sourcePackage]bool{}

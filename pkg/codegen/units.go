@@ -30,7 +30,7 @@ func (g *generation) units() ([]*unit, error) {
 		case Object:
 			for _, pkg := range roots {
 				if pkg.copies {
-					units = append(units, g.unit(&unit{task: t, roots: []*parsedPackage{pkg}}))
+					units = append(units, &unit{task: t, roots: []*parsedPackage{pkg}})
 				}
 			}
 		case ApplyConfiguration:
@@ -40,20 +40,23 @@ func (g *generation) units() ([]*unit, error) {
 					return nil, err
 				}
 				if dir != "" {
-					units = append(units, g.unit(&unit{task: t, group: pkg.group, apply: dir, roots: []*parsedPackage{pkg}}))
+					units = append(units, &unit{task: t, group: pkg.group, apply: dir, roots: []*parsedPackage{pkg}})
 				}
 			}
 		case CRD:
-			units = append(units, g.groups(t, roots)...)
+			units = append(units, groups(t, roots)...)
 		case schemaPatches:
-			units = append(units, g.unit(&unit{task: t, roots: roots}))
+			units = append(units, &unit{task: t, roots: roots})
 		}
+	}
+	for _, u := range units {
+		u.key = g.unitKey(u)
 	}
 	return units, nil
 }
 
 // groups returns a unit for each API group among the roots of a task.
-func (g *generation) groups(t *task, roots []*parsedPackage) []*unit {
+func groups(t *task, roots []*parsedPackage) []*unit {
 	var units []*unit
 	seen := map[string]bool{}
 	for _, pkg := range roots {
@@ -68,15 +71,9 @@ func (g *generation) groups(t *task, roots []*parsedPackage) []*unit {
 				u.roots = append(u.roots, other)
 			}
 		}
-		units = append(units, g.unit(u))
+		units = append(units, u)
 	}
 	return units
-}
-
-// unit sets the key of a unit.
-func (g *generation) unit(u *unit) *unit {
-	u.key = g.unitKey(u)
-	return u
 }
 
 // types generates units. It first reads only the declarations of dependencies. After an error it reads them completely, so

@@ -47,7 +47,8 @@ func (s *shell) execute(words []string, local map[string]string) {
 	}
 }
 
-// noteCommand adds a note about a command that may change files of controller-gen, one per line of a makefile and per script.
+// noteCommand adds a note about a command that may change files of controller-gen, one per line of a makefile and per
+// script.
 func (s *shell) noteCommand(words []string) {
 	place := s.at.String()
 	if s.inScript {
@@ -121,17 +122,20 @@ func (s *shell) call(args []string) {
 	for _, arg := range args {
 		s.found |= codegen.GeneratorOf(arg) & (codegen.Object | codegen.CRD | codegen.RBAC | codegen.Webhook)
 	}
+	unsupported := func(problem string) {
+		s.addNote(s.at, "controller-gen is not run: %s; set generate.calls in %s", problem, ConfigFile)
+	}
 	if strings.Contains(s.dir, unresolvedStart) {
-		s.addNote(s.at, "controller-gen is not run: directory %s cannot be evaluated; set generate.calls in %s", s.readable(s.dir), ConfigFile)
+		unsupported("directory " + s.readable(s.dir) + " cannot be evaluated")
 		return
 	}
 	for _, arg := range args {
 		if readable := s.readable(arg); readable != arg {
-			s.addNote(s.at, "controller-gen is not run: %s cannot be evaluated; set generate.calls in %s", readable, ConfigFile)
+			unsupported(readable + " cannot be evaluated")
 			return
 		}
 		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, codegen.TagsFlag) {
-			s.addNote(s.at, "controller-gen is not run: flag %s is not supported; set generate.calls in %s", arg, ConfigFile)
+			unsupported("flag " + arg + " is not supported")
 			return
 		}
 	}
@@ -237,15 +241,18 @@ func (s *shell) script(name string, args []string) {
 
 // isHarmless reports whether a command changes no generated files.
 func isHarmless(words []string) bool {
-	switch program := path.Base(words[0]); program {
-	case "echo", "printf", "true", ":", "mkdir", "test", "[", "[[", "command", "which", "set", "trap", "exit", "return", "chmod",
-		"gofmt", "goimports", "type", "unset", "shift", "popd", "read", "break", "continue", "case", "esac", "ls", "wait", "sleep",
-		"diff", "grep":
+	subcommand := func(names string) bool {
+		return len(words) > 1 && slices.Contains(strings.Fields(names), words[1])
+	}
+	switch path.Base(words[0]) {
+	case "echo", "printf", "true", ":", "mkdir", "test", "[", "[[", "command", "which", "set", "trap", "exit", "return",
+		"chmod", "gofmt", "goimports", "type", "unset", "shift", "popd", "read", "break", "continue", "case", "esac", "ls",
+		"wait", "sleep", "diff", "grep":
 		return true
 	case "go":
-		return len(words) > 1 && slices.Contains([]string{"fmt", "vet", "install", "get", "build", "mod", "version", "env", "list", "test", "work"}, words[1])
+		return subcommand("fmt vet install get build mod version env list test work")
 	case "git":
-		return len(words) > 1 && slices.Contains([]string{"diff", "status", "rev-parse", "describe"}, words[1])
+		return subcommand("diff status rev-parse describe")
 	}
 	return strings.HasSuffix(words[0], "golangci-lint")
 }

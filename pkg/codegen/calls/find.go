@@ -23,8 +23,8 @@ import (
 type Files interface {
 	// Root returns the absolute path of the project's directory.
 	Root() string
-	// ReadFile returns the content of a file by its slash-separated path relative to Root. The error wraps fs.ErrNotExist if the
-	// file does not exist.
+	// ReadFile returns the content of a file by its slash-separated path relative to Root. The error wraps fs.ErrNotExist if
+	// the file does not exist.
 	ReadFile(name string) ([]byte, error)
 	// Walk returns the sorted files in a directory and its subdirectories, except those that skip rejects.
 	Walk(dir string, skip func(name string) bool) ([]string, error)
@@ -43,8 +43,8 @@ type Found struct {
 
 // Find returns the calls of a project, from the first of these sources that contains any:
 //   - generate.calls in .operon/config.yaml
-//   - the targets manifests and generate of the Makefile, with their prerequisites and the scripts and go:generate lines that
-//     they run, and then its other targets for the remaining generators
+//   - the targets manifests and generate of the Makefile, with their prerequisites and the scripts and go:generate lines
+//     that they run, and then its other targets for the remaining generators
 //   - go:generate lines
 //   - scripts in hack
 //

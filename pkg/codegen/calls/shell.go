@@ -9,8 +9,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A shell evaluates a script to find the calls of controller-gen in it. It evaluates all branches of conditions, and the body
-// of a for loop for each word, and starts no process. Unlike a shell, it continues after invalid syntax.
+// A shell evaluates a script to find the calls of controller-gen in it. It evaluates all branches of conditions, and the
+// body of a for loop for each word, and starts no process. Unlike a shell, it continues after invalid syntax.
 type shell struct {
 	*finder
 	dir       string // relative to the project, of the current command

@@ -84,8 +84,8 @@ func (f *source) cutFlag(body *ast.BlockStmt, file *ast.Ident, read ast.Stmt) {
 	}
 	f.cutStatement(declared)
 	f.cutStatement(flagged)
-	f.noteRemoved("the flag --" + flagName + " is gone, as controller-runtime reads no options from files any more: " +
-		"give what the file set as flags, or in the manager's options")
+	f.noteRemoved("removed flag --" + flagName + ": controller-runtime no longer reads options from files; " +
+		"set them with flags or in the manager's options")
 }
 
 // declaresString reports whether a statement is var x string.

@@ -50,8 +50,8 @@ func (f *source) runSpecs(call *ast.CallExpr) {
 	if list, ok := call.Args[2].(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, foreign) {
 		return
 	}
-	f.noteRemoved("Ginkgo v2 takes no reporters of a suite's own, and " + f.Source(call.Args[2]) + " is gone: " +
-		"give go test a flag such as -ginkgo.junit-report, or use ReportAfterSuite")
+	f.noteRemoved("removed " + f.Source(call.Args[2]) + ": Ginkgo v2 has no custom reporters; " +
+		"use a flag of go test such as -ginkgo.junit-report, or ReportAfterSuite")
 }
 
 // isPrinter reports whether an expression is the reporter of controller-runtime that ended the output with a line break.

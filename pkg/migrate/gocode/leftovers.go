@@ -20,7 +20,7 @@ func pins(mod []byte) diag.Findings {
 	add := func(line *modfile.Line, verb string) {
 		text := strings.TrimPrefix(strings.Join(line.Token, " "), verb+" ")
 		notes = append(notes, diag.Finding{
-			Position: diag.Position{File: "go.mod"}, Problem: verb + " " + text + " stays: see whether it is still right",
+			Position: diag.Position{File: "go.mod"}, Problem: "kept " + verb + " " + text + "; check whether it is still needed",
 		})
 	}
 	for _, r := range file.Replace {
@@ -61,8 +61,8 @@ func (p *program) unnamed() diag.Findings {
 				}
 			}
 			if kind != "" {
-				all[kind] = append(all[kind], f.noteAt(chain[0].Pos(), "there are several controllers for "+
-					strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}")+", and a manager takes a name only once: add Named"))
+				all[kind] = append(all[kind], f.noteAt(chain[0].Pos(), "several controllers for "+
+					strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}")+" have the same name, which a manager rejects; add Named"))
 			}
 			return false
 		})
@@ -83,20 +83,20 @@ func leftovers(f *source) {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && f.isInjector(n) {
-				f.note(n.Name.Pos(), n.Name.Name+" is not called any more: give what it sets to the value where it is made")
+				f.note(n.Name.Pos(), "controller-runtime no longer calls "+n.Name.Name+"; set the value where the object is created")
 			}
 		case *ast.CallExpr:
 			if f.refersTo(n.Fun, ginkgo2, "Measure", "FMeasure", "PMeasure", "XMeasure") {
-				f.note(n.Pos(), "Measure does nothing in Ginkgo v2: write a spec with gomega/gmeasure")
+				f.note(n.Pos(), "Measure does nothing in Ginkgo v2; write a spec with gomega/gmeasure")
 			}
 		case *ast.KeyValueExpr:
 			removed := []string{`"configmaps"`, `"endpoints"`, `"configmapsleases"`, `"endpointsleases"`}
 			if lock := f.Source(n.Value); f.Source(n.Key) == "LeaderElectionResourceLock" && slices.Contains(removed, lock) {
-				f.note(n.Pos(), "there is no lock "+lock+" for leaders any more: use \"leases\"")
+				f.note(n.Pos(), "unsupported lock "+lock+" for leader election; use \"leases\"")
 			}
 		case *ast.Field:
 			if f.refersTo(n.Type, ginkgo2, "Done") {
-				f.note(n.Pos(), "Ginkgo v2 does not wait until done is closed: wait with Eventually")
+				f.note(n.Pos(), "Ginkgo v2 does not wait until done is closed; wait with Eventually")
 			}
 		}
 	}

@@ -181,7 +181,7 @@ func (w *Webhooks) Move(current map[string][]byte) (diag.Findings, error) {
 func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 	name := path.Join(h.pkg.target, strings.ToLower(h.kind())+"_webhook.go")
 	if w.tree.Exists(name) {
-		w.leaveOut(h, "there is "+name+" already")
+		w.leaveOut(h, name+" already exists")
 		return false, nil
 	}
 	for _, other := range h.pkg.files {
@@ -212,6 +212,6 @@ func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 // leaveOut adds a note about webhooks that are not moved.
 func (w *Webhooks) leaveOut(h *webhook, why string) {
 	w.notes = append(w.notes, h.setup.file.noteAt(h.setup.decl.Pos(), fmt.Sprintf(
-		"the webhooks of %s stay here: %s; set them up by hand, in the function %s of %s",
+		"webhooks of %s not moved: %s; set them up in the function %s of %s",
 		h.kind(), why, h.newSetup(), h.pkg.target)))
 }

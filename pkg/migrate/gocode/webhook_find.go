@@ -50,7 +50,7 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	if len(setups) == 0 {
 		for _, a := range h.asserts {
 			w.notes = append(w.notes, a.file.noteAt(a.spec.Pos(), fmt.Sprintf(
-				"nothing here sets up the webhooks of %s; move them to %s by hand", r.Kind, pkg.target)))
+				"webhooks of %s not moved: no function in this package sets them up; move them to %s", r.Kind, pkg.target)))
 		}
 		return nil
 	}

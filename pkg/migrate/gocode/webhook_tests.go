@@ -21,13 +21,13 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 		name := path.Join(pkg.target, path.Base(f.Name))
 		if id := pkg.tied(f, moving); id != nil {
 			w.notes = append(w.notes, f.noteAt(id.Pos(), fmt.Sprintf(
-				"these tests stay here, without the suite of the webhooks: they use %s of this package; move them to %s by hand",
+				"tests not moved with the suite of the webhooks: they use %s of this package; move them to %s",
 				id.Name, pkg.target)))
 			continue
 		}
 		if w.tree.Exists(name) {
 			w.notes = append(w.notes, diag.Finding{
-				Position: diag.Position{File: f.Name}, Problem: "stays here, as there is " + name + " already; make one of both by hand",
+				Position: diag.Position{File: f.Name}, Problem: "not moved: " + name + " already exists; merge the two files",
 			})
 			continue
 		}
@@ -37,7 +37,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 			text = f.bytes()
 			if path.Base(name) == suiteFile {
 				w.notes = append(w.notes, diag.Finding{
-					Position: diag.Position{File: name}, Problem: "keeps its form, as it was edited",
+					Position: diag.Position{File: name}, Problem: "not updated to the current scaffold, because it was edited",
 				})
 			}
 		}
@@ -46,7 +46,8 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 	for _, f := range pkg.outer {
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(*ast.SelectorExpr); ok && w.setupOf(f, e) != nil {
-				w.notes = append(w.notes, f.noteAt(e.Pos(), "move these tests to "+pkg.target+" by hand"))
+				w.notes = append(w.notes, f.noteAt(e.Pos(),
+					"tests not moved: they are in an external test package; move them to "+pkg.target))
 				return false
 			}
 			return true

@@ -15,7 +15,7 @@ func (h *webhook) write(f *source) (why string) {
 	alias := f.use(h.pkg.path, h.resource.ImportAlias())
 	function := funcNamed(f, "", h.newSetup())
 	if function == nil {
-		return "current's scaffold sets up no webhooks"
+		return "the current scaffold sets up no webhooks"
 	}
 	if why := h.writeSetup(f, function, alias); why != "" {
 		return why

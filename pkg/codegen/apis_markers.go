@@ -44,19 +44,10 @@ func csvRegistry() (*markers.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, marker := range []struct {
-		target markers.TargetType
-		value  any
-	}{{markers.DescribesType, kindArguments{}}, {markers.DescribesField, FieldMarker{}}} {
-		def, err := markers.MakeDefinition(csvMarker, marker.target, marker.value)
-		if err == nil {
-			err = registry.Register(def)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("registering markers: %w", err)
-		}
+	if err := register(registry, csvMarker, markers.DescribesType, kindArguments{}); err != nil {
+		return nil, err
 	}
-	return registry, nil
+	return registry, register(registry, csvMarker, markers.DescribesField, FieldMarker{})
 }
 
 // checkKindMarkers returns resources without a kind or version.

@@ -124,7 +124,7 @@ func (r *apiReader) structs(from nestedStruct, t ast.Expr, path string) []nested
 	case !r.warned[target]: // a name of a list, a map or another type, whose elements operator-sdk does not read
 		r.warned[target] = true
 		for _, nested := range r.structs(nestedStruct{in: target.in, enclosing: from.enclosing}, target.info.RawSpec.Type, path) {
-			r.warnUnreachable(t, nested, fmt.Sprintf("type %s is not a struct; use its underlying type in the field", target.info.Name))
+			r.warnUnreachable(t, nested, "type "+target.info.Name+" is not a struct; use its underlying type in the field")
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-// An environment is the environment of the go command, with its settings. They are read without the go command, so that a run
-// with cached results starts no process.
+// An environment is the environment of the go command, with its settings. They are read without the go command, so that a
+// run with cached results starts no process.
 type environment struct {
 	vars   []string
 	values map[string]string
@@ -32,14 +32,14 @@ func newEnvironment(vars []string, offline bool) *environment {
 	e := &environment{vars: vars, values: map[string]string{}, tags: Call{}.buildTags()}
 	for _, v := range vars {
 		if name, value, ok := strings.Cut(v, "="); ok {
-			e.values[e.name(name)] = value
+			e.values[canonical(name)] = value
 		}
 	}
 	return e
 }
 
-// name returns the canonical name of a variable: upper case on Windows.
-func (e *environment) name(name string) string {
+// canonical returns the canonical name of a variable: upper case on Windows.
+func canonical(name string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToUpper(name)
 	}
@@ -47,7 +47,7 @@ func (e *environment) name(name string) string {
 }
 
 // get returns the value of a variable.
-func (e *environment) get(name string) string { return e.values[e.name(name)] }
+func (e *environment) get(name string) string { return e.values[canonical(name)] }
 
 // find returns the path of a program, or "".
 func (e *environment) find(program string) string {
@@ -59,7 +59,10 @@ func (e *environment) find(program string) string {
 		for _, name := range names {
 			file := filepath.Join(dir, name)
 			info, err := os.Stat(file)
-			if err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0) && filepath.IsAbs(file) {
+			if err != nil || !info.Mode().IsRegular() || !filepath.IsAbs(file) {
+				continue
+			}
+			if runtime.GOOS == "windows" || info.Mode().Perm()&0o111 != 0 {
 				return file
 			}
 		}
@@ -137,7 +140,7 @@ func (e *environment) buildContext() build.Context {
 		ctx.CgoEnabled = false
 	default:
 		cc := "gcc"
-		if ctx.GOOS == "darwin" || ctx.GOOS == "freebsd" || ctx.GOOS == "openbsd" {
+		if slices.Contains([]string{"darwin", "freebsd", "openbsd"}, ctx.GOOS) {
 			cc = "clang"
 		}
 		cc = cmp.Or(e.setting("CC"), cc)
@@ -169,7 +172,8 @@ func (e *environment) identity() []byte {
 			"GOCACHE", "GOTMPDIR", "GOMAXPROCS", "GOGC", "GOMEMLIMIT":
 			continue
 		}
-		if strings.HasPrefix(name, "GO") || strings.HasPrefix(name, "CGO_") || name == "HOME" || name == "USERPROFILE" || name == "CC" {
+		if strings.HasPrefix(name, "GO") || strings.HasPrefix(name, "CGO_") ||
+			name == "HOME" || name == "USERPROFILE" || name == "CC" {
 			vars = append(vars, name+"="+value)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+	gomodule "golang.org/x/mod/module"
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
 
@@ -38,20 +39,21 @@ func (g *generation) builtinGraph(locals []*parsedPackage) map[string]*packages.
 		if pkg := byID[importPath]; pkg != nil {
 			return pkg
 		}
-		pkg := &packages.Package{ID: importPath, PkgPath: importPath, Name: path.Base(importPath), Imports: map[string]*packages.Package{}}
+		imports := map[string]*packages.Package{}
+		pkg := &packages.Package{ID: importPath, PkgPath: importPath, Name: path.Base(importPath), Imports: imports}
 		byID[importPath] = pkg
 		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return path.Dir(f.Name) == importPath })
 		if i < 0 {
 			return pkg
 		}
-		file, err := parser.ParseFile(g.syntax.fset, archive.Files[i].Name, archive.Files[i].Data, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(g.syntax.fset, archive.Files[i].Name, archive.Files[i].Data, parseMode)
 		if err != nil {
 			return pkg // TestBuiltin parses it
 		}
 		pkg.Name, pkg.Syntax = file.Name.Name, []*ast.File{file}
 		for _, spec := range file.Imports {
 			target := gosource.ImportPath(spec)
-			pkg.Imports[target] = link(target)
+			imports[target] = link(target)
 		}
 		return pkg
 	}
@@ -80,8 +82,8 @@ func (g *generation) requires(module, version string) bool {
 	if g.workspace() != nil || g.replacesFiles() {
 		return false
 	}
+	wanted := gomodule.Version{Path: module, Version: version}
 	file := g.project.goMod(".")
-	return file != nil &&
-		slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == module && r.Mod.Version == version }) &&
+	return file != nil && slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == wanted }) &&
 		!slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == module })
 }

@@ -60,7 +60,8 @@ func TestBuiltin(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if !bytes.Equal(builtinArchive, want) {
-		t.Errorf("builtin.txtar is not derived from %s; run go test ./pkg/codegen -run TestBuiltin -update\n%s", mod.Require[i].Mod, firstDifference(builtinArchive, want))
+		t.Errorf("builtin.txtar is not derived from %s; run go test ./pkg/codegen -run TestBuiltin -update\n%s",
+			mod.Require[i].Mod, firstDifference(builtinArchive, want))
 	}
 }
 
@@ -211,7 +212,8 @@ func (b *builtins) text(p *builtinPackage) []byte {
 			last = end
 			switch d := decl.(type) {
 			case *ast.GenDecl:
-				if d.Tok == token.TYPE && slices.ContainsFunc(d.Specs, func(s ast.Spec) bool { return p.needed[s.(*ast.TypeSpec).Name.Name] }) {
+				needed := func(s ast.Spec) bool { return p.needed[s.(*ast.TypeSpec).Name.Name] }
+				if d.Tok == token.TYPE && slices.ContainsFunc(d.Specs, needed) {
 					out.Write(file.source[from:end])
 					out.WriteString("\n")
 				}

@@ -14,7 +14,7 @@ import (
 // usageAt prints the usage at a level of detail: JSON on stdout, text on stderr, as controller-gen does.
 func (c *controllerGen) usageAt(level int) error {
 	if level >= jsonLevel {
-		return c.describe(level, c.options, help.SortByOption)
+		return c.describe(c.stderr, level, c.options, help.SortByOption)
 	}
 	return c.usage(c.stderr, level)
 }
@@ -42,7 +42,7 @@ Flags:
 Options
 
 `, strings.TrimRight(c.set.FlagUsages(), "\n"))
-	return c.describeTo(to, to, level, c.options, help.SortByOption)
+	return c.describe(to, level, c.options, help.SortByOption)
 }
 
 // Levels of detail of printed help.
@@ -53,19 +53,14 @@ const (
 	jsonLevel
 )
 
-// describe prints the markers of a registry as describeTo does.
-func (c *controllerGen) describe(level int, registry *markers.Registry, by help.SortGroup) error {
-	return c.describeTo(c.stdout, c.stderr, level, registry, by)
-}
-
-// describeTo prints the markers of a registry: JSON to out, text to text.
-func (c *controllerGen) describeTo(out, text io.Writer, level int, registry *markers.Registry, by help.SortGroup) error {
+// describe prints the markers of a registry: JSON to stdout, text to text.
+func (c *controllerGen) describe(text io.Writer, level int, registry *markers.Registry, by help.SortGroup) error {
 	categories := help.ByCategory(registry, by)
 	if level >= jsonLevel {
 		if level > jsonLevel {
 			return nil
 		}
-		return json.NewEncoder(out).Encode(categories)
+		return json.NewEncoder(c.stdout).Encode(categories)
 	}
 	for _, category := range categories {
 		if category.Category == "" {

@@ -117,7 +117,7 @@ func (g *generation) setDeclarations(pkg *packages.Package) {
 	}
 	trees := make([]*ast.File, len(texts))
 	for i, text := range texts {
-		tree, err := parser.ParseFile(g.syntax.fset, pkg.CompiledGoFiles[i], text, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(g.syntax.fset, pkg.CompiledGoFiles[i], text, parseMode)
 		if err != nil {
 			return
 		}

@@ -26,7 +26,9 @@ const (
 //
 // In a schema with references, fields of the same type share the schema of the type. The steps that follow copy it for each
 // field, so that this is the time to measure it.
-func flattenSchemas(flattener *crd.Flattener, versions []crd.TypeIdent, size *schemaSize) []*apiextensionsv1.JSONSchemaProps {
+func flattenSchemas(
+	flattener *crd.Flattener, versions []crd.TypeIdent, size *schemaSize,
+) []*apiextensionsv1.JSONSchemaProps {
 	schemas := make([]*apiextensionsv1.JSONSchemaProps, len(versions))
 	for i, version := range versions {
 		schemas[i] = flattener.FlattenType(version)

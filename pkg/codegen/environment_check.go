@@ -31,7 +31,8 @@ func (e *environment) check(dir string) error {
 	}
 	home := homeVariable()
 	if e.get(home) == "" && e.setting("GOPATH") == "" && e.setting("GOMODCACHE") == "" {
-		return environmentErrorf("the go command has no module cache because %s, GOPATH and GOMODCACHE are not set; set one of them", home)
+		return environmentErrorf("the go command has no module cache because %s, GOPATH and GOMODCACHE are not set; "+
+			"set one of them", home)
 	}
 	return e.checkWorkspace(dir)
 }
@@ -83,8 +84,8 @@ func (e *environment) checkWorkspace(dir string) error {
 	}) {
 		return nil
 	}
-	return environmentErrorf("%s %q: the workspace does not list the project; run 'go work use .' in the project to add it, or %s",
-		origin, shown, remedy)
+	return environmentErrorf("%s %q: the workspace does not list the project; run 'go work use .' in the project to add it, "+
+		"or %s", origin, shown, remedy)
 }
 
 // findWorkspace returns the nearest go.work file of dir and its parents, or an empty string.

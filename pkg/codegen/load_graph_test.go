@@ -95,7 +95,8 @@ func TestModulesKey(t *testing.T) {
 		write(t, dir, "goenv", "GOFLAGS=-mod=mod\n")
 		write(t, dir, "bin/gcc", "")
 		return Options{Root: filepath.Join(dir, "op"), Env: []string{
-			"HOME=" + dir, "GOROOT=" + filepath.Join(dir, "goroot"), "GOENV=" + filepath.Join(dir, "goenv"), "PATH=" + filepath.Join(dir, "bin"), "CC=gcc",
+			"HOME=" + dir, "GOROOT=" + filepath.Join(dir, "goroot"), "GOENV=" + filepath.Join(dir, "goenv"),
+			"PATH=" + filepath.Join(dir, "bin"), "CC=gcc",
 		}}
 	}
 	key := func(t *testing.T, opts Options) digest {
@@ -178,7 +179,8 @@ func TestModulesKey(t *testing.T) {
 func TestReplacedFiles(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"-modfile=other.mod", "-overlay=overlay.json"} {
-		g := &generation{env: newEnvironment([]string{"GOFLAGS=-mod=mod " + flag}, false), store: &store{dir: "somewhere"}, project: &project{}}
+		env := newEnvironment([]string{"GOFLAGS=-mod=mod " + flag}, false)
+		g := &generation{env: env, store: &store{dir: "somewhere"}, project: &project{}}
 		if g.setKeys(); g.store.dir != "" {
 			t.Errorf("the store is used with %s", flag)
 		}

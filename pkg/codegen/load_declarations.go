@@ -18,7 +18,7 @@ func declarations(sources [][]byte) ([][]byte, error) {
 	fset := token.NewFileSet()
 	files := make([]*ast.File, len(sources))
 	for i, src := range sources {
-		file, err := parser.ParseFile(fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(fset, "", src, parseMode)
 		if err != nil {
 			return nil, err
 		}
