@@ -64,12 +64,9 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 	if g.env.find("go") == "" {
 		return nil, ErrGoMissing
 	}
-	if err := g.env.check(g.project.root); err != nil {
-		return nil, err
-	}
-	temp, err := g.env.tempDir()
+	temp, err := g.env.prepare(g.project.root)
 	if err != nil {
-		return nil, fmt.Errorf("generating apply configurations: %w", err)
+		return nil, err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes the remaining files
 	dir := filepath.Join(temp.Path, "module")

@@ -115,11 +115,6 @@ func (e *environment) prepare(dir string) (*tempdir.Dir, error) {
 	if err := e.check(dir); err != nil {
 		return nil, err
 	}
-	return e.tempDir()
-}
-
-// tempDir creates a directory for a run of the go command.
-func (e *environment) tempDir() (*tempdir.Dir, error) {
 	return tempdir.NewGo(cmp.Or(e.setting("GOTMPDIR"), e.get("TMPDIR")))
 }
 

@@ -77,10 +77,8 @@ func (f *source) eventFunction(t *ast.FuncType, body *ast.BlockStmt) {
 
 // requestType returns the type reconcile.Request with the name that the file uses.
 func (f *source) requestType() string {
-	for name, p := range f.imports {
-		if p == runtimeModule {
-			return name + ".Request"
-		}
+	if name := f.importedAs(runtimeModule); name != "" {
+		return name + ".Request"
 	}
 	return f.use(runtimeModule+"/pkg/reconcile", "reconcile") + ".Request"
 }
@@ -133,7 +131,7 @@ func (f *source) cutElement(literal *ast.CompositeLit, i int) {
 // filter rewrites func(meta metav1.Object, object runtime.Object) bool for predicates to a function of the object.
 func (f *source) filter(e ast.Expr) {
 	fn, ok := e.(*ast.FuncLit)
-	if !ok || count(fn.Type.Params) != 2 || len(fn.Type.Params.List) != 2 {
+	if !ok || fn.Type.Params.NumFields() != 2 || len(fn.Type.Params.List) != 2 {
 		return
 	}
 	meta, object := fn.Type.Params.List[0], fn.Type.Params.List[1]

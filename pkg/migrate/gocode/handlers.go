@@ -93,7 +93,7 @@ func (f *source) ownKey(e ast.Expr) string {
 
 // isMapFunc reports whether a type is func(client.Object) []reconcile.Request, or the form with handler.MapObject.
 func (f *source) isMapFunc(t *ast.FuncType) bool {
-	if count(t.Params) != 1 || count(t.Results) != 1 {
+	if t.Params.NumFields() != 1 || t.Results.NumFields() != 1 {
 		return false
 	}
 	list, ok := t.Results.List[0].Type.(*ast.ArrayType)
@@ -127,8 +127,8 @@ func mapped(f *source) {
 			return true
 		}
 		key := f.ownKey(call.Fun)
-		fn := f.program.functions[key]
-		if f.program.contextual[key] && fn.decl != nil && fn.decl.Name.Name != "Reconcile" && count(fn.decl.Type.Params) == 2 {
+		fn := f.program.functions[key].decl
+		if f.program.contextual[key] && fn != nil && fn.Name.Name != "Reconcile" && fn.Type.Params.NumFields() == 2 {
 			f.insert(call.Args[0].Pos(), f.contextIn(stack)+", ")
 		}
 		return true

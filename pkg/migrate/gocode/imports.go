@@ -14,10 +14,8 @@ import (
 
 // use returns the name by which the file can refer to a package, and adds an import if needed.
 func (f *source) use(importPath, usual string) string {
-	for name, p := range f.imports {
-		if p == importPath {
-			return name
-		}
+	if name := f.importedAs(importPath); name != "" {
+		return name
 	}
 	for _, spec := range f.added {
 		if spec.path == importPath {
@@ -30,6 +28,16 @@ func (f *source) use(importPath, usual string) string {
 	}
 	f.added = append(f.added, addedImport{name, importPath})
 	return name
+}
+
+// importedAs returns the name by which the file imports a package, or "".
+func (f *source) importedAs(importPath string) string {
+	for _, spec := range f.AST.Imports {
+		if name := f.ImportName(spec); f.imports[name] == importPath {
+			return name
+		}
+	}
+	return ""
 }
 
 // isTaken reports whether the file or its package uses a name.

@@ -104,7 +104,7 @@ func leftovers(f *source) {
 
 // isInjector reports whether a method is one by which controller-runtime before v0.15 injected values.
 func (f *source) isInjector(d *ast.FuncDecl) bool {
-	if count(d.Type.Params) != 1 || !f.importsPath(runtimeModule) {
+	if d.Type.Params.NumFields() != 1 || !f.importsPath(runtimeModule) {
 		return false
 	}
 	param := d.Type.Params.List[0].Type

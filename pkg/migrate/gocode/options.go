@@ -255,7 +255,7 @@ func isDeclaredWith(variable ast.Expr, wanted func(typeOrValue ast.Expr) bool) b
 // mapperProvider adds the HTTP client to the parameters of a function that creates a REST mapper.
 func (f *source) mapperProvider(e ast.Expr) {
 	fn, ok := e.(*ast.FuncLit)
-	if !ok || count(fn.Type.Params) != 1 {
+	if !ok || fn.Type.Params.NumFields() != 1 {
 		return
 	}
 	f.insert(fn.Type.Params.List[0].End(), ", httpClient *"+f.use("net/http", "http")+".Client")

@@ -31,7 +31,7 @@ func queues(f *source) {
 
 // limiters rewrites the results of a function that returns a rate limiter.
 func (f *source) limiters(fn *ast.FuncDecl) {
-	if fn.Body == nil || count(fn.Type.Results) != 1 ||
+	if fn.Body == nil || fn.Type.Results.NumFields() != 1 ||
 		!f.refersTo(fn.Type.Results.List[0].Type, runtimeModule+"/pkg/ratelimiter", "RateLimiter") {
 		return
 	}

@@ -27,21 +27,14 @@ func reconcilers(f *source) {
 
 // isReconcile reports whether a type is func(reconcile.Request) (reconcile.Result, error).
 func (f *source) isReconcile(t *ast.FuncType) bool {
-	return count(t.Params) == 1 && f.isRuntime(t.Params.List[0].Type, "reconcile", "Request") &&
-		count(t.Results) == 2 && f.isRuntime(t.Results.List[0].Type, "reconcile", "Result")
+	return t.Params.NumFields() == 1 && f.isRuntime(t.Params.List[0].Type, "reconcile", "Request") &&
+		t.Results.NumFields() == 2 && f.isRuntime(t.Results.List[0].Type, "reconcile", "Result")
 }
 
 // isRuntime reports whether an expression is a name of a package of controller-runtime below pkg, or its alias in the
 // root package.
 func (f *source) isRuntime(e ast.Expr, pkg, name string) bool {
 	return f.refersTo(e, runtimeModule+"/pkg/"+pkg, name) || f.refersTo(e, runtimeModule, name)
-}
-
-func count(fields *ast.FieldList) int {
-	if fields == nil {
-		return 0
-	}
-	return fields.NumFields()
 }
 
 // requests adds a context to calls of Reconcile methods of the project, as in tests, if the argument is clearly a request.
@@ -84,7 +77,7 @@ func (f *source) isRequest(e ast.Expr) bool {
 	case *ast.CallExpr:
 		if id, ok := e.Fun.(*ast.Ident); ok {
 			t := f.program.functions[f.Dir()+"."+id.Name]
-			return t.source != nil && count(t.decl.Type.Results) == 1 &&
+			return t.source != nil && t.decl.Type.Results.NumFields() == 1 &&
 				t.source.isRuntime(t.decl.Type.Results.List[0].Type, "reconcile", "Request")
 		}
 	}

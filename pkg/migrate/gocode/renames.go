@@ -126,7 +126,7 @@ func (f *source) indexer(e ast.Expr) {
 }
 
 func (f *source) indexed(t *ast.FuncType) {
-	if count(t.Params) != 1 || count(t.Results) != 1 {
+	if t.Params.NumFields() != 1 || t.Results.NumFields() != 1 {
 		return
 	}
 	if param := t.Params.List[0].Type; f.refersTo(param, "k8s.io/apimachinery/pkg/runtime", "Object") {

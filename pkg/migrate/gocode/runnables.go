@@ -27,7 +27,7 @@ func runnables(f *source) {
 
 // isRunnable reports whether a type is func(<-chan struct{}) error.
 func (f *source) isRunnable(t *ast.FuncType) bool {
-	if count(t.Params) != 1 || count(t.Results) != 1 {
+	if t.Params.NumFields() != 1 || t.Results.NumFields() != 1 {
 		return false
 	}
 	channel, ok := t.Params.List[0].Type.(*ast.ChanType)

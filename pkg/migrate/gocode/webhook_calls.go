@@ -1,6 +1,7 @@
 package gocode
 
 import (
+	"cmp"
 	"go/ast"
 	"path"
 	"strings"
@@ -36,7 +37,7 @@ func (f *source) callsNew(w *Webhooks, current *source) bool {
 		target := path.Join(w.program.module, h.pkg.target)
 		usual := "webhook" + h.resource.Version
 		if current != nil {
-			usual = importedAs(current.imports, target, usual)
+			usual = cmp.Or(current.importedAs(target), usual)
 		}
 		name := f.use(target, usual) + "." + h.newSetup()
 		f.replace(refers, name)
@@ -46,16 +47,6 @@ func (f *source) callsNew(w *Webhooks, current *source) bool {
 		return true
 	})
 	return found
-}
-
-// importedAs returns the name of an import by path, or another name.
-func importedAs(imports map[string]string, importPath, other string) string {
-	for name, imported := range imports {
-		if imported == importPath {
-			return name
-		}
-	}
-	return other
 }
 
 // useCurrent replaces the statement around a call, if it is that of an old scaffold, by that of the current one, so

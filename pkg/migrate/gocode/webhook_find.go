@@ -127,7 +127,7 @@ func assertions(f *source, decl *ast.GenDecl, kind string) []assertion {
 
 // readMethod returns a method of an old webhook interface, or nil.
 func readMethod(decl *ast.FuncDecl) *hookMethod {
-	params, results := count(decl.Type.Params), count(decl.Type.Results)
+	params, results := decl.Type.Params.NumFields(), decl.Type.Results.NumFields()
 	validates := results == 1 || results == 2
 	switch name := decl.Name.Name; {
 	case name == "Default" && params == 0 && results == 0,
