@@ -10,7 +10,8 @@ import (
 
 // declarations reduces the Go files of a package to the input of schemas and deepcopy methods: declarations of types and
 // constants with their comments, the signatures of methods, and the declarations that these refer to. Function bodies and
-// other functions, variables and comments are left out: nine tenths of k8s.io/apimachinery/pkg/apis/meta/v1.
+// other functions, variables and comments are left out: nine tenths of k8s.io/apimachinery/pkg/apis/meta/v1. Generating
+// after a change takes a quarter of the time and half of the memory with them.
 //
 // A declaration is removed together with the text between it and the one before, and only if that contains no marker, so
 // that each marker and comment remains at its declaration.
