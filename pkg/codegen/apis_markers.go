@@ -58,11 +58,9 @@ func (r *apiReader) checkKindMarkers(t *apiType) diag.Findings {
 			prefix := "marker +" + csvMarker + ": resource {" + strings.Join(resource, ",") + "}"
 			switch {
 			case len(resource) < 2:
-				findings = append(findings, diag.Finding{Position: m.Position,
-					Problem: prefix + " has no version; write {Kind,version} or {Kind,version,name}"})
+				findings.Addf(m.Position, "%s has no version; write {Kind,version} or {Kind,version,name}", prefix)
 			case len(resource) > 3:
-				r.warnings = append(r.warnings, diag.Finding{Position: m.Position,
-					Problem: prefix + " has more values than {Kind,version,name}; the name is left out"})
+				r.warnings.Addf(m.Position, "%s has more values than {Kind,version,name}; the name is left out", prefix)
 			}
 		}
 	}

@@ -151,8 +151,7 @@ func SyntaxFindings(name string, content []byte, err error) diag.Findings {
 	}
 	var findings diag.Findings
 	for _, e := range list {
-		at := diag.Position{File: name, Line: e.Pos.Line, Column: e.Pos.Column}
-		findings = append(findings, diag.Finding{Position: at, Problem: e.Msg})
+		findings.Addf(diag.Position{File: name, Line: e.Pos.Line, Column: e.Pos.Column}, "%s", e.Msg)
 	}
 	return findings
 }

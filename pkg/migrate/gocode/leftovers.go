@@ -19,9 +19,7 @@ func pins(mod []byte) diag.Findings {
 	var notes diag.Findings
 	add := func(line *modfile.Line, verb string) {
 		text := strings.TrimPrefix(strings.Join(line.Token, " "), verb+" ")
-		notes = append(notes, diag.Finding{
-			Position: diag.Position{File: "go.mod"}, Problem: "kept " + verb + " " + text + "; check whether it is still needed",
-		})
+		notes.Addf(diag.Position{File: "go.mod"}, "kept %s %s; check whether it is still needed", verb, text)
 	}
 	for _, r := range file.Replace {
 		if r.New.Version != "" { // directories have no versions
@@ -61,8 +59,9 @@ func (p *program) unnamed() diag.Findings {
 				}
 			}
 			if kind != "" {
-				all[kind] = append(all[kind], f.noteAt(chain[0].Pos(), "several controllers for "+
-					strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}")+" have the same name, which a manager rejects; add Named"))
+				problem := "several controllers for " + strings.TrimSuffix(strings.TrimPrefix(kind, "&"), "{}") +
+					" have the same name, which a manager rejects; add Named"
+				all[kind] = append(all[kind], diag.Finding{Position: f.at(chain[0].Pos()), Problem: problem})
 			}
 			return false
 		})

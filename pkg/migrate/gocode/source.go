@@ -122,17 +122,17 @@ func (f *source) declarationText(decl ast.Decl) string {
 
 // note records a note about a position. Lines are those at that step, so steps with notes must come last.
 func (f *source) note(at token.Pos, message string) {
-	f.notes = append(f.notes, f.noteAt(at, message))
+	f.notes.Addf(f.at(at), "%s", message)
 }
 
-// noteAt returns a note about a position.
-func (f *source) noteAt(at token.Pos, message string) diag.Finding {
-	return diag.Finding{Position: diag.Position{File: f.Name, Line: f.Line(at)}, Problem: message}
+// at returns a position without column.
+func (f *source) at(pos token.Pos) diag.Position {
+	return diag.Position{File: f.Name, Line: f.Line(pos)}
 }
 
 // noteRemoved records a note about removed code.
 func (f *source) noteRemoved(message string) {
-	f.notes = append(f.notes, diag.Finding{Position: diag.Position{File: f.Name}, Problem: message})
+	f.notes.Addf(diag.Position{File: f.Name}, "%s", message)
 }
 
 // importsPath reports whether the file imports a package or one below it.

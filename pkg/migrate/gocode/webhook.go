@@ -211,7 +211,6 @@ func (w *Webhooks) move(h *webhook, current map[string][]byte) (bool, error) {
 
 // leaveOut adds a note about webhooks that are not moved.
 func (w *Webhooks) leaveOut(h *webhook, why string) {
-	w.notes = append(w.notes, h.setup.file.noteAt(h.setup.decl.Pos(), fmt.Sprintf(
-		"webhooks of %s not moved: %s; set them up in the function %s of %s",
-		h.kind(), why, h.newSetup(), h.pkg.target)))
+	w.notes.Addf(h.setup.file.at(h.setup.decl.Pos()), "webhooks of %s not moved: %s; set them up in the function %s of %s",
+		h.kind(), why, h.newSetup(), h.pkg.target)
 }

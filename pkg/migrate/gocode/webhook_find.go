@@ -1,7 +1,6 @@
 package gocode
 
 import (
-	"fmt"
 	"go/ast"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
@@ -49,8 +48,8 @@ func (w *Webhooks) find(pkg *apiPackage, r project.Resource) *webhook {
 	}
 	if len(setups) == 0 {
 		for _, a := range h.asserts {
-			w.notes = append(w.notes, a.file.noteAt(a.spec.Pos(), fmt.Sprintf(
-				"webhooks of %s not moved: no function in this package sets them up; move them to %s", r.Kind, pkg.target)))
+			w.notes.Addf(a.file.at(a.spec.Pos()),
+				"webhooks of %s not moved: no function in this package sets them up; move them to %s", r.Kind, pkg.target)
 		}
 		return nil
 	}

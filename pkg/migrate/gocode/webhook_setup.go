@@ -172,7 +172,7 @@ func (h *webhook) requalify(
 				edit(s.file.Offset(id.Pos()), s.file.Offset(id.End()), now)
 			}
 		case (refers.global || refers.member) && !ast.IsExported(id.Name):
-			why = fmt.Sprintf("%s uses %s of this package", s.file.position(id.Pos()), id.Name)
+			why = fmt.Sprintf("%s uses %s of this package", s.file.at(id.Pos()), id.Name)
 		case refers.global:
 			edit(s.file.Offset(id.Pos()), s.file.Offset(id.Pos()), alias+".")
 		case refers.file == s.file.Name && refers.offset == receiverAt:

@@ -1,7 +1,6 @@
 package gocode
 
 import (
-	"fmt"
 	"go/ast"
 	"path"
 	"strings"
@@ -20,15 +19,12 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 		}
 		name := path.Join(pkg.target, path.Base(f.Name))
 		if id := pkg.tied(f, moving); id != nil {
-			w.notes = append(w.notes, f.noteAt(id.Pos(), fmt.Sprintf(
-				"tests not moved with the suite of the webhooks: they use %s of this package; move them to %s",
-				id.Name, pkg.target)))
+			w.notes.Addf(f.at(id.Pos()),
+				"tests not moved with the suite of the webhooks: they use %s of this package; move them to %s", id.Name, pkg.target)
 			continue
 		}
 		if w.tree.Exists(name) {
-			w.notes = append(w.notes, diag.Finding{
-				Position: diag.Position{File: f.Name}, Problem: "not moved: " + name + " already exists; merge the two files",
-			})
+			w.notes.Addf(diag.Position{File: f.Name}, "not moved: %s already exists; merge the two files", name)
 			continue
 		}
 		text, ok := pkg.currentSuite(f, current[name], w.program)
@@ -36,9 +32,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 			pkg.relocate(f)
 			text = f.bytes()
 			if path.Base(name) == suiteFile {
-				w.notes = append(w.notes, diag.Finding{
-					Position: diag.Position{File: name}, Problem: "not updated to the current scaffold, because it was edited",
-				})
+				w.notes.Addf(diag.Position{File: name}, "not updated to the current scaffold, because it was edited")
 			}
 		}
 		w.tree.Move(f.Name, name, text)
@@ -46,8 +40,7 @@ func (w *Webhooks) moveTests(pkg *apiPackage, current map[string][]byte) {
 	for _, f := range pkg.outer {
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(*ast.SelectorExpr); ok && w.setupOf(f, e) != nil {
-				w.notes = append(w.notes, f.noteAt(e.Pos(),
-					"tests not moved: they are in an external test package; move them to "+pkg.target))
+				w.notes.Addf(f.at(e.Pos()), "tests not moved: they are in an external test package; move them to %s", pkg.target)
 				return false
 			}
 			return true

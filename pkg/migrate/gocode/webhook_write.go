@@ -1,7 +1,6 @@
 package gocode
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -150,6 +149,3 @@ func funcNamed(f *source, receiverName, name string) *ast.FuncDecl {
 	}
 	return nil
 }
-
-// position returns a position as file:line.
-func (f *source) position(pos token.Pos) string { return fmt.Sprintf("%s:%d", f.Name, f.Line(pos)) }
