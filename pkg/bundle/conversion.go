@@ -6,6 +6,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
@@ -69,37 +70,27 @@ func (w *webhooks) applyConversions() {
 // conversionCRDs returns the CRDs with a conversion webhook.
 func (w *webhooks) conversionCRDs() []conversion {
 	var all []conversion
-	add := func(o manifest.Object, found bool, service string, port *int32, path *string, versions []string) {
-		if !found {
+	add := func(o manifest.Object, service *apiextv1.ServiceReference, versions []string) {
+		if service == nil {
 			w.problems.Addf(o.Locate("spec", "conversion"), "%s is converted by a webhook without a Service, which OLM does not support; name the Service of the operator's webhook server", o)
 			return
 		}
-		e := endpoint{service, webhookPort, path}
-		if port != nil {
-			e.port = *port
+		e := endpoint{service.Name, webhookPort, service.Path}
+		if service.Port != nil {
+			e.port = *service.Port
 		}
 		all = append(all, conversion{o, e, versions})
 	}
 	for _, crd := range w.crds {
 		conv := crd.value.Spec.Conversion
-		if conv == nil || conv.Webhook == nil || conv.Webhook.ClientConfig == nil {
-			continue
-		}
-		if s := conv.Webhook.ClientConfig.Service; s != nil {
-			add(crd.Object, true, s.Name, s.Port, s.Path, conv.Webhook.ConversionReviewVersions)
-		} else {
-			add(crd.Object, false, "", nil, nil, nil)
+		if conv != nil && conv.Webhook != nil && conv.Webhook.ClientConfig != nil {
+			add(crd.Object, conv.Webhook.ClientConfig.Service, conv.Webhook.ConversionReviewVersions)
 		}
 	}
 	for _, crd := range w.oldCRDs {
 		conv := crd.value.Spec.Conversion
-		if conv == nil || conv.WebhookClientConfig == nil {
-			continue
-		}
-		if s := conv.WebhookClientConfig.Service; s != nil {
-			add(crd.Object, true, s.Name, s.Port, s.Path, conv.ConversionReviewVersions)
-		} else {
-			add(crd.Object, false, "", nil, nil, nil)
+		if conv != nil && conv.WebhookClientConfig != nil {
+			add(crd.Object, (*apiextv1.ServiceReference)(conv.WebhookClientConfig.Service), conv.ConversionReviewVersions)
 		}
 	}
 	return all

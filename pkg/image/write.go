@@ -26,10 +26,6 @@ type sizedBlob struct {
 	open   func() (io.ReadCloser, error)
 }
 
-func documentBlob(digest v1.Hash, data []byte) sizedBlob {
-	return sizedBlob{digest, int64(len(data)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
-}
-
 // blobs returns the blobs of an image, each after those that it refers to. The size of the documents is added to total.
 func (i *Image) blobs(ctx context.Context, total *int64) ([]sizedBlob, error) {
 	var all []sizedBlob
@@ -41,15 +37,27 @@ func (i *Image) blobs(ctx context.Context, total *int64) ([]sizedBlob, error) {
 		}
 	}
 	addDocument := func(digest v1.Hash, data []byte) error {
-		add(documentBlob(digest, data))
+		add(sizedBlob{digest, int64(len(data)), func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }})
 		if *total += int64(len(data)); *total > maxDocuments {
 			return errDocuments
 		}
 		return ctx.Err()
 	}
-	var visitImage func(v1.Image) error
-	var visitIndex func(v1.ImageIndex, int) error
-	visitImage = func(img v1.Image) error {
+	addManifest := func(of interface {
+		RawManifest() ([]byte, error)
+		Digest() (v1.Hash, error)
+	}) error {
+		data, err := of.RawManifest()
+		if err != nil {
+			return err
+		}
+		digest, err := of.Digest()
+		if err != nil {
+			return err
+		}
+		return addDocument(digest, data)
+	}
+	visitImage := func(img v1.Image) error {
 		m, err := img.Manifest()
 		if err != nil {
 			return err
@@ -71,16 +79,9 @@ func (i *Image) blobs(ctx context.Context, total *int64) ([]sizedBlob, error) {
 		if err := addDocument(m.Config.Digest, config); err != nil {
 			return err
 		}
-		data, err := img.RawManifest()
-		if err != nil {
-			return err
-		}
-		digest, err := img.Digest()
-		if err != nil {
-			return err
-		}
-		return addDocument(digest, data)
+		return addManifest(img)
 	}
+	var visitIndex func(v1.ImageIndex, int) error
 	visitIndex = func(index v1.ImageIndex, depth int) error {
 		m, err := index.IndexManifest()
 		if err != nil {
@@ -109,15 +110,7 @@ func (i *Image) blobs(ctx context.Context, total *int64) ([]sizedBlob, error) {
 				return fmt.Errorf("its index contains a %q, which is not an image", d.MediaType)
 			}
 		}
-		data, err := index.RawManifest()
-		if err != nil {
-			return err
-		}
-		digest, err := index.Digest()
-		if err != nil {
-			return err
-		}
-		return addDocument(digest, data)
+		return addManifest(index)
 	}
 	var err error
 	if i.index != nil {

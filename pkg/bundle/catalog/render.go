@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
 	"github.com/operator-framework/operator-registry/pkg/registry"
@@ -30,11 +29,7 @@ func (s *Source) SetImage(image string, objects bool) error {
 		}
 	}
 	if !objects && len(last) == 0 {
-		p, err := property.Build(metadataOf(&s.typed))
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.csv.Position, err)
-		}
-		last = append(last, *p)
+		last = append(last, property.MustBuildCSVMetadata(s.typed)) // the CSV was decoded from JSON, so it can be encoded
 	}
 	related, err := s.relatedImages(image)
 	if err != nil {
@@ -48,24 +43,6 @@ func (s *Source) SetImage(image string, objects bool) error {
 		s.bundle.Objects = manifests // not encoded, but makes the image optional
 	}
 	return nil
-}
-
-func metadataOf(csv *v1alpha1.ClusterServiceVersion) *property.CSVMetadata {
-	return &property.CSVMetadata{
-		Annotations: csv.Annotations, Labels: csv.Labels,
-		APIServiceDefinitions:     csv.Spec.APIServiceDefinitions,
-		CustomResourceDefinitions: csv.Spec.CustomResourceDefinitions,
-		Description:               csv.Spec.Description,
-		DisplayName:               csv.Spec.DisplayName,
-		InstallModes:              csv.Spec.InstallModes,
-		Keywords:                  csv.Spec.Keywords,
-		Links:                     csv.Spec.Links,
-		Maintainers:               csv.Spec.Maintainers,
-		Maturity:                  csv.Spec.Maturity,
-		MinKubeVersion:            csv.Spec.MinKubeVersion,
-		NativeAPIs:                csv.Spec.NativeAPIs,
-		Provider:                  csv.Spec.Provider,
-	}
 }
 
 // relatedImages returns the images that a mirror of the catalog needs, sorted: those listed in the CSV, the bundle image
