@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -145,8 +146,7 @@ func (c *Config) style() yamlStyle {
 	if len(c.lines) > 0 && strings.HasSuffix(c.lines[0], "\r\n") {
 		s.eol = "\r\n"
 	}
-	for i := 0; i+1 < len(c.root.Content); i += 2 {
-		key, value := c.root.Content[i], c.root.Content[i+1]
+	for key, value := range safeyaml.Fields(c.root) {
 		if value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 {
 			s.indentLists = value.Column > key.Column
 			break

@@ -121,12 +121,9 @@ func (e *existing) find(path ...any) *yaml.Node {
 }
 
 func valueOf(node *yaml.Node, key string) *yaml.Node {
-	if node.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if strings.EqualFold(node.Content[i].Value, key) {
-			return node.Content[i+1]
+	for k, value := range safeyaml.Fields(node) {
+		if strings.EqualFold(k.Value, key) {
+			return value
 		}
 	}
 	return nil

@@ -123,8 +123,7 @@ func (c *content) duplicateKeys(doc manifest.Document) {
 			}
 		case yaml.MappingNode:
 			first := map[string]int{}
-			for i := 0; i+1 < len(node.Content); i += 2 {
-				key := node.Content[i]
+			for key, value := range safeyaml.Fields(node) {
 				if line, ok := first[key.Value]; ok {
 					c.findings = append(c.findings, Finding{
 						Position: diag.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
@@ -134,7 +133,7 @@ func (c *content) duplicateKeys(doc manifest.Document) {
 					})
 				}
 				first[key.Value] = key.Line
-				below(key.Value, node.Content[i+1])
+				below(key.Value, value)
 			}
 		}
 	}
