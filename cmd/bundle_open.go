@@ -44,7 +44,10 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 		return nil, &usageError{err: fmt.Errorf("no such file or directory; '%s generate bundle' writes a bundle, and images have the form registry/name:tag", a.program)}
 	}
 	if err != nil && info != nil && info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: must be the directory of a bundle or the archive of an image: %w", filepath.ToSlash(arg), err)
+		err = diag.Finding{
+			Position: diag.Position{File: filepath.ToSlash(arg)},
+			Problem:  fmt.Sprintf("must be the directory of a bundle or the archive of an image: %v", err), Err: err,
+		}
 	}
 	return opened, err
 }

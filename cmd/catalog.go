@@ -43,7 +43,7 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 					return err
 				}
 			}
-			a.warn(loaded.Warnings())
+			a.warnShortened(loaded.Warnings())
 			if len(problems) > 0 {
 				return fmt.Errorf("%s has %s", args[0], diag.Count(len(problems), "problem"))
 			}
@@ -53,12 +53,10 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 	}
 }
 
-// warn prints the first of some warnings, and the number of the others.
-func (a *app) warn(warnings diag.Findings) {
+// warnShortened prints the first of some warnings, and the number of the others.
+func (a *app) warnShortened(warnings diag.Findings) {
 	first, rest := diag.Shorten(warnings, "warning")
-	for _, warning := range first {
-		a.warnf("%s", warning)
-	}
+	a.warn(first...)
 	for _, line := range rest {
 		a.progressf("%s", line)
 	}
@@ -92,7 +90,7 @@ with problems is drawn too; the problems are listed on stderr.`,
 					return err
 				}
 			}
-			a.warn(loaded.Check())
+			a.warnShortened(loaded.Check())
 			_, err = fmt.Fprint(a.Out, graph)
 			return err
 		},

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -25,14 +25,11 @@ type diagnostic struct {
 	path string
 }
 
-// position matches a text that begins with a position: file: message, file:line: message or file:line:column: message.
-var position = regexp.MustCompile(`(?s)^([^\n:]+)(?::(\d+))?(?::(\d+))?: (.+)$`)
-
-// diagnose splits the position off a text, if it begins with that of an existing file.
-func (a *app) diagnose(text string) diagnostic {
+// diagnose splits a position off a text, if the text begins with it and the file exists.
+func (a *app) diagnose(text string, at diag.Position) diagnostic {
 	d := diagnostic{Message: text}
-	m := position.FindStringSubmatch(text)
-	if m == nil {
+	message, ok := strings.CutPrefix(text, at.String()+": ")
+	if !ok || at.File == "" {
 		return d
 	}
 	dirs := []string{a.Dir}
@@ -40,12 +37,9 @@ func (a *app) diagnose(text string) diagnostic {
 		dirs = []string{root, a.Dir}
 	}
 	for _, dir := range dirs {
-		path := absolute(dir, filepath.FromSlash(m[1]))
+		path := absolute(dir, filepath.FromSlash(at.File))
 		if info, err := a.FS.Stat(path); err == nil && info.Mode().IsRegular() {
-			d = diagnostic{File: m[1], Message: m[4], path: path}
-			d.Line, _ = strconv.Atoi(m[2]) // 0 without a line
-			d.Column, _ = strconv.Atoi(m[3])
-			break
+			return diagnostic{File: at.File, Line: at.Line, Column: at.Column, Message: message, path: path}
 		}
 	}
 	return d
@@ -63,11 +57,11 @@ func (a *app) repositoryPath(path, shown string) string {
 
 // annotate prints a text as an annotation of a job of GitHub Actions, which shows its message in the log, too. It reports
 // whether the command runs in such a job.
-func (a *app) annotate(level, text string) bool {
+func (a *app) annotate(level, text string, at diag.Position) bool {
 	if a.Getenv("GITHUB_ACTIONS") != "true" {
 		return false
 	}
-	d := a.diagnose(text)
+	d := a.diagnose(text, at)
 	var properties []string
 	add := func(key, value string) {
 		properties = append(properties, key+"="+strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(value))
@@ -93,6 +87,8 @@ func (a *app) annotate(level, text string) bool {
 type reported struct {
 	role role
 	text string
+	// at is the position that the text begins with, if it is known.
+	at diag.Position
 }
 
 type role int
@@ -117,14 +113,14 @@ func split(err error) []reported {
 		}
 		var all []reported
 		if heading != "" {
-			all = append(all, reported{single, strings.TrimRight(heading, "\n ")})
+			all = append(all, reported{single, strings.TrimRight(heading, "\n "), diag.Position{}})
 		}
 		for i, part := range parts {
 			switch {
 			case i >= shown:
-				all = append(all, reported{omitted, part.Error()})
+				all = append(all, reported{omitted, part.Error(), positionOf(part)})
 			case heading != "":
-				all = append(all, reported{listed, part.Error()})
+				all = append(all, reported{listed, part.Error(), positionOf(part)})
 			default:
 				all = append(all, split(part)...)
 			}
@@ -134,11 +130,17 @@ func split(err error) []reported {
 			if shown < len(parts) && strings.HasPrefix(below, line) {
 				kind = count
 			}
-			all = append(all, reported{kind, strings.TrimRight(line, "\n")})
+			all = append(all, reported{kind, strings.TrimRight(line, "\n"), diag.Position{}})
 		}
 		return distinct(all)
 	}
-	return []reported{{single, text}}
+	return []reported{{single, text, positionOf(err)}}
+}
+
+// positionOf returns the position of the first finding that err wraps.
+func positionOf(err error) diag.Position {
+	finding, _ := errors.AsType[diag.Finding](err)
+	return finding.Position
 }
 
 // distinct leaves out repetitions: several checks may have the same finding.
@@ -177,11 +179,11 @@ func (a *app) printError(err error) {
 	for _, part := range split(err) {
 		switch part.role {
 		case single:
-			if !a.annotate("error", part.text) {
+			if !a.annotate("error", part.text, part.at) {
 				fmt.Fprintf(a.Err, "%s %s\n", a.red("error:"), part.text)
 			}
 		case listed:
-			if !a.annotate("error", part.text) {
+			if !a.annotate("error", part.text, part.at) {
 				fmt.Fprintf(a.Err, "  %s\n", strings.ReplaceAll(part.text, "\n", "\n  "))
 			}
 		case advice, count:

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -65,7 +66,10 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 				return err
 			}
 			if old != nil && !bytes.HasPrefix(old, []byte(a.manMark())) {
-				problems = append(problems, fmt.Errorf("%s: not written by '%s'; remove it or give another directory", path.Join(filepath.ToSlash(dir), path.Base(name)), c.CommandPath()))
+				problems = append(problems, diag.Finding{
+					Position: diag.Position{File: path.Join(filepath.ToSlash(dir), path.Base(name))},
+					Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or give another directory",
+				})
 				continue
 			}
 			tree.WriteFile(name, []byte(a.manMark()+manPage(page, date)), 0o644)

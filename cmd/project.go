@@ -44,16 +44,16 @@ func (a *app) actions() action.Config {
 func (a *app) printMessage(m action.Message) {
 	switch m.Level {
 	case action.Detail:
-		a.verbosef("%s", m.Text)
+		a.verbosef("%s", m.Finding)
 	case action.Progress:
-		a.progressf("%s", m.Text)
+		a.progressf("%s", m.Finding)
 	case action.Note:
-		a.notef("%s", m.Text)
+		a.notef("%s", m.Finding)
 	case action.Warning:
-		a.warnf("%s", m.Text)
-	case action.Finding:
-		if !a.annotate("warning", m.Text) {
-			a.progressf("%s", m.Text)
+		a.warn(m.Finding)
+	case action.Found:
+		if !a.annotate("warning", m.Error(), m.Position) {
+			a.progressf("%s", m.Finding)
 		}
 	}
 }

@@ -73,16 +73,22 @@ func (a *app) notef(format string, args ...any) {
 	a.progressf("%s", note)
 }
 
-// warnf prints a warning.
-func (a *app) warnf(format string, args ...any) {
-	warning := fmt.Sprintf(format, args...)
-	switch {
-	case a.structured():
-		a.result.Warnings = append(a.result.Warnings, a.diagnose(warning))
-	case a.quiet || a.annotate("warning", warning):
-	default:
-		a.progressf("warning: %s", warning)
+// warn prints warnings.
+func (a *app) warn(warnings ...diag.Finding) {
+	for _, w := range warnings {
+		switch {
+		case a.structured():
+			a.result.Warnings = append(a.result.Warnings, a.diagnose(w.Error(), w.Position))
+		case a.quiet || a.annotate("warning", w.Error(), w.Position):
+		default:
+			a.progressf("warning: %s", w)
+		}
 	}
+}
+
+// warnf prints a warning that is not about a place in a file.
+func (a *app) warnf(format string, args ...any) {
+	a.warn(diag.Finding{Problem: fmt.Sprintf(format, args...)})
 }
 
 // nextf prints what the user does next.
@@ -199,7 +205,7 @@ func (a *app) printResult(err error) error {
 		for _, part := range split(err) {
 			switch part.role {
 			case single, listed, omitted:
-				a.result.Errors = append(a.result.Errors, a.diagnose(part.text))
+				a.result.Errors = append(a.result.Errors, a.diagnose(part.text, part.at))
 			case advice:
 				a.result.NextSteps = append(a.result.NextSteps, part.text)
 			}

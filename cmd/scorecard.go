@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
@@ -147,7 +148,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		return err
 	}
 	if config.Unknown != nil {
-		a.warnf("%s: %v; it has no effect", config.Name, config.Unknown)
+		a.warn(diag.Finding{Position: diag.Position{File: config.Name}, Problem: config.Unknown.Error(), Fix: "it has no effect"})
 	}
 	stages := config.Select(selector)
 	list := scorecard.List(stages)

@@ -104,9 +104,7 @@ func (p *Project) apis(ctx context.Context, tree *worktree.Tree, config *project
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, warning := range warnings {
-		p.reportf(Warning, "%s", warning)
-	}
+	p.report(Warning, warnings...)
 	var kinds []base.Kind
 	for _, r := range resources {
 		kind := base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
@@ -151,7 +149,10 @@ func (p *Project) readBaseRecord(tree *worktree.Tree, b *baseRun) ([]byte, error
 	}
 	if data != nil {
 		if err := base.CheckRecord(data); err != nil {
-			return nil, fmt.Errorf("%s: %w; restore it from version control, or remove it to discard the record of manual changes", b.recordPath(), err)
+			return nil, diag.Finding{
+				Position: diag.Position{File: b.recordPath()}, Problem: err.Error(),
+				Fix: "restore it from version control, or remove it to discard the record of manual changes",
+			}
 		}
 		return data, nil
 	}

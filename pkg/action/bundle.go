@@ -231,9 +231,9 @@ func (b *bundleRun) validate(ctx context.Context, tree *worktree.Tree) error {
 	for _, f := range findings {
 		switch f.Level {
 		case validate.Error:
-			problems = append(problems, errors.New(f.String()))
+			problems = append(problems, f.Diagnostic())
 		case validate.Warning:
-			b.reportf(Finding, "%s", f)
+			b.report(Found, f.Diagnostic())
 		default:
 			b.reportf(Progress, "%s", f)
 		}

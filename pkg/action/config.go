@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -62,10 +63,10 @@ func (c *Config) versions() scaffold.Versions {
 	return versions
 }
 
-// A Message is reported while a command runs.
+// A Message is reported while a command runs. Its text is that of the finding, which has a position if it is about a file.
 type Message struct {
 	Level Level
-	Text  string
+	diag.Finding
 }
 
 // A Level is the importance of a message.
@@ -80,13 +81,20 @@ const (
 	Note
 	// Warning is a problem that does not prevent the result.
 	Warning
-	// Finding is a warning whose text contains its position and level.
-	Finding
+	// Found is a warning about the result whose text contains the level.
+	Found
 )
 
 func (c *Config) reportf(level Level, format string, args ...any) {
-	if c.Report != nil {
-		c.Report(Message{level, fmt.Sprintf(format, args...)})
+	c.report(level, diag.Finding{Problem: fmt.Sprintf(format, args...)})
+}
+
+func (c *Config) report(level Level, findings ...diag.Finding) {
+	if c.Report == nil {
+		return
+	}
+	for _, f := range findings {
+		c.Report(Message{level, f})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -75,7 +76,7 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		options.Kept = append(options.Kept, p.recordedData(config, other, header)...)
 		options.KeptWebhooks = append(options.KeptWebhooks, p.recordedWebhooks(config, other, header)...)
 	}
-	before, err := refactor.ReadCode(tree)
+	before, err := gosource.ReadModule(tree)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -217,7 +218,7 @@ func (p *Project) newHeader(current string, o EditOptions) (string, error) {
 func (p *Project) setScope(
 	ctx context.Context, tree *worktree.Tree, config *project.Config, header string, o EditOptions,
 ) ([]string, error) {
-	before, err := refactor.ReadCode(tree)
+	before, err := gosource.ReadModule(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +239,7 @@ func (p *Project) setScope(
 		}
 		return notes, nil
 	}
-	return nil, &scaffold.ContentError{Err: fmt.Errorf(
+	return nil, fmt.Errorf(
 		"these places were edited and cannot be changed for you, nothing was written:\n  %s\nchange them by hand afterwards: --force does all the rest",
-		strings.ReplaceAll(strings.Join(notes, "\n"), "\n", "\n  "))}
+		strings.ReplaceAll(strings.Join(notes, "\n"), "\n", "\n  "))
 }

@@ -14,7 +14,7 @@ func Example() {
 	ctx := context.Background()
 	config := action.Config{
 		FS: afero.NewMemMapFs(), Dir: "/work/memcached-operator", Program: "operon",
-		Report: func(m action.Message) { fmt.Println(m.Text) },
+		Report: func(m action.Message) { fmt.Println(m.Finding) },
 	}
 	p, err := action.OpenAt(ctx, config, config.Dir)
 	if err != nil {

@@ -76,9 +76,7 @@ func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what code
 	if err != nil {
 		return err
 	}
-	for _, warning := range result.Warnings {
-		p.reportf(Warning, "%s", warning)
-	}
+	p.report(Warning, result.Warnings...)
 	for _, dir := range result.ApplyDirs {
 		if err := scaffold.DropApply(tree, dir); err != nil {
 			return err

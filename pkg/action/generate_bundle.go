@@ -289,22 +289,22 @@ func (p *Project) reportNotes(notes []bundle.Note, strict bool) error {
 		notes = slices.Concat(bundle.Dropped(notes), slices.DeleteFunc(slices.Clone(notes), func(n bundle.Note) bool { return n.Dropped }))
 	}
 	listed, rest := diag.Shorten(notes, "note")
-	var dropped []error
+	var dropped diag.Findings
 	for _, n := range listed {
 		switch {
 		case !n.Dropped:
 			p.reportf(Note, "note: %s", n)
 		case !strict:
-			p.reportf(Warning, "%s", n)
+			p.report(Warning, n.Finding())
 		default:
-			dropped = append(dropped, errors.New(n.String()))
+			dropped = append(dropped, n.Finding())
 		}
 	}
 	for _, line := range rest {
 		p.reportf(Progress, "%s", line)
 	}
 	if len(dropped) > 0 {
-		return errors.Join(append(dropped, errors.New("--strict: the bundle would lack what the errors name; nothing was written"))...)
+		return errors.Join(append(diag.Errors(dropped), errors.New("--strict: the bundle would lack what the errors name; nothing was written"))...)
 	}
 	return nil
 }

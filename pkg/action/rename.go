@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"path"
 
-	"golang.org/x/mod/modfile"
-
 	"github.com/operon-sdk/operon/pkg/codegen"
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -84,19 +81,12 @@ func checkModule(tree *worktree.Tree, config *project.Config, path string) error
 	for i := range findings {
 		findings[i].Field = "MODULE"
 	}
-	data, err := tree.ReadFile("go.mod")
+	_, mod, err := scaffold.ReadGoMod(tree)
 	if err != nil {
-		return fmt.Errorf("reading go.mod: %w", diag.Cause(err))
-	}
-	mod, err := modfile.Parse("go.mod", data, nil)
-	if err != nil {
-		return &scaffold.ContentError{Err: fmt.Errorf("%w; correct it and run the command again", err)}
+		return err
 	}
 	add := func(problem string) {
 		findings.Add("MODULE", path, problem)
-	}
-	if mod.Module == nil {
-		add("cannot replace the module path of go.mod, which has no module line; add one with the project's import path")
 	}
 	if path == config.Repo() {
 		add("is already the module path")
@@ -182,8 +172,8 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r rena
 	}
 	for _, c := range expected {
 		if !tree.Exists(c.file) {
-			return nil, &scaffold.ContentError{Err: fmt.Errorf(
-				"nothing was changed: the markers on type %s do not generate %s; give it the plural of that by +kubebuilder:resource:path, or name its plural with --to-plural", c.kind, c.file)}
+			return nil, fmt.Errorf(
+				"nothing was changed: the markers on type %s do not generate %s; give it the plural of that by +kubebuilder:resource:path, or name its plural with --to-plural", c.kind, c.file)
 		}
 	}
 	return remaining, nil

@@ -13,47 +13,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// A Conflict is a value that was edited in the bundle and is also generated differently now.
-type Conflict struct {
-	// File is relative to the project. Field is the path or key of the value.
-	File, Field string
-	// Before and Now are the values generated before and now, Disk is the edited one; empty means absent.
-	Before, Now, Disk string
-}
-
-func (c Conflict) Error() string {
-	side := func(s string) string {
-		if s == "" {
-			return "nothing"
-		}
-		if strings.Contains(s, "\n") {
-			return "\n" + indent(s, "      ")
-		}
-		return s
-	}
-	return fmt.Sprintf("%s: %s was edited and is also generated differently now\n    edited:           %s\n    generated now:    %s\n    generated before: %s",
-		c.File, c.Field, side(c.Disk), side(c.Now), side(c.Before))
-}
-
-func indent(s, by string) string {
-	return by + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
-}
-
-// Conflicts lists all conflicts of one bundle.
-type Conflicts []Conflict
-
-func (c Conflicts) Error() string {
-	lines := make([]string, 0, len(c)+1)
-	for _, one := range c {
-		lines = append(lines, one.Error())
-	}
-	return strings.Join(lines, "\n") +
-		"\nnothing was written; to keep the edit, make it in the source of the value (the base CSV, a manifest or a flag); to discard it, restore the value generated before"
-}
-
-// Unwrap returns the conflicts as errors.
-func (c Conflicts) Unwrap() []error { return diag.Errors(c) }
-
 // An Edit is an edited value that a bundle keeps instead of the generated one.
 type Edit struct {
 	File string   `json:"file"`
@@ -81,9 +40,10 @@ type missing struct{}
 type merger struct {
 	file string
 	// known reports whether the previously generated content is known. Without it only additions are recognized.
-	known     bool
-	edits     map[string]Edit
-	conflicts Conflicts
+	known bool
+	edits map[string]Edit
+	// conflicts are the values that were edited in the bundle and are also generated differently now.
+	conflicts diag.Findings
 	kept      []Edit
 	// additive reports whether a value that only the file has at a path is an addition of the user, if the
 	// previously generated content is unknown.
@@ -227,20 +187,34 @@ func (m *merger) keep(path []string, generated any) {
 }
 
 func (m *merger) conflict(path []string, before, now, disk any) {
-	m.conflicts = append(m.conflicts, Conflict{
-		File: m.file, Field: manifest.FieldPath(path), Before: show(before), Now: show(now), Disk: show(disk),
+	m.conflicts = append(m.conflicts, diag.Finding{
+		Position: diag.Position{File: m.file},
+		Problem: fmt.Sprintf("%s was edited and is also generated differently now\n    edited:           %s\n    generated now:    %s\n    generated before: %s",
+			manifest.FieldPath(path), show(disk), show(now), show(before)),
 	})
 }
 
+// show returns a value as text, indented if it has several lines.
 func show(v any) string {
 	if v == (any)(missing{}) {
-		return ""
+		return "nothing"
 	}
 	data, err := manifest.Encode(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return strings.TrimRight(string(data), "\n")
+	text := strings.TrimRight(string(data), "\n")
+	switch {
+	case text == "":
+		return "nothing"
+	case strings.Contains(text, "\n"):
+		return "\n" + indent(text, "      ")
+	}
+	return text
+}
+
+func indent(s, by string) string {
+	return by + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
 }
 
 func asMap(v any) (map[string]any, bool) {

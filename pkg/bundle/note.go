@@ -20,17 +20,12 @@ type Note struct {
 	Dropped bool
 }
 
-func (n Note) String() string {
-	var b strings.Builder
-	if n.File != "" {
-		b.WriteString(n.Position.String() + ": ")
-	}
-	fmt.Fprintf(&b, "%s %s", n.Subject, n.Reason)
-	if n.Advice != "" {
-		b.WriteString("; " + n.Advice)
-	}
-	return b.String()
+// Finding returns the note as a finding.
+func (n Note) Finding() diag.Finding {
+	return diag.Finding{Position: n.Position, Problem: n.Subject + " " + n.Reason, Fix: n.Advice}
 }
+
+func (n Note) String() string { return n.Finding().Error() }
 
 // Dropped returns the notes about dropped input.
 func Dropped(notes []Note) []Note {

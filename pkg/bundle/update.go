@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"fmt"
 	"path"
 	"reflect"
 	"time"
@@ -34,7 +35,7 @@ type Update struct {
 	removed   []string
 	notes     []Note
 	kept      []Edit
-	conflicts Conflicts
+	conflicts diag.Findings
 	problems  diag.Findings
 }
 
@@ -71,7 +72,8 @@ func (u *Update) Run() (*Updated, error) {
 		return nil, u.problems
 	}
 	if len(u.conflicts) > 0 {
-		return nil, u.conflicts
+		return nil, fmt.Errorf("%w\nnothing was written; to keep the edit, make it in the source of the value (the base CSV, a manifest or a flag); "+
+			"to discard it, restore the value generated before", u.conflicts)
 	}
 	for _, e := range u.Edits {
 		if _, ok := u.generated[e.File]; ok {

@@ -29,7 +29,7 @@ type Call struct {
 	// Args are the arguments of controller-gen.
 	Args []string
 	// Source is the position of the call, such as Makefile:12. Empty for the default.
-	Source string
+	Source diag.Position
 }
 
 // DefaultCalls returns the calls of a scaffolded project.
@@ -154,7 +154,7 @@ func commonTags(calls []Call) ([]string, error) {
 		tags := call.buildTags()
 		if i > 0 && !slices.Equal(tags, common) {
 			return nil, call.errorf("build tags other than those of %s are not supported; use the same %s in all calls",
-				cmp.Or(calls[0].Source, "the first call"), strings.TrimSuffix(TagsFlag, "="))
+				cmp.Or(calls[0].Source.String(), "the first call"), strings.TrimSuffix(TagsFlag, "="))
 		}
 		common = tags
 	}
@@ -164,10 +164,10 @@ func commonTags(calls []Call) ([]string, error) {
 // errorf returns an error, as a finding at the source of the call if it has one.
 func (c Call) errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	if c.Source == "" {
+	if c.Source.File == "" {
 		return err
 	}
-	return diag.Findings{{Position: diag.Position{File: c.Source}, Problem: err.Error()}}
+	return diag.Findings{{Position: c.Source, Problem: err.Error()}}
 }
 
 var (

@@ -34,7 +34,7 @@ func (g *generation) prepare(t *task) (warnings diag.Findings, err error) {
 		name = g.relative(t.call.path(name))
 		t.header, err = g.project.read(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			if *file, err = "", nil; t.call.Source != "" {
+			if *file, err = "", nil; t.call.Source.File != "" {
 				warnings = append(warnings, t.warning("header file %s not found; %s is generated without a header", name, t.name))
 			}
 		} else if err != nil {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // A project is the source of a module: its files on disk with the overlay.
@@ -212,7 +213,7 @@ func (p *project) openModule(dir string) (*module, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: diag.Cause(err)}
 	}
-	if findings := conflictFindings(name, data); len(findings) > 0 {
+	if findings := textdiff.ConflictFindings(name, data); len(findings) > 0 {
 		return nil, findings
 	}
 	m := &module{dir: dir, path: modfile.ModulePath(data)}

@@ -1,11 +1,9 @@
 package codegen
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/scanner"
 	"go/token"
 	"slices"
 	"strings"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
-	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // A syntax is the syntax of packages of the project, without types.
@@ -93,7 +90,7 @@ func (pkg *parsedPackage) parse(fset *token.FileSet, cgo bool) diag.Findings {
 	for _, file := range files {
 		tree, err := parser.ParseFile(fset, file.name, file.content, parseMode)
 		if err != nil {
-			findings = append(findings, SyntaxFindings(file.name, file.content, err)...)
+			findings = append(findings, gosource.SyntaxFindings(file.name, file.content, err)...)
 			continue
 		}
 		if tree.Name.Name == "documentation" || !cgo && importsC(tree) {
@@ -127,33 +124,6 @@ func (pkg *parsedPackage) parse(fset *token.FileSet, cgo bool) diag.Findings {
 // importsC reports whether a file uses cgo.
 func importsC(tree *ast.File) bool {
 	return slices.ContainsFunc(tree.Imports, func(spec *ast.ImportSpec) bool { return spec.Path.Value == `"C"` })
-}
-
-// conflictFindings reports the merge conflicts in a file with this content.
-func conflictFindings(name string, content []byte) diag.Findings {
-	conflicts := textdiff.Conflicts(content)
-	if len(conflicts) == 0 {
-		return nil
-	}
-	at := diag.Position{File: name, Line: conflicts[0].First}
-	return diag.Findings{{Position: at, Problem: textdiff.ConflictProblem(conflicts)}}
-}
-
-// SyntaxFindings returns the errors of the Go parser for a file with this content. If it contains a merge conflict, only
-// that is returned: the other errors follow from it.
-func SyntaxFindings(name string, content []byte, err error) diag.Findings {
-	if findings := conflictFindings(name, content); len(findings) > 0 {
-		return findings
-	}
-	list, ok := errors.AsType[scanner.ErrorList](err)
-	if !ok {
-		return diag.Findings{{Position: diag.Position{File: name}, Problem: err.Error()}}
-	}
-	var findings diag.Findings
-	for _, e := range list {
-		findings.Addf(diag.Position{File: name, Line: e.Pos.Line, Column: e.Pos.Column}, "%s", e.Msg)
-	}
-	return findings
 }
 
 // declaresKind reports whether a struct embeds types named TypeMeta and ObjectMeta, by which the generator of CRDs

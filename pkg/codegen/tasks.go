@@ -46,7 +46,7 @@ func (g *generation) tasks() ([]*task, diag.Findings, error) {
 
 // warning returns a finding at the source of a task's call.
 func (t *task) warning(format string, args ...any) diag.Finding {
-	return diag.Finding{Position: diag.Position{File: t.call.Source}, Problem: fmt.Sprintf(format, args...)}
+	return diag.Finding{Position: t.call.Source, Problem: fmt.Sprintf(format, args...)}
 }
 
 // isOutside makes the output directories of a task relative to the root. It reports whether one is outside of the project,

@@ -66,12 +66,10 @@ type Finding struct {
 // parts are omitted.
 func (f Finding) Error() string {
 	switch {
-	case f.File != "" && f.Fix != "":
-		return f.Position.String() + ": " + f.Problem + "; " + f.Fix
 	case f.File != "":
-		return f.Position.String() + ": " + f.Problem
+		return f.Position.String() + ": " + f.text()
 	case f.Field == "":
-		return f.Problem
+		return f.text()
 	case f.Value == "" && f.Suggestion == "":
 		return f.Field + " " + f.Problem
 	case f.Value == "":
@@ -80,6 +78,14 @@ func (f Finding) Error() string {
 		return fmt.Sprintf("%s %q: %s", f.Field, f.Value, f.Problem)
 	}
 	return fmt.Sprintf("%s %q: %s; did you mean %q?", f.Field, f.Value, f.Problem, f.Suggestion)
+}
+
+// text returns the problem and the fix.
+func (f Finding) text() string {
+	if f.Fix == "" {
+		return f.Problem
+	}
+	return f.Problem + "; " + f.Fix
 }
 
 // Unwrap returns the cause.

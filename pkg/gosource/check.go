@@ -3,20 +3,21 @@ package gosource
 import (
 	"errors"
 	"go/ast"
-	"go/scanner"
 	"go/token"
 	"go/types"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Check type-checks the packages of the module and their tests, and returns the errors sorted by position. importer
 // imports the packages of other modules. If info is not nil, its maps are filled.
-func (m *Module) Check(importer types.Importer, info *types.Info) scanner.ErrorList {
+func (m *Module) Check(importer types.Importer, info *types.Info) diag.Findings {
 	c := &checker{
 		module: m, importer: importer, info: info, packages: map[string]*packageFiles{}, checked: map[string]*types.Package{},
-		checking: map[string]bool{}, importing: map[[2]string]bool{}, found: map[scanner.Error]bool{},
+		checking: map[string]bool{}, importing: map[[2]string]bool{},
 	}
 	for _, name := range m.Names() {
 		f := m.Files[name]
@@ -50,20 +51,7 @@ func (m *Module) Check(importer types.Importer, info *types.Info) scanner.ErrorL
 			c.check(path+"_test", p.externalTests, &testImporter{c: c, path: path, tested: tested, checked: map[string]*types.Package{}})
 		}
 	}
-	var list scanner.ErrorList
-	for e := range c.found {
-		list = append(list, &e)
-	}
-	slices.SortFunc(list, func(a, b *scanner.Error) int {
-		if n := strings.Compare(a.Pos.Filename, b.Pos.Filename); n != 0 {
-			return n
-		}
-		if a.Pos.Line != b.Pos.Line {
-			return a.Pos.Line - b.Pos.Line
-		}
-		return strings.Compare(a.Msg, b.Msg)
-	})
-	return list
+	return c.found.Sort()
 }
 
 // packageFiles are the files of one package.
@@ -79,7 +67,7 @@ type checker struct {
 	checking map[string]bool
 	// importing caches for pairs of packages whether the first imports the second.
 	importing map[[2]string]bool
-	found     map[scanner.Error]bool
+	found     diag.Findings
 }
 
 // Import returns a package of the module, checked from source, or one that the importer provides.
@@ -113,8 +101,9 @@ func (c *checker) check(path string, files []*ast.File, importer types.Importer)
 		Error: func(err error) {
 			if e, ok := errors.AsType[types.Error](err); ok {
 				at := e.Fset.Position(e.Pos)
-				pos := token.Position{Filename: at.Filename, Line: at.Line, Column: at.Column}
-				c.found[scanner.Error{Pos: pos, Msg: strings.ReplaceAll(e.Msg, "\n", " ")}] = true
+				c.found = append(c.found, diag.Finding{
+					Position: diag.Position{File: at.Filename, Line: at.Line, Column: at.Column}, Problem: strings.ReplaceAll(e.Msg, "\n", " "),
+				})
 			}
 		},
 	}

@@ -5,6 +5,7 @@ package gosource
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -17,6 +18,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -57,12 +59,35 @@ func CheckSyntax(name string, text []byte) error {
 	return FirstError(err)
 }
 
-// FirstError returns the first error of a scanner.ErrorList, and any other error unchanged.
+// FirstError returns the first error of a scanner.ErrorList as a diag.Finding, and any other error unchanged.
 func FirstError(err error) error {
 	if list, ok := err.(scanner.ErrorList); ok && len(list) > 0 {
-		return list[0]
+		return syntaxFinding(list[0])
 	}
 	return err
+}
+
+func syntaxFinding(e *scanner.Error) diag.Finding {
+	return diag.Finding{Position: diag.Position{File: e.Pos.Filename, Line: e.Pos.Line, Column: e.Pos.Column}, Problem: e.Msg}
+}
+
+// SyntaxFindings returns the errors of the Go parser for a file with this text. If it contains a merge conflict, only that is
+// returned: the other errors follow from it.
+func SyntaxFindings(name string, text []byte, err error) diag.Findings {
+	if conflicts := textdiff.ConflictFindings(name, text); conflicts != nil {
+		return conflicts
+	}
+	list, ok := errors.AsType[scanner.ErrorList](err)
+	if !ok {
+		return diag.Findings{{Position: diag.Position{File: name}, Problem: err.Error()}}
+	}
+	var findings diag.Findings
+	for _, e := range list {
+		f := syntaxFinding(e)
+		f.File = name
+		findings = append(findings, f)
+	}
+	return findings
 }
 
 // Dir returns the directory of the file.

@@ -101,7 +101,7 @@ func TestModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := m.Check(importer.Default(), nil)
-	if len(found) != 1 || found[0].Pos.Filename != "a/a_test.go" || found[0].Msg != "undefined: a.Missing" {
+	if len(found) != 1 || found[0].File != "a/a_test.go" || found[0].Problem != "undefined: a.Missing" {
 		t.Errorf("got errors %v, want the one of a_test.go", found)
 	}
 	after, err := m.With(map[string][]byte{"a/a.go": []byte("package a\n\nvar Missing int\n"), "main.go": nil})

@@ -1,6 +1,7 @@
 package gosource
 
 import (
+	"errors"
 	"fmt"
 	"go/token"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -23,39 +25,18 @@ type Module struct {
 	Files     map[string]*File
 }
 
-// A SyntaxError is a file that is not valid Go.
-type SyntaxError struct {
-	Name string
-	Text []byte
-	Err  error
-}
-
-// SyntaxErrors are the files of a module that are not valid Go, sorted by name.
-type SyntaxErrors []SyntaxError
-
-// Error implements error.
-func (e SyntaxErrors) Error() string { return FirstError(e[0].Err).Error() }
-
-// ModuleFileError reports a go.mod that cannot be parsed or has no module path.
-type ModuleFileError struct{ Err error }
-
-// Error implements error.
-func (e *ModuleFileError) Error() string {
-	return fmt.Sprintf("go.mod cannot be read (%v); correct it and run the command again", e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *ModuleFileError) Unwrap() error { return e.Err }
-
-// ReadModule parses the Go files of a tree. The error is SyntaxErrors if some are not valid Go.
+// ReadModule parses the Go files of a tree. The error is diag.Findings if some are not valid Go.
 func ReadModule(tree *worktree.Tree) (*Module, error) {
 	data, err := tree.ReadFile("go.mod")
 	if err != nil {
 		return nil, fmt.Errorf("reading go.mod: %w", err)
 	}
 	mod, err := modfile.ParseLax("go.mod", data, nil)
-	if err != nil || mod.Module == nil {
-		return nil, &ModuleFileError{err}
+	if err == nil && mod.Module == nil {
+		err = errors.New("it has no module line")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("go.mod cannot be read (%w); correct it and run the command again", err)
 	}
 	m := &Module{Path: mod.Module.Mod.Path}
 	if mod.Go != nil {
@@ -77,8 +58,8 @@ func ReadModule(tree *worktree.Tree) (*Module, error) {
 	return m, nil
 }
 
-// With returns the module with changed files; nil content removes a file. The error is SyntaxErrors if some are not
-// valid Go.
+// With returns the module with changed files; nil content removes a file. The error is diag.Findings if some are
+// not valid Go.
 func (m *Module) With(changes map[string][]byte) (*Module, error) {
 	texts := map[string][]byte{}
 	for name, f := range m.Files {
@@ -102,19 +83,16 @@ func (m *Module) With(changes map[string][]byte) (*Module, error) {
 
 func (m *Module) parse(texts map[string][]byte) error {
 	m.Fset, m.Files = token.NewFileSet(), map[string]*File{}
-	var failed SyntaxErrors
+	var findings diag.Findings
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		f, err := ParseIn(m.Fset, name, texts[name])
 		if err != nil {
-			failed = append(failed, SyntaxError{name, texts[name], err})
+			findings = append(findings, SyntaxFindings(name, texts[name], err)...)
 			continue
 		}
 		m.Files[name] = f
 	}
-	if len(failed) > 0 {
-		return failed
-	}
-	return nil
+	return findings.Err()
 }
 
 // Names returns the names of the files in order.

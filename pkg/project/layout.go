@@ -7,20 +7,15 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// A LayoutError reports that a command does not support the layout of a project.
-type LayoutError struct {
-	Layout []string
-}
-
-// Error returns the layout and how to proceed.
-func (e *LayoutError) Error() string {
-	layout := strings.Join(e.Layout, ",")
+// unsupportedLayout returns the error of a command that does not support a layout, with how to proceed.
+func unsupportedLayout(layout []string) error {
 	reason := "this command supports only Go projects (" + LayoutGoV4 + ")"
-	switch name, version, _ := strings.Cut(e.Layout[0], "/"); {
-	case hasLayout(e.Layout, LayoutGoV3):
+	switch name, version, _ := strings.Cut(layout[0], "/"); {
+	case hasLayout(layout, LayoutGoV3):
 		reason = fmt.Sprintf("only generate, create api, delete api and run local support it, other commands need %s; run upgrade, which moves the project to that layout", LayoutGoV4)
 	case strings.HasSuffix(name, "go.kubebuilder.io"):
 		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run upgrade, which does that", version, LayoutGoV4)
@@ -28,13 +23,13 @@ func (e *LayoutError) Error() string {
 		reason = fmt.Sprintf("%s operators have no Go code to scaffold or generate; use operator-sdk for this step",
 			name[:strings.Index(name, ".")])
 	}
-	return fmt.Sprintf("%s: layout %s: %s", FileName, layout, reason)
+	return diag.Finding{Position: diag.Position{File: FileName}, Problem: "layout " + strings.Join(layout, ",") + ": " + reason}
 }
 
-// CheckLayout returns a *LayoutError unless the project has the layout that Operon scaffolds.
+// CheckLayout returns an error unless the project has the layout that Operon scaffolds.
 func (c *Config) CheckLayout() error {
 	if layout := c.Layout(); !hasLayout(layout, LayoutGoV4) && !hasLayout(layout, LayoutGoV4Alpha) {
-		return &LayoutError{Layout: layout}
+		return unsupportedLayout(layout)
 	}
 	return nil
 }
@@ -115,12 +110,8 @@ func atLeast(version string, major, minor int) bool {
 
 // HasSDKPlugin reports whether PROJECT names a plugin of operator-sdk.
 func (c *Config) HasSDKPlugin() bool {
-	plugins := safeyaml.Child(c.root, "plugins")
-	if plugins == nil || plugins.Kind != yaml.MappingNode {
-		return false
-	}
-	for i := 0; i < len(plugins.Content); i += 2 {
-		if strings.Contains(plugins.Content[i].Value, "sdk.operatorframework.io/") {
+	for plugin := range safeyaml.Fields(safeyaml.Child(c.root, "plugins")) {
+		if strings.Contains(plugin.Value, "sdk.operatorframework.io/") {
 			return true
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // Check type-checks the code of a tree with the requirements of its own go.mod, which need not be on disk yet. Errors in
 // generated files are left out.
 func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (diag.Findings, error) {
-	m, err := ReadCode(tree)
+	m, err := gosource.ReadModule(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func Check(ctx context.Context, tree *worktree.Tree, g gotool.Go) (diag.Findings
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(check(m, libs, nil), isGenerated), nil
+	return slices.DeleteFunc(m.Check(libs, nil), isGenerated), nil
 }
 
 // BrokenPackages returns the directories of the packages of a tree that do not compile. It is an error if packages cannot be
@@ -77,7 +77,7 @@ var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
 // NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are
 // left out, because these files are generated again.
 func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module, g gotool.Go) (diag.Findings, error) {
-	after, err := ReadCode(tree)
+	after, err := gosource.ReadModule(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module
 	if err != nil {
 		return nil, err
 	}
-	findings := slices.DeleteFunc(check(after, libs, nil), isGenerated)
+	findings := slices.DeleteFunc(after.Check(libs, nil), isGenerated)
 	if len(findings) == 0 {
 		return nil, nil
 	}
@@ -94,7 +94,7 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module
 	type problem struct{ file, message string }
 	about := func(f diag.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Problem, "$1.")} }
 	known := map[problem]int{}
-	for _, f := range check(before, libs, nil) {
+	for _, f := range before.Check(libs, nil) {
 		known[about(f)]++
 	}
 	return slices.DeleteFunc(findings, func(f diag.Finding) bool {

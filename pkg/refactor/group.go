@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -36,7 +37,7 @@ func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Con
 	if findings := groupFindings(config, multi); len(findings) > 0 {
 		return findings
 	}
-	m, err := ReadCode(tree)
+	m, err := gosource.ReadModule(tree)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func checkMoves(tree *worktree.Tree, moves []move, hint string) error {
 // execute moves the code and type-checks it before and after the move.
 func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 	files := rewrite(p.m, p.moves)
-	after, err := withChanges(p.m, files)
+	after, err := p.m.With(files)
 	if err != nil {
 		return fmt.Errorf("the code would not compile after the move: %w", err)
 	}
@@ -160,10 +161,10 @@ func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 		if err != nil {
 			return err
 		}
-		if findings := check(p.m, libs, nil); len(findings) > 0 {
+		if findings := p.m.Check(libs, nil); len(findings) > 0 {
 			return &CodeError{Findings: findings}
 		}
-		if findings := check(after, libs, nil); len(findings) > 0 {
+		if findings := after.Check(libs, nil); len(findings) > 0 {
 			return &CodeError{After: true, Findings: findings}
 		}
 	}

@@ -37,7 +37,7 @@ func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	if !config.OlderLayout() {
 		return nil, nil
 	}
-	m, err := ReadCode(tree)
+	m, err := gosource.ReadModule(tree)
 	if findings, ok := errors.AsType[diag.Findings](err); ok {
 		return nil, &CodeError{Findings: findings}
 	}
@@ -193,7 +193,7 @@ func (l *Layout) checkTargets() error {
 // execute rewrites and moves the files.
 func (l *Layout) execute() error {
 	files := rewrite(l.m, l.moves)
-	if _, err := withChanges(l.m, files); err != nil {
+	if _, err := l.m.With(files); err != nil {
 		return fmt.Errorf("the code could not be read after the move: %w", err)
 	}
 	moved := map[string]bool{}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // randomProject makes a module of layout go/v3 whose packages import each other by all kinds of names. A package
@@ -70,21 +72,21 @@ func TestToV4Random(t *testing.T) {
 		libs := func() *libraries {
 			return &libraries{exports: map[string]string{}, loaded: map[string]*types.Package{}, fset: token.NewFileSet()}
 		}
-		m, err := ReadCode(tree)
+		m, err := gosource.ReadModule(tree)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(check(m, libs(), nil)) > 0 {
+		if len(m.Check(libs(), nil)) > 0 {
 			continue // one file's import is the other's variable
 		}
 		if _, err := toV4(tree); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		moved++
-		if m, err = ReadCode(tree); err != nil {
+		if m, err = gosource.ReadModule(tree); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if findings := check(m, libs(), nil); len(findings) > 0 {
+		if findings := m.Check(libs(), nil); len(findings) > 0 {
 			t.Fatalf("seed %d: %v\n%s", seed, findings, all(t, tree)[findings[0].File])
 		}
 		for name := range all(t, tree) {

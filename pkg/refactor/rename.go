@@ -61,7 +61,7 @@ type Remaining struct {
 // Rename applies a renaming to a tree, except to PROJECT, generated files, and released bundles and catalogs. It returns the
 // places of remaining old names.
 func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (*Remaining, error) {
-	m, err := ReadCode(tree)
+	m, err := gosource.ReadModule(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (
 		Renaming: r, tree: tree, m: m, info: newInfo(),
 		newNames: map[token.Pos]string{}, words: map[string]string{}, changes: map[string][]change{}, files: map[string]string{},
 	}
-	if findings := check(m, libs, x.info); len(findings) > 0 {
+	if findings := m.Check(libs, x.info); len(findings) > 0 {
 		return nil, &CodeError{Findings: findings}
 	}
 	if err := x.planMoves(); err != nil {
@@ -92,7 +92,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (
 		return nil, err
 	}
 	info := newInfo()
-	if findings := check(after, libs, info); len(findings) > 0 {
+	if findings := after.Check(libs, info); len(findings) > 0 {
 		return nil, &RenameError{findings}
 	}
 	if findings := x.compare(after, info); len(findings) > 0 {
@@ -201,7 +201,7 @@ func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 		copied.Path = x.Module
 		m = &copied
 	}
-	after, err := withChanges(m, code)
+	after, err := m.With(code)
 	if findings, ok := errors.AsType[diag.Findings](err); ok {
 		return nil, &RenameError{findings}
 	}

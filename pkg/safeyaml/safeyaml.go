@@ -67,8 +67,8 @@ func (t *Set) Check(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if conflicts := textdiff.Conflicts(data); len(conflicts) > 0 {
-		return &Error{Line: conflicts[0].First, Problem: textdiff.ConflictProblem(conflicts), Conflict: true}
+	if conflicts := textdiff.ConflictFindings("", data); conflicts != nil {
+		return &Error{Line: conflicts[0].Line, Problem: conflicts[0].Problem, Conflict: true}
 	}
 	s := scanner{data: data, before: t.nodes, most: min(t.nodes+MaxNodes, cmp.Or(t.MaxNodes, MaxNodes))}
 	if err := s.scan(); err != nil {

@@ -144,7 +144,7 @@ func insertAll(tree *worktree.Tree, inserts map[string]map[string]string) error 
 		}
 		changed, err := Insert(content, name, inserts[name])
 		if err != nil {
-			failures = append(failures, &ContentError{Err: err})
+			failures = append(failures, err)
 			continue
 		}
 		tree.WriteFile(name, changed, worktree.FileMode)
@@ -152,13 +152,10 @@ func insertAll(tree *worktree.Tree, inserts map[string]map[string]string) error 
 	return errors.Join(worktree.OnePerCause(failures)...)
 }
 
-// ContentError reports that a file of the project has content that a command cannot work with. Err names the file and a fix.
-type ContentError struct{ Err error }
-
-func (e *ContentError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *ContentError) Unwrap() error { return e.Err }
+// findingf returns the error of a file of the project whose content a command cannot extend.
+func findingf(name, format string, args ...any) error {
+	return diag.Finding{Position: diag.Position{File: name}, Problem: fmt.Sprintf(format, args...)}
+}
 
 // MissingFileError reports a missing file that a command must extend.
 type MissingFileError struct {

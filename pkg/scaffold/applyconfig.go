@@ -49,7 +49,7 @@ func enableApply(tree *worktree.Tree, data Data) error {
 	if !hasApplyMarker(tree, name) {
 		at := packageMarker.FindIndex(content)
 		if at == nil {
-			return &ContentError{fmt.Errorf("%s has no marker +groupName, next to which %q belongs; add it", name, applyMarker[3:])}
+			return fmt.Errorf("%s has no marker +groupName, next to which %q belongs; add it", name, applyMarker[3:])
 		}
 		tree.WriteFile(name, []byte(string(content[:at[0]])+applyMarker+"\n"+string(content[at[0]:])), worktree.FileMode)
 	}
@@ -62,7 +62,7 @@ func enableApply(tree *worktree.Tree, data Data) error {
 	}
 	changed := crdGeneration.ReplaceAll(makefile, []byte("${1}"+applyArgument+"${2}"))
 	if bytes.Equal(changed, makefile) {
-		return &ContentError{fmt.Errorf("%s has no call of controller-gen that generates CRDs; add%s to the arguments that generate them", makefileName, applyArgument)}
+		return fmt.Errorf("%s has no call of controller-gen that generates CRDs; add%s to the arguments that generate them", makefileName, applyArgument)
 	}
 	tree.WriteFile(makefileName, changed, worktree.FileMode)
 	return nil

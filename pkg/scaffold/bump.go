@@ -15,7 +15,7 @@ import (
 
 // NeedsBump reports whether BumpRequirements would change go.mod.
 func NeedsBump(tree *worktree.Tree, mod []byte) (bool, error) {
-	_, ours, err := readGoMod(tree)
+	_, ours, err := ReadGoMod(tree)
 	if err != nil {
 		return false, err
 	}
@@ -50,7 +50,7 @@ func versions(file *modfile.File) map[string]string {
 // BumpRequirements updates the requirements and the Go version of go.mod to those of a scaffold, given as its go.mod
 // and go.sum, if any of them is lower. Higher versions are kept. It reports whether it changed go.mod.
 func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
-	text, ours, err := readGoMod(tree)
+	text, ours, err := ReadGoMod(tree)
 	if err != nil {
 		return false, err
 	}
@@ -75,7 +75,7 @@ func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err e
 	}
 	merged, err := mergeRequirements(text, mod)
 	if err != nil {
-		return false, &ContentError{err}
+		return false, err
 	}
 	tree.WriteFile(goModFile, merged, worktree.FileMode)
 	if !same {

@@ -26,7 +26,7 @@ func cutDeclarations(name string, content []byte, removed, kept [][]byte) (cutRe
 	content, crlf := textdiff.ToLF(content)
 	ours, err := parseDeclarations(name, content)
 	if err != nil {
-		return cutResult{}, &ContentError{syntaxError(err)}
+		return cutResult{}, syntaxError(err)
 	}
 	c := cutter{declarations: ours}
 	if c.removed, err = parseScaffolds(name, removed); err != nil {

@@ -237,7 +237,7 @@ func (x *deleter) removeTexts() error {
 		}
 		rest, changed, err := uninsert(content, name, x.removed.inserts[name], x.kept.inserts[name])
 		if err != nil {
-			return &ContentError{err}
+			return err
 		}
 		if name == project.ManagerFile && x.removed.inserts[name]["env"] != nil {
 			rest = WithoutEmptyEnv(rest)

@@ -102,8 +102,8 @@ func checkWebhookPackage(tree *worktree.Tree, data Data) error {
 	if inWebhookPackage(tree, data) == data.Webhook {
 		return nil
 	}
-	return &ContentError{fmt.Errorf("%s: webhooks in the package of their types cannot be deleted; run upgrade, which moves them to internal/webhook, "+
-		"or remove them by hand with their entry in PROJECT", outputPath(apiPath+"/KIND_webhook.go", data))}
+	return findingf(outputPath(apiPath+"/KIND_webhook.go", data), "webhooks in the package of their types cannot be deleted; "+
+		"run upgrade, which moves them to internal/webhook, or remove them by hand with their entry in PROJECT")
 }
 
 // isExtendable reports whether create webhook adds declarations to an existing file.

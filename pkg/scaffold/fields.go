@@ -38,7 +38,7 @@ func compareFields(tree *worktree.Tree, spokeDir, hubDir, kind string) (Converte
 	}
 	for dir, types := range map[string]typeSet{spokeDir: spoke, hubDir: hub} {
 		if types.structOf(ast.NewIdent(kind)) == nil {
-			return ConvertedFields{}, &ContentError{fmt.Errorf("%s: type %s struct not found; conversion needs the types of all versions", dir, kind)}
+			return ConvertedFields{}, fmt.Errorf("%s: type %s struct not found; conversion needs the types of all versions", dir, kind)
 		}
 	}
 	c := comparison{spoke: spoke, hub: hub}
@@ -69,7 +69,7 @@ func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
 		}
 		file, err := gosource.Parse(name, data)
 		if err != nil {
-			return nil, &ContentError{syntaxError(err)}
+			return nil, syntaxError(err)
 		}
 		for _, decl := range file.AST.Decls {
 			if general, ok := decl.(*ast.GenDecl); ok {

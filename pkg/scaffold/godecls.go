@@ -21,15 +21,15 @@ func mergeDeclarations(name string, content, scaffold []byte, replace func(key s
 	content, crlf := textdiff.ToLF(content)
 	ours, err := parseDeclarations(name, content)
 	if err != nil {
-		return nil, &ContentError{syntaxError(err)}
+		return nil, syntaxError(err)
 	}
 	theirs, err := parseDeclarations(name, scaffold)
 	if err != nil {
 		return nil, fmt.Errorf("reading the scaffold of %s: %w", name, err)
 	}
 	if ours.AST.Name.Name != theirs.AST.Name.Name {
-		return nil, &ContentError{fmt.Errorf("%s: package %s, but the scaffold needs %s; move the file away or correct its package",
-			name, ours.AST.Name.Name, theirs.AST.Name.Name)}
+		return nil, findingf(name, "package %s, but the scaffold needs %s; move the file away or correct its package",
+			ours.AST.Name.Name, theirs.AST.Name.Name)
 	}
 	var edits []textdiff.Edit
 	needed := map[string]bool{}
@@ -51,7 +51,7 @@ func mergeDeclarations(name string, content, scaffold []byte, replace func(key s
 	}
 	imports, err := ours.addImports(theirs, needed)
 	if err != nil {
-		return nil, &ContentError{err}
+		return nil, err
 	}
 	out, err := ours.Apply(append(edits, imports...))
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 // the project imports one of its packages. Versions are kept, and no requirement is added or removed. It returns the
 // sorted import paths that no requirement provides.
 func UpdateRequirements(tree *worktree.Tree) (unresolved []string, err error) {
-	data, file, err := readGoMod(tree)
+	data, file, err := ReadGoMod(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func AddRequirement(tree *worktree.Tree, modulePath, version string) error {
 	if err := module.Check(modulePath, version); err != nil {
 		return fmt.Errorf("adding a requirement to go.mod: %w", err)
 	}
-	data, file, err := readGoMod(tree)
+	data, file, err := ReadGoMod(tree)
 	if err != nil {
 		return err
 	}
@@ -76,26 +76,25 @@ func AddRequirement(tree *worktree.Tree, modulePath, version string) error {
 
 // CheckModule returns an error if the module path of go.mod is not repo, because imports in scaffolded files use repo.
 func CheckModule(tree *worktree.Tree, repo string) error {
-	_, file, err := readGoMod(tree)
+	_, file, err := ReadGoMod(tree)
 	if err != nil {
 		return err
 	}
 	if current := file.Module.Mod.Path; current != repo {
-		return &ContentError{fmt.Errorf("go.mod:%d: the module is %s, but repo in PROJECT is %s; change one of them",
-			file.Module.Syntax.Start.Line, current, repo)}
+		return goModFinding(file.Module.Syntax, "the module is %s, but repo in PROJECT is %s; change one of them", current, repo)
 	}
 	return nil
 }
 
 func missingGoMod(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return &ContentError{errors.New("go.mod is missing: the project is a Go module; restore the file, for example from version control")}
+		return errors.New("go.mod is missing: the project is a Go module; restore the file, for example from version control")
 	}
 	return fmt.Errorf("reading go.mod: %w", diag.Cause(err))
 }
 
-// readGoMod returns the text of go.mod and the parsed file.
-func readGoMod(tree *worktree.Tree) ([]byte, *modfile.File, error) {
+// ReadGoMod returns the text of go.mod and the parsed file, which has a module line.
+func ReadGoMod(tree *worktree.Tree) ([]byte, *modfile.File, error) {
 	data, err := tree.ReadFile(goModFile)
 	if err != nil {
 		return nil, nil, missingGoMod(err)
@@ -105,17 +104,37 @@ func readGoMod(tree *worktree.Tree) ([]byte, *modfile.File, error) {
 }
 
 func parseGoMod(data []byte) (*modfile.File, error) {
-	if conflicts := textdiff.Conflicts(data); len(conflicts) > 0 {
-		return nil, worktree.MergeConflictError{goModFile: conflicts}
+	if conflicts := textdiff.ConflictFindings(goModFile, data); conflicts != nil {
+		return nil, conflicts
 	}
 	file, err := modfile.Parse(goModFile, data, nil)
 	if err != nil {
-		return nil, &ContentError{fmt.Errorf("%w; correct it and run the command again", err)}
+		return nil, modFinding(err)
 	}
 	if file.Module == nil {
-		return nil, &ContentError{errors.New("go.mod has no module line; add one with the project's import path")}
+		return nil, errors.New("go.mod has no module line; add one with the project's import path")
 	}
 	return file, nil
+}
+
+// modFinding returns an error of modfile.Parse as a finding at the first position.
+func modFinding(err error) error {
+	f := diag.Finding{Problem: err.Error(), Fix: "correct it and run the command again", Err: err}
+	if list, ok := errors.AsType[modfile.ErrorList](err); ok && len(list) > 0 {
+		at := diag.Position{File: goModFile, Line: list[0].Pos.Line, Column: list[0].Pos.LineRune}
+		if at.Column == 1 {
+			at.Column = 0 // modfile omits it
+		}
+		if problem, ok := strings.CutPrefix(f.Problem, at.String()+": "); ok {
+			f.Position, f.Problem = at, problem
+		}
+	}
+	return f
+}
+
+// goModFinding returns an error about a line of go.mod.
+func goModFinding(line *modfile.Line, format string, args ...any) error {
+	return diag.Finding{Position: diag.Position{File: goModFile, Line: line.Start.Line}, Problem: fmt.Sprintf(format, args...)}
 }
 
 // formatGoMod formats a go.mod as the go command does, with the line ends of the old text.

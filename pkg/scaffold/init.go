@@ -97,7 +97,7 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 			if err != nil {
 				var other *otherModuleError
 				if !errors.As(err, &other) {
-					return nil, &ContentError{err}
+					return nil, err
 				}
 				conflicts = append(conflicts, fmt.Sprintf("%s (%s)", name, other))
 				continue

@@ -17,7 +17,7 @@ import (
 // "+kubebuilder:scaffold:" to its text. A text gets the indentation of its marker. A text that the file contains already
 // is not added again, and line ends are kept. The result is formatted if the Go file was; otherwise only the text is.
 //
-// The error joins a *MissingMarkerError for each marker that is needed and missing.
+// The error joins a diag.Finding for each marker that is needed and missing.
 func Insert(content []byte, filename string, blocks map[string]string) ([]byte, error) {
 	f, err := openMarked(content, filename)
 	if err != nil {
@@ -43,9 +43,7 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 		}
 		at, ok := f.syntax.find(marker)
 		if !ok {
-			failures = append(failures, &MissingMarkerError{
-				File: filename, Marker: marker, Text: strings.Join(text, "\n"), Hint: markerPlace(filename, marker),
-			})
+			failures = append(failures, missingMarker(filename, marker, text))
 			continue
 		}
 		if at.key != "" {

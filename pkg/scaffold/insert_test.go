@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 const mainGo = `package main
@@ -195,8 +197,8 @@ cmd/main.go: the marker scheme is missing; it belongs at the end of the function
 	if out != nil || err == nil || err.Error() != want {
 		t.Errorf("error\n%v", err)
 	}
-	if me, ok := errors.AsType[*MissingMarkerError](err); !ok || me.Marker != "builder" || me.File != "cmd/main.go" {
-		t.Errorf("type %T", err)
+	if f, ok := errors.AsType[diag.Finding](err); !ok || f.File != "cmd/main.go" {
+		t.Errorf("error %T without a finding in cmd/main.go", err)
 	}
 	_, err = Insert([]byte("resources:\n"), "config/crd/kustomization.yaml", map[string]string{"crdkustomizeresource": "- x.yaml\n"})
 	if err == nil || !strings.Contains(err.Error(), "at the end of the list resources") || !strings.Contains(err.Error(), "    # +kubebuilder:scaffold:crdkustomizeresource\n") {

@@ -3,7 +3,6 @@ package scaffold
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -79,7 +78,7 @@ func adapt(tree *worktree.Tree, data *Data) error {
 
 // findRuntime returns the requirement of controller-runtime in go.mod, or nil.
 func findRuntime(tree *worktree.Tree) (*modfile.Require, error) {
-	_, file, err := readGoMod(tree)
+	_, file, err := ReadGoMod(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +100,8 @@ func checkVersion(r *modfile.Require, version, what string) error {
 	if !isBefore(r, version) {
 		return nil
 	}
-	return &ContentError{fmt.Errorf("go.mod:%d: %s %s is too old for %s, which needs %s or later; run upgrade, which raises the requirement",
-		r.Syntax.Start.Line, r.Mod.Path, r.Mod.Version, what, version)}
+	return goModFinding(r.Syntax, "%s %s is too old for %s, which needs %s or later; run upgrade, which raises the requirement",
+		r.Mod.Path, r.Mod.Version, what, version)
 }
 
 // checkRuntime returns an error if the required controller-runtime is too old for the code.
@@ -132,7 +131,7 @@ func CheckNamespaces(tree *worktree.Tree) error {
 // fitRootLayout removes files that projects with main.go in the root directory may not have: the list of samples, and
 // tests if go.mod does not require Ginkgo.
 func fitRootLayout(tree *worktree.Tree, files map[string][]byte, inserts map[string]map[string]string) error {
-	_, file, err := readGoMod(tree)
+	_, file, err := ReadGoMod(tree)
 	if err != nil {
 		return err
 	}

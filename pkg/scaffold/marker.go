@@ -4,35 +4,23 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// MissingMarkerError reports a file without the marker above which a command must insert text.
-type MissingMarkerError struct {
-	// File is relative to the project's root.
-	File string
-	// Marker is the part after "+kubebuilder:scaffold:".
-	Marker string
-	// Text is the text to insert.
-	Text string
-	// Hint describes the place of the marker.
-	Hint string
-}
-
-// Line returns the comment line of the marker.
-func (e *MissingMarkerError) Line() string {
+// missingMarker returns the error of a file without the marker above which a command must insert lines.
+func missingMarker(filename, marker string, lines []string) error {
 	sign := "#"
-	if path.Ext(e.File) == ".go" {
+	if path.Ext(filename) == ".go" {
 		sign = "//"
 	}
-	return sign + " +kubebuilder:scaffold:" + e.Marker
-}
-
-func (e *MissingMarkerError) Error() string {
-	text := strings.ReplaceAll(strings.TrimRight(e.Text, "\n"), "\n", "\n    ")
-	return fmt.Sprintf("%s: the marker %s is missing; it belongs %s\n"+
-		"  put this line back and run the command again:\n    %s\n"+
-		"  or add by hand what would have been inserted there:\n    %s",
-		e.File, e.Marker, e.Hint, e.Line(), text)
+	return diag.Finding{
+		Position: diag.Position{File: filename},
+		Problem: fmt.Sprintf("the marker %s is missing; it belongs %s\n"+
+			"  put this line back and run the command again:\n    %s +kubebuilder:scaffold:%s\n"+
+			"  or add by hand what would have been inserted there:\n    %s",
+			marker, markerPlace(filename, marker), sign, marker, strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    ")),
+	}
 }
 
 // markerPlace describes the place of a marker in a new file.

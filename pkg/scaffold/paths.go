@@ -170,7 +170,7 @@ func findMain(tree *worktree.Tree, p Project) (string, error) {
 	}
 	for _, found := range [][]string{marked, programs} {
 		if len(found) > 1 {
-			return "", &ContentError{&AmbiguousMainError{Files: found}}
+			return "", &AmbiguousMainError{Files: found}
 		}
 		if len(found) == 1 {
 			return found[0], nil

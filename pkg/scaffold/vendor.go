@@ -26,7 +26,7 @@ func VendorStale(tree *worktree.Tree) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading %s: %w", VendorList, diag.Cause(err))
 	}
-	_, file, err := readGoMod(tree)
+	_, file, err := ReadGoMod(tree)
 	if err != nil {
 		return false, err
 	}

@@ -15,14 +15,14 @@ func wireWebhooks(name string, content []byte, data Data) ([]byte, error) {
 	content, crlf := textdiff.ToLF(content)
 	file, err := gosource.Parse(name, content)
 	if err != nil {
-		return nil, &ContentError{syntaxError(err)}
+		return nil, syntaxError(err)
 	}
 	calls := chainCalls(data)
 	setup := "Setup" + data.Resource.Kind + "WebhookWithManager"
 	chain, start := webhookChain(file.AST, setup)
 	if start == nil {
-		return nil, &ContentError{fmt.Errorf("%s: the function %s with a chain of calls that begins with NewWebhookManagedBy is missing; add to its set-up:\n%s",
-			name, setup, strings.Join(calls, "\n"))}
+		return nil, findingf(name, "the function %s with a chain of calls that begins with NewWebhookManagedBy is missing; add to its set-up:\n%s",
+			setup, strings.Join(calls, "\n"))
 	}
 	text := ""
 	var edits []textdiff.Edit

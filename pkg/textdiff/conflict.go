@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A Conflict is a part of a text that is marked as an unresolved merge conflict. Lines count from 1.
@@ -32,14 +34,19 @@ func Conflicts(text []byte) []Conflict {
 	return found
 }
 
-// ConflictProblem describes the conflicts of one text, of which there is at least one. The position is that of the first.
-func ConflictProblem(conflicts []Conflict) string {
+// ConflictFindings returns the merge conflicts of a file as one finding at the first of them, or nil if there are none.
+func ConflictFindings(name string, text []byte) diag.Findings {
+	conflicts := Conflicts(text)
+	if len(conflicts) == 0 {
+		return nil
+	}
 	var lines []string
 	for _, c := range conflicts {
 		lines = append(lines, fmt.Sprintf("%d-%d", c.First, c.Last))
 	}
-	if len(lines) == 1 {
-		return "merge conflict marker; resolve the conflict (lines " + lines[0] + ")"
+	problem := "merge conflict marker; resolve the conflict (lines " + lines[0] + ")"
+	if len(lines) > 1 {
+		problem = "merge conflict markers; resolve the conflicts (lines " + strings.Join(lines, ", ") + ")"
 	}
-	return "merge conflict markers; resolve the conflicts (lines " + strings.Join(lines, ", ") + ")"
+	return diag.Findings{{Position: diag.Position{File: name, Line: conflicts[0].First}, Problem: problem}}
 }

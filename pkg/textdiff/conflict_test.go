@@ -31,14 +31,16 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-func TestConflictProblem(t *testing.T) {
+func TestConflictFindings(t *testing.T) {
 	t.Parallel()
-	for want, conflicts := range map[string][]Conflict{
-		"merge conflict marker; resolve the conflict (lines 12-20)":          {{12, 20}},
-		"merge conflict markers; resolve the conflicts (lines 12-20, 30-34)": {{12, 20}, {30, 34}},
+	const conflict = "<<<<<<< a\n=======\n>>>>>>> b\n"
+	for text, want := range map[string]string{
+		"text\n":                              "",
+		"text\n" + conflict:                   "f:2: merge conflict marker; resolve the conflict (lines 2-4)",
+		conflict + "text\n" + conflict + "\n": "f:1: merge conflict markers; resolve the conflicts (lines 1-3, 5-7)",
 	} {
-		if got := ConflictProblem(conflicts); got != want {
-			t.Errorf("got %q, want %q", got, want)
+		if got := ConflictFindings("f", []byte(text)); got.Error() != want {
+			t.Errorf("ConflictFindings(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type Tree struct {
 	mu   sync.Mutex
 	seen map[string]snapshot
 	// conflicts are the merge conflicts of files that ReadFile read from disk.
-	conflicts MergeConflictError
+	conflicts diag.Findings
 }
 
 // A snapshot is the content of a file on disk when the tree first read it. Commit compares it with the current content,

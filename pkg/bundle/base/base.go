@@ -11,6 +11,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -173,7 +174,7 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 	for i, one := range made {
 		index[KindOf(one.api)] = i
 	}
-	var conflicts Conflicts
+	var conflicts diag.Findings
 	others := map[int]map[string]any{}
 	merged := map[int]bool{}
 	owned, _ := definitions["owned"].([]any)
@@ -211,7 +212,7 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 		r.note(kind, m, now, disk, made[n].entry, before[kind] != nil || o.Prefer != Neither)
 	}
 	if len(conflicts) > 0 {
-		return conflicts
+		return fmt.Errorf("%w\nnothing was written; make both values equal, or choose with --prefer=base or --prefer=code", conflicts)
 	}
 	setOrDelete(definitions, "owned", sortEntries(made, others))
 	return nil

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A Side is the source of a value that both the base and the code changed.
@@ -26,7 +28,7 @@ type merger struct {
 	// values of the base take precedence.
 	recorded bool
 
-	conflicts Conflicts
+	conflicts diag.Findings
 	// kept lists the fields of the base that differ from the code.
 	kept []string
 }
@@ -162,7 +164,11 @@ func (m *merger) conflict(now, disk any, at []any) any {
 			break
 		}
 	}
-	m.conflicts = append(m.conflicts, Conflict{Position: m.from.place(node), Field: fieldName(at), Base: disk, Code: now})
+	m.conflicts = append(m.conflicts, diag.Finding{
+		Position: m.from.place(node),
+		Problem: fmt.Sprintf("%s was edited in the base and changed in the code: base %s, code %s",
+			fieldName(at), formatValue(disk), formatValue(now)),
+	})
 	return disk
 }
 

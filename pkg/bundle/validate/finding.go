@@ -59,9 +59,12 @@ func (r Result) Count(level diag.Severity) int {
 }
 
 // String returns the position and text of the finding, and the fix on a line of its own.
-func (f Finding) String() string {
+func (f Finding) String() string { return f.Diagnostic().Error() }
+
+// Diagnostic returns the finding as a finding of another command, with all parts of the text in the problem.
+func (f Finding) Diagnostic() diag.Finding {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: ", f.Position, f.Level)
+	fmt.Fprintf(&b, "%s: ", f.Level)
 	if f.Object != "" {
 		b.WriteString(f.Object + ": ")
 	}
@@ -72,5 +75,5 @@ func (f Finding) String() string {
 	if f.Fix != "" {
 		b.WriteString("\n    " + f.Fix)
 	}
-	return b.String()
+	return diag.Finding{Position: f.Position, Problem: b.String()}
 }

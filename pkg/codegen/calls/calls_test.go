@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A tree contains files by name.
@@ -44,7 +45,7 @@ func (t tree) Walk(dir string, skip func(string) bool) ([]string, error) {
 func lines(found *Found) string {
 	var b strings.Builder
 	for _, call := range found.Calls {
-		b.WriteString(call.Source + " [" + call.Dir + "] " + strings.Join(call.Args, " ") + "\n")
+		b.WriteString(call.Source.String() + " [" + call.Dir + "] " + strings.Join(call.Args, " ") + "\n")
 	}
 	for _, addNote := range found.Notes {
 		b.WriteString("note: " + addNote + "\n")
@@ -178,8 +179,8 @@ func TestInvalidSettings(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
-		if _, ok := errors.AsType[*ConfigError](err); !ok {
-			t.Errorf("%q: %v is not a ConfigError", text, err)
+		if f, ok := errors.AsType[diag.Finding](err); !ok || f.File != ConfigFile {
+			t.Errorf("%q: %v is not a finding in %s", text, err, ConfigFile)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (s *shell) call(args []string) {
 	if dir == "." {
 		dir = ""
 	}
-	s.calls = append(s.calls, codegen.Call{Dir: dir, Args: slices.Clone(args), Source: s.at.String()})
+	s.calls = append(s.calls, codegen.Call{Dir: dir, Args: slices.Clone(args), Source: s.at})
 }
 
 // readable returns text with the source of unresolved parts.

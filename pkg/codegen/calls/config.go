@@ -25,17 +25,7 @@ import (
 // the directory of the project). An empty list means the calls of the scaffold; the Makefile is not read then.
 const ConfigFile = ".operon/config.yaml"
 
-// A ConfigError is an error in ConfigFile.
-type ConfigError struct {
-	// Position is FILE:LINE, or FILE.
-	Position string
-	Problem  string
-}
-
-// Error implements error.
-func (e *ConfigError) Error() string { return e.Position + ": " + e.Problem }
-
-// readConfig returns the calls of ConfigFile, or nil if it contains none.
+// readConfig returns the calls of ConfigFile, or nil if it contains none. The error is a diag.Finding if the file is invalid.
 func readConfig(files Files) (*Found, error) {
 	data, err := files.ReadFile(ConfigFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,10 +35,7 @@ func readConfig(files Files) (*Found, error) {
 	}
 	var document yaml.Node
 	if err := safeyaml.Unmarshal(data, &document); err != nil {
-		if _, ok := errors.AsType[*safeyaml.Error](err); ok {
-			return nil, fmt.Errorf("%s: %w", ConfigFile, err)
-		}
-		return nil, &ConfigError{ConfigFile, err.Error()}
+		return nil, diag.Finding{Position: diag.Position{File: ConfigFile}, Problem: err.Error(), Err: err}
 	}
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
 		return nil, nil
@@ -82,7 +69,7 @@ func readCall(files Files, item *yaml.Node) (codegen.Call, error) {
 	if err != nil {
 		return codegen.Call{}, err
 	}
-	call := codegen.Call{Source: position(item).String()}
+	call := codegen.Call{Source: position(item)}
 	for name, value := range fields {
 		if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
 			return call, invalid(value, "%s must be a string", name)
@@ -153,7 +140,7 @@ func position(node *yaml.Node) diag.Position {
 	return diag.Position{File: ConfigFile, Line: node.Line}
 }
 
-// invalid returns a ConfigError at a node.
+// invalid returns a finding at a node.
 func invalid(node *yaml.Node, format string, args ...any) error {
-	return &ConfigError{position(node).String(), fmt.Sprintf(format, args...)}
+	return diag.Finding{Position: position(node), Problem: fmt.Sprintf(format, args...)}
 }
