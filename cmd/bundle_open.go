@@ -23,13 +23,13 @@ import (
 
 // openBundle opens the bundle of an argument DIR|IMAGE: a directory, an OCI layout, a tarball, or an image in a registry.
 // Existing files take precedence, and paths that do not exist are not looked up in registries. The error contains the fix,
-// and the name only for images. It is a *usageError if nothing has that name.
+// and the name only for images. It is a usage error if nothing has that name.
 func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*image.Bundle, error) {
 	abs := absolute(dir, arg)
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":
-		return nil, &usageError{err: errors.New("the name of a bundle is empty; give a directory or an image")}
+		return nil, diag.Usage(errors.New("the name of a bundle is empty; give a directory or an image"))
 	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
 		name := filepath.ToSlash(abs)
 		if rel, err := filepath.Rel(dir, abs); err == nil && !action.IsOutside(filepath.ToSlash(rel)) {
@@ -41,7 +41,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {
-		return nil, &usageError{err: fmt.Errorf("no such file or directory; '%s generate bundle' writes a bundle, and images have the form registry/name:tag", a.program)}
+		return nil, diag.Usage(fmt.Errorf("no such file or directory; '%s generate bundle' writes a bundle, and images have the form registry/name:tag", a.program))
 	}
 	if err != nil && info != nil && info.Mode().IsRegular() {
 		err = diag.Finding{

@@ -113,7 +113,7 @@ func (a *app) loadCatalog(name string) (*catalog.Catalog, diag.Findings, error) 
 	abs := a.absolute(name)
 	info, err := a.FS.Stat(abs)
 	if err != nil || !info.IsDir() {
-		return nil, nil, &usageError{err: fmt.Errorf("%s: no such directory", name)}
+		return nil, nil, diag.Usage(fmt.Errorf("%s: no such directory", name))
 	}
 	loaded, problems := catalog.Load(afero.NewIOFS(afero.NewBasePathFs(a.FS, abs)), filepath.ToSlash(name))
 	if loaded.Empty() && len(problems) == 0 {

@@ -14,10 +14,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A usageError is an error in the command line. The exit code is 2.
+// A usageError is an error in the command line for which the help of a command helps. The exit code is 2.
 type usageError struct {
 	err error
-	// command is the command whose help to suggest, such as "operon create api". If it is empty, there is no hint.
+	// command is the command whose help to suggest, such as "operon create api".
 	command string
 }
 
@@ -47,7 +47,7 @@ func (a *app) report(err error) int {
 	if diag.IsUsage(err) {
 		code = exitUsage
 	}
-	if usage, ok := errors.AsType[*usageError](err); ok && usage.command != "" {
+	if usage, ok := errors.AsType[*usageError](err); ok {
 		hint = fmt.Sprintf("run '%s --help' for the flags and examples", usage.command)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted) {

@@ -89,7 +89,7 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
 	o.Findings = append(o.registryOptions.check(), a.checkSourceImage("--from-image", dir, o.FromImage)...)
 	o.OpenBundle = func(ctx context.Context, dir, name string) (*image.Bundle, error) {
 		opened, err := a.openBundle(ctx, dir, name, options.Registries)
-		if is[*usageError](err) {
+		if diag.IsUsage(err) {
 			return nil, diag.Findings{{Field: "--bundle", Value: name, Problem: err.Error()}}
 		}
 		return opened, err

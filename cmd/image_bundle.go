@@ -77,7 +77,7 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s: no such file; '%s bundle' writes it with the bundle", o.file, a.program)
 		if given {
-			return &usageError{err: err}
+			return diag.Usage(err)
 		}
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // TestEndSignals checks that a closed terminal ends the program unless it was started with nohup. It is not parallel
@@ -37,8 +39,8 @@ func TestInterruptionExits(t *testing.T) {
 		for _, err := range []error{
 			cause,
 			&usageError{err: cause, command: "operon bundle"},
-			&usageError{err: fmt.Errorf("--image: %w", cause)},
-			errors.Join(&usageError{err: errors.New("--version is required")}, cause),
+			diag.Usage(fmt.Errorf("--image: %w", cause)),
+			errors.Join(diag.Usage(errors.New("--version is required")), cause),
 		} {
 			var out bytes.Buffer
 			a := &app{Env: &Env{Err: &out}}

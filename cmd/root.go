@@ -242,7 +242,7 @@ func (a *app) workDir() (string, error) {
 	dir := a.absolute(a.dir)
 	info, err := a.FS.Stat(dir)
 	if err != nil || !info.IsDir() {
-		return "", &usageError{err: fmt.Errorf("-C %q: no such directory", a.dir)}
+		return "", diag.Usage(fmt.Errorf("-C %q: no such directory", a.dir))
 	}
 	return filepath.Clean(dir), nil
 }

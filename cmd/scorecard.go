@@ -162,7 +162,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		list = scorecard.Run(ctx, stages, scorecard.Local{Bundle: bundle})
 	default:
 		if a.dryRun {
-			return &usageError{err: errors.New("--dry-run: the results of tests are not known before they run; --list shows the tests, and --local changes no cluster")}
+			return diag.Usage(errors.New("--dry-run: the results of tests are not known before they run; --list shows the tests, and --local changes no cluster"))
 		}
 		if err := config.CheckPods(list); err != nil {
 			return err
