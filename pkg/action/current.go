@@ -1,6 +1,7 @@
 package action
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/spf13/afero"
@@ -17,7 +18,9 @@ func (p *Project) currentFiles(config *project.Config, header string, webhooks b
 	if err := p.scaffoldAll(tree, config, header, webhooks); err != nil {
 		return nil, err
 	}
-	return tree.Overlay(), nil
+	files := tree.Edits()
+	maps.DeleteFunc(files, func(_ string, text []byte) bool { return text == nil })
+	return files, nil
 }
 
 // scaffoldAll writes what Init and all create commands write for a project into an empty tree, with or without webhooks.

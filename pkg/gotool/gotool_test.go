@@ -109,12 +109,12 @@ func TestTidy(t *testing.T) {
 	if err := f.tool().Tidy(t.Context(), cold); err != nil {
 		t.Fatal(err)
 	}
-	mod := string(cold.Overlay()["go.mod"])
+	mod := string(cold.Edits()["go.mod"])
 	want := "module m.example/m\n\ngo 1.26\n\nrequire example.com/lib v1.0.0\n\nrequire example.com/dep v1.0.0 // indirect\n"
 	if mod != want {
 		t.Errorf("go.mod:\n%s", mod)
 	}
-	if sum := string(cold.Overlay()["go.sum"]); !strings.Contains(sum, "example.com/dep v1.0.0 h1:") || strings.Contains(sum, "example.com/old") {
+	if sum := string(cold.Edits()["go.sum"]); !strings.Contains(sum, "example.com/dep v1.0.0 h1:") || strings.Contains(sum, "example.com/old") {
 		t.Errorf("go.sum:\n%s", sum)
 	}
 	for _, line := range []string{"downloading example.com/lib v1.0.0\n", "downloading example.com/dep v1.0.0\n"} {
@@ -132,8 +132,8 @@ func TestTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		if !bytes.Equal(cold.Overlay()[name], warm.Overlay()[name]) {
-			t.Errorf("%s differs:\n%s\nwith a full module cache:\n%s", name, cold.Overlay()[name], warm.Overlay()[name])
+		if !bytes.Equal(cold.Edits()[name], warm.Edits()[name]) {
+			t.Errorf("%s differs:\n%s\nwith a full module cache:\n%s", name, cold.Edits()[name], warm.Edits()[name])
 		}
 	}
 	if f.progress.Len() > 0 || f.log.String() != "env -json\nmod tidy\n" {
@@ -161,7 +161,7 @@ func TestMissing(t *testing.T) {
 			if err := f.tool().Tidy(t.Context(), tree); err != nil {
 				t.Fatal(err)
 			}
-			tidied := string(tree.Overlay()["go.mod"])
+			tidied := string(tree.Edits()["go.mod"])
 			f.cache = t.TempDir()
 			g := f.tool()
 			if test.proxy != "" {
@@ -173,7 +173,7 @@ func TestMissing(t *testing.T) {
 				if _, ok := errors.AsType[*MissingError](err); !ok || !strings.HasPrefix(err.Error(), test.want) {
 					t.Errorf("got %v", err)
 				}
-				if mod := string(tree.Overlay()["go.mod"]); mod != tidied {
+				if mod := string(tree.Edits()["go.mod"]); mod != tidied {
 					t.Errorf("go.mod became\n%s", mod)
 				}
 			}
@@ -192,7 +192,7 @@ func TestUnknownImport(t *testing.T) {
 		if _, ok := errors.AsType[*Error](err); !ok || !strings.HasSuffix(err.Error(), "cannot find module providing package example.com/unknown") {
 			t.Errorf("got %v", err)
 		}
-		if mod := string(tree.Overlay()["go.mod"]); mod != untidyMod {
+		if mod := string(tree.Edits()["go.mod"]); mod != untidyMod {
 			t.Errorf("go.mod became\n%s", mod)
 		}
 	}
@@ -245,7 +245,7 @@ func TestGet(t *testing.T) {
 		if err := f.tool().Get(t.Context(), tree, path); err != nil {
 			t.Fatal(err)
 		}
-		if mod := string(tree.Overlay()["go.mod"]); !strings.Contains(mod, "example.com/lib v1.0.0") {
+		if mod := string(tree.Edits()["go.mod"]); !strings.Contains(mod, "example.com/lib v1.0.0") {
 			t.Errorf("%s: go.mod:\n%s", path, mod)
 		}
 	}

@@ -166,15 +166,16 @@ func (w *workspace) readMod() error {
 func (w *workspace) writeOverlay() error {
 	replace := map[string]string{}
 	abs := func(name string) string { return filepath.Join(w.tree.Root(), filepath.FromSlash(name)) }
-	for name, text := range w.tree.Overlay() {
+	for name, text := range w.tree.Edits() {
+		if text == nil {
+			replace[abs(name)] = ""
+			continue
+		}
 		file := w.file(strconv.Itoa(len(replace)))
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return err
 		}
 		replace[abs(name)] = file
-	}
-	for _, name := range w.tree.Removed() {
-		replace[abs(name)] = ""
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

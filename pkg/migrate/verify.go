@@ -89,10 +89,7 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 	if err != nil {
 		return nil, err
 	}
-	over := after.Overlay()
-	for _, name := range after.Removed() {
-		over[name] = nil
-	}
+	over := after.Edits()
 	maps.Copy(over, resolved)
 	old := map[string][]byte{} // kustomizations without deprecated fields
 	var roots []string

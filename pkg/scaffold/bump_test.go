@@ -48,7 +48,7 @@ func TestBumpRequirements(t *testing.T) {
 		if err != nil || !raised {
 			t.Fatalf("%s: raised %t, %v", test.name, raised, err)
 		}
-		mod, sum := string(tree.Overlay()["go.mod"]), string(tree.Overlay()["go.sum"])
+		mod, sum := string(tree.Edits()["go.mod"]), string(tree.Edits()["go.sum"])
 		if mod != test.want || strings.Contains(sum, "old") == test.same || !strings.Contains(sum, "new") {
 			t.Errorf("%s:\n%s%s", test.name, mod, sum)
 		}

@@ -78,7 +78,7 @@ func TestRenderFitsTogether(t *testing.T) {
 				if _, err := CreateAPI(tree, data, false); err != nil {
 					t.Fatal(err)
 				}
-				before := tree.Overlay()
+				before := tree.Edits()
 				for name, content := range before {
 					if strings.ContainsAny(name, `\{}`) || strings.Contains(name, "//") || strings.HasPrefix(name, "/") {
 						t.Errorf("file name %q", name)
@@ -90,7 +90,7 @@ func TestRenderFitsTogether(t *testing.T) {
 				if _, err := CreateAPI(tree, data, true); err != nil {
 					t.Fatal(err)
 				}
-				for name, content := range tree.Overlay() {
+				for name, content := range tree.Edits() {
 					if string(content) != string(before[name]) {
 						t.Errorf("the same again changes %s to\n%s", name, content)
 					}

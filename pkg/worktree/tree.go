@@ -185,17 +185,6 @@ func (t *Tree) Remove(name string) {
 // Reset discards all changes.
 func (t *Tree) Reset() { t.over, t.moved = map[string]*overlaid{}, nil }
 
-// Overlay returns the changed files that exist, by path relative to the root.
-func (t *Tree) Overlay() map[string][]byte {
-	files := map[string][]byte{}
-	for name, o := range t.over {
-		if !o.deleted {
-			files[name] = o.data
-		}
-	}
-	return files
-}
-
 // Edits returns all changed files by path relative to the root, with nil for those that the tree removes.
 func (t *Tree) Edits() map[string][]byte {
 	files := map[string][]byte{}
@@ -210,18 +199,6 @@ func (t *Tree) Edits() map[string][]byte {
 		}
 	}
 	return files
-}
-
-// Removed lists the files that the tree removes from disk, sorted.
-func (t *Tree) Removed() []string {
-	var names []string
-	for name, o := range t.over {
-		if o.deleted {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	return names
 }
 
 // Change is one difference between the disk and the tree.

@@ -50,8 +50,8 @@ func TestTree(t *testing.T) {
 	if got := fmt.Sprint(changes); err != nil || got != "[deleted  PROJECT created  api/v1/types.go updated  empty]" {
 		t.Errorf("%s, %v", got, err)
 	}
-	if got := len(tree.Overlay()); got != 3 {
-		t.Errorf("%d files in the overlay", got)
+	if edits := tree.Edits(); len(edits) != 5 || edits["PROJECT"] != nil || edits["api/v1/types.go"] == nil {
+		t.Errorf("Edits() = %q, want 5 files, of which PROJECT is removed", edits)
 	}
 }
 
