@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"errors"
 	"go/parser"
 	"go/token"
 	"path"
@@ -44,7 +45,8 @@ func (t *Tree) CheckConflicts() error {
 	if len(left) == 0 {
 		return nil
 	}
-	first := left.Sort()[0]
-	first.Problem = strings.TrimPrefix(left.Error(), first.Position.String()+": ")
+	left = left.Sort() // without repetitions of files that were read several times
+	first := left[0]
+	first.Problem = strings.TrimPrefix(errors.Join(diag.Errors(left)...).Error(), first.Position.String()+": ")
 	return first
 }
