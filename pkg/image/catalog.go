@@ -40,7 +40,11 @@ func OpenCatalog(ctx context.Context, ref string, o Options) (fs.FS, error) {
 
 func openCatalog(ctx context.Context, ref string, o Options) (fs.FS, error) {
 	limits := catalogLimits.orDefault()
-	image, err := o.open(ctx, ref, limits)
+	at, err := o.locate(ref)
+	if err != nil {
+		return nil, err
+	}
+	image, err := o.open(ctx, at, limits)
 	if err != nil {
 		return nil, err
 	}

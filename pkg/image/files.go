@@ -67,7 +67,7 @@ func ReadFiles(fsys afero.Fs, root, from, to string, at diag.Position) (files []
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		problems = append(problems, diag.Finding{Position: at, Problem: from + " not found"})
+		problems.Addf(at, "%s not found", from)
 	case err != nil:
 		problems.Addf(diag.Position{File: from}, "cannot read the file: %v", diag.Cause(err))
 	case len(files) == 1 && !strings.HasSuffix(files[0].Name, "/"):

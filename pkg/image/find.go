@@ -85,12 +85,9 @@ func (o Options) Remote(ref string) string {
 	return at.remote
 }
 
-// open opens the image of a reference without reading its layers.
-func (o Options) open(ctx context.Context, ref string, limits Limits) (*packedImage, error) {
-	at, err := o.locate(ref)
+// open opens the image at a location without reading its layers.
+func (o Options) open(ctx context.Context, at located, limits Limits) (*packedImage, error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case at.remote != "":
 		return o.pull(ctx, at.remote)
 	case at.info.IsDir():

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // The labels of bundle images, as set by bundle.Dockerfile.
@@ -92,7 +93,11 @@ func open(ctx context.Context, ref string, o Options) (*Bundle, error) {
 		return nil, err
 	}
 	limits := o.Limits.orDefault()
-	image, err := o.open(ctx, ref, limits)
+	at, err := o.locate(ref)
+	if err != nil {
+		return nil, err
+	}
+	image, err := o.open(ctx, at, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +115,7 @@ func open(ctx context.Context, ref string, o Options) (*Bundle, error) {
 			return nil, fmt.Errorf("%w: its label %s names the directory %s, which the image does not contain; check the COPY lines of bundle.Dockerfile", ErrNotBundle, label, printable(dir))
 		}
 	}
-	return &Bundle{FS: files, Name: ref, Ref: o.Remote(ref), Labels: maps.Clone(labels), Digest: image.digest}, nil
+	return &Bundle{FS: files, Name: ref, Ref: at.remote, Labels: maps.Clone(labels), Digest: image.digest}, nil
 }
 
 // unpackDirs unpacks the files in some directories of an image.
