@@ -53,7 +53,7 @@ func (o describeOptions) check() diag.Findings {
 		}
 	}
 	if slices.Contains(o.keywords, "") {
-		findings = append(findings, diag.Finding{Field: "--keywords", Value: strings.Join(o.keywords, ","), Problem: "must not contain an empty word"})
+		findings.Add("--keywords", strings.Join(o.keywords, ","), "must not contain an empty word")
 	}
 	if problem := base.CheckURL(o.providerURL); o.providerURL != "" && problem != "" {
 		findings.Add("--provider-url", o.providerURL, problem)

@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A usageError is an error in the command line for which the help of a command helps. The exit code is 2.
+// A usageError is an error in the command line that the help of a command explains. The exit code is 2.
 type usageError struct {
 	err error
 	// command is the command whose help to suggest, such as "operon create api".

@@ -61,7 +61,7 @@ func (o DeleteWebhookOptions) resolve(config *project.Config) (project.Resource,
 	removed := project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion}
 	switch {
 	case len(o.Spokes) > 0 && !o.Conversion:
-		findings = append(findings, diag.Finding{Field: "--spoke", Value: strings.Join(o.Spokes, ","), Problem: "is for conversion webhooks; pass --conversion too"})
+		findings.Add("--spoke", strings.Join(o.Spokes, ","), "is for conversion webhooks; pass --conversion too")
 	case !o.Defaulting && !o.Validation && !o.Conversion:
 		removed = *r.Webhooks
 	case o.Conversion && len(o.Spokes) == 0:

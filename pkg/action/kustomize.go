@@ -129,7 +129,7 @@ func (p *Project) resolveKustomize(o KustomizeOptions) (*project.Config, *baseRu
 			}
 		}
 		if problem != "" {
-			findings = append(findings, diag.Finding{Field: dir.flag, Value: *dir.value, Problem: problem})
+			findings.Add(dir.flag, *dir.value, problem)
 			continue
 		}
 		*dir.value = rel

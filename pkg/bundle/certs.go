@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/manifest"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
 const (

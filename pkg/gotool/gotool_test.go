@@ -14,8 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // fixture is a project that requires modules of a proxy in a directory, and a module cache.

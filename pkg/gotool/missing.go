@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // MissingError reports modules that a command needs and that are not in the module cache.

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // comments returns the comments on lines from start to end, one per line at the given column. Block scalars and quoted texts can

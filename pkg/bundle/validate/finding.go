@@ -61,7 +61,7 @@ func (r Result) Count(level diag.Severity) int {
 // String returns the position and text of the finding, and the fix on a line of its own.
 func (f Finding) String() string { return f.Diagnostic().Error() }
 
-// Diagnostic returns the finding as a finding of another command, with all parts of the text in the problem.
+// Diagnostic returns the finding as a diag.Finding, whose problem contains all parts of the text.
 func (f Finding) Diagnostic() diag.Finding {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", f.Level)

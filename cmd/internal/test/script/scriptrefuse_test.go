@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/operon-sdk/operon/pkg/worktree"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // leaks matches internals in messages: stack traces, names of Go types and functions, formatting errors.
