@@ -2,6 +2,7 @@
 
 GO ?= go
 BIN := bin/operon
+RUNTIME := bin/operon-runtime
 
 # Builds with the same flags share the build cache. Tests that build programs use the same flags.
 export CGO_ENABLED := 0
@@ -21,7 +22,7 @@ ALL := ./... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fre
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
 COMMIT = $(if $(wildcard .git),$(shell git describe --always --abbrev=40 --exclude='*' --dirty))
 COMMIT_DATE = $(if $(COMMIT),$(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd))
-LDFLAGS = -s -w$(if $(COMMIT), -X $(MODULE)/cmd.commit=$(COMMIT) -X $(MODULE)/cmd.commitDate=$(COMMIT_DATE))
+LDFLAGS = -s -w$(if $(COMMIT), -X $(MODULE)/pkg/buildinfo.commit=$(COMMIT) -X $(MODULE)/pkg/buildinfo.commitDate=$(COMMIT_DATE))
 MODULE := github.com/operon-sdk/operon
 
 # The other supported systems.
@@ -29,10 +30,11 @@ SYSTEMS := darwin,windows
 
 .DEFAULT_GOAL := build
 .PHONY: build
-build: ## Build bin/operon
+build: ## Build bin/operon and bin/operon-runtime
 	@mkdir -p bin
 	@$(if $(COMMIT),,echo "==> no git commit found here; 'operon version' prints \"unknown\"")
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) .
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(RUNTIME) ./cmd/operon-runtime
 
 .PHONY: control-plane
 control-plane: build ## Find or build the etcd and kube-apiserver that tests run against

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/buildinfo"
 )
 
 // TestJSONFieldsDocumented checks that docs/ci.md describes all fields of the output of -o json.
@@ -15,7 +17,7 @@ func TestJSONFieldsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for prefixes, value := range map[string]any{"": result{}, "changes[].": change{}, "warnings[]. errors[].": diagnostic{}, " ": versionInfo{}} {
+	for prefixes, value := range map[string]any{"": result{}, "changes[].": change{}, "warnings[]. errors[].": diagnostic{}, " ": buildinfo.Info{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if name == "" {

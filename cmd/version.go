@@ -3,37 +3,13 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/module"
 
+	"github.com/operon-sdk/operon/pkg/buildinfo"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
-
-// release is the version of this source tree. The version of a tagged module overrides it.
-const release = "v0.1.0-dev"
-
-// commit and commitDate identify the commit that the program was built from. "make build" sets them with the linker's
-// -X flag. They are empty in other builds, which buildSource identifies by what the go command records.
-var commit, commitDate string
-
-// unknown replaces a commit or date that a build does not record.
-const unknown = "unknown"
-
-// versionInfo is the output of version; its JSON keys are part of the command's interface.
-type versionInfo struct {
-	Version    string `json:"version"`
-	Commit     string `json:"commit"`
-	CommitDate string `json:"commitDate"`
-	Kubernetes string `json:"kubernetesVersion"`
-	Go         string `json:"goVersion"`
-	OS         string `json:"goOs"`
-	Arch       string `json:"goArch"`
-}
 
 func newVersion(a *app) *cobra.Command {
 	var output string
@@ -69,50 +45,9 @@ func (a *app) printVersion() error {
 }
 
 // buildVersion returns the version of this build.
-func buildVersion() versionInfo {
-	build, ok := debug.ReadBuildInfo()
-	if !ok {
-		build = &debug.BuildInfo{}
-	}
-	info := buildSource(build)
-	if commit != "" {
-		info.Commit, info.CommitDate = commit, commitDate
-	}
+func buildVersion() buildinfo.Info {
+	info := buildinfo.Read()
 	info.Kubernetes = scaffold.Pinned().Kubernetes
-	info.Go, info.OS, info.Arch = runtime.Version(), runtime.GOOS, runtime.GOARCH
-	return info
-}
-
-// buildSource returns the version, the commit and its date that the go command recorded: in a clone those of the
-// repository, in a downloaded module those of its pseudo-version.
-func buildSource(build *debug.BuildInfo) versionInfo {
-	info := versionInfo{Version: release, Commit: unknown, CommitDate: unknown}
-	switch v := build.Main.Version; {
-	case v == "" || v == "(devel)":
-	case !module.IsPseudoVersion(v):
-		info.Version = v
-	default:
-		if revision, err := module.PseudoVersionRev(v); err == nil {
-			info.Commit = revision
-		}
-		if date, err := module.PseudoVersionTime(v); err == nil {
-			info.CommitDate = date.Format(time.RFC3339)
-		}
-	}
-	modified := false
-	for _, s := range build.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			info.Commit = s.Value
-		case "vcs.time":
-			info.CommitDate = s.Value
-		case "vcs.modified":
-			modified = s.Value == "true"
-		}
-	}
-	if modified {
-		info.Commit += "-dirty"
-	}
 	return info
 }
 
