@@ -78,6 +78,40 @@ var coreVersions = []coreVersion{
 	{"storagemigration", "k8s.io", "", "v1beta1", "StorageVersionMigration"},
 }
 
+// clusterScoped lists the kinds of coreVersions that are not in namespaces. They are so in all versions and groups. It is
+// constant.
+var clusterScoped = strings.Fields("CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ClusterTrustBundle " +
+	"ComponentStatus CustomResourceDefinition DeviceClass DeviceTaintRule FlowSchema IPAddress IngressClass MutatingAdmissionPolicy " +
+	"MutatingAdmissionPolicyBinding MutatingWebhookConfiguration Namespace Node PersistentVolume PriorityClass " +
+	"PriorityLevelConfiguration ResourcePoolStatusRequest ResourceSlice RuntimeClass ServiceCIDR StorageClass StorageVersion " +
+	"StorageVersionMigration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration " +
+	"VolumeAttachment VolumeAttributesClass")
+
+// A CoreResource is the resource of a kind of Kubernetes.
+type CoreResource struct {
+	Plural     string
+	Namespaced bool
+}
+
+// FindCoreResource returns the resource of a kind of Kubernetes in any version of an API group, as in apiVersion ("" for v1). ok
+// is false if Kubernetes has no such kind that can be created and watched.
+func FindCoreResource(group, kind string) (resource CoreResource, ok bool) {
+	for _, v := range coreVersions {
+		if v.apiGroup() == group && slices.Contains(strings.Fields(v.kinds), kind) {
+			return CoreResource{Plural: RegularPlural(kind), Namespaced: !slices.Contains(clusterScoped, kind)}, true
+		}
+	}
+	return CoreResource{}, false
+}
+
+// apiGroup returns the group as in apiVersion.
+func (v coreVersion) apiGroup() string {
+	if v.group == "core" {
+		return ""
+	}
+	return (GVK{Group: v.group, Domain: v.domain}).QualifiedGroup()
+}
+
 // path returns the import path of the types.
 func (v coreVersion) path() string {
 	switch {

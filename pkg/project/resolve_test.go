@@ -206,12 +206,8 @@ func TestCoreVersions(t *testing.T) {
 	check(t, apiextensions.AddToScheme(all))
 	found := map[schema.GroupVersionKind]bool{}
 	for _, v := range coreVersions {
-		qualified := (GVK{Group: v.group, Domain: v.domain}).QualifiedGroup()
-		if qualified == "core" {
-			qualified = ""
-		}
 		for kind := range strings.FieldsSeq(v.kinds) {
-			gvk := schema.GroupVersionKind{Group: qualified, Version: v.version, Kind: kind}
+			gvk := schema.GroupVersionKind{Group: v.apiGroup(), Version: v.version, Kind: kind}
 			typ, ok := all.AllKnownTypes()[gvk]
 			if !ok || typ.PkgPath() != v.path() {
 				t.Errorf("%s: package %v, in the table %s", gvk, typ, v.path())
