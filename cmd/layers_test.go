@@ -54,7 +54,7 @@ func layers() map[string][]string {
 		"pkg/diag":             {},
 		"pkg/gosource":         {"pkg/diag", "pkg/textdiff", "pkg/worktree"},
 		"pkg/gotool":           {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
-		"pkg/helmchart":        {},
+		"pkg/helmchart":        {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/helmchart/source": {"pkg/helmchart"},
 		"pkg/helmoperator":     {},
 		"pkg/image":            {"pkg/diag", "pkg/image/reference", "pkg/transport"},

@@ -1,0 +1,205 @@
+package helmchart
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+// The verbs of the manager on objects of charts. The runtime creates, changes and deletes the objects, and watches their metadata.
+// Helm never deletes the CRDs of crds/.
+var (
+	objectVerbs = []string{"create", "delete", "get", "list", "patch", "update", "watch"}
+	crdVerbs    = []string{"create", "get", "list", "patch", "update", "watch"}
+	lookupVerbs = []string{"get", "list"}
+)
+
+// A ChartAPI is a kind of the project with its chart.
+type ChartAPI struct {
+	// Group is the API group of the kind, and Plural its resource.
+	Group, Plural string
+	// Dir is the directory of the chart in the project, such as helm-charts/memcached.
+	Dir   string
+	Files Files
+	// Rendered is the result of Explore.
+	Rendered *Rendered
+}
+
+// Rules returns the rules of the manager's role for the charts of a project, sorted. The notes state what the rules may lack: kinds
+// whose resource is a guess, values that templates cannot be rendered with, and permissions that depend on names of releases.
+func Rules(apis []ChartAPI) ([]Rule, diag.Findings) {
+	r := &ruler{permissions: permissions{}, custom: map[groupKind]string{}}
+	for _, api := range apis {
+		customResources(api.Rendered.CRDs, r.custom)
+		for _, set := range api.Rendered.Sets {
+			customResources(flatten(set.Objects), r.custom)
+		}
+	}
+	for _, api := range apis {
+		r.permissions.grant(api.Group, []string{api.Plural, api.Plural + "/finalizers", api.Plural + "/status"}, objectVerbs...)
+		r.chart(api)
+	}
+	if len(apis) > 0 {
+		r.permissions.grant("", []string{"namespaces"}, "get")
+		r.permissions.grant("", []string{"secrets"}, objectVerbs...) // the storage of releases
+		r.permissions.grant("", []string{"events"}, "create", "patch")
+		r.permissions.grant("events.k8s.io", []string{"events"}, "create", "patch")
+	}
+	return r.permissions.rules(), r.notes.Sort()
+}
+
+// A ruler collects the permissions that charts need.
+type ruler struct {
+	permissions permissions
+	custom      map[groupKind]string
+	notes       diag.Findings
+	// dir is the directory of the current chart.
+	dir string
+	// roles are the roles of the current chart; the value reports whether the rules are those of other roles.
+	roles map[roleKey]bool
+}
+
+// notef adds a note about a template, given by the path in the chart.
+func (r *ruler) notef(template, format string, args ...any) {
+	r.notes = append(r.notes, diag.Finding{
+		Position: diag.Position{File: path.Join(r.dir, template)}, Problem: fmt.Sprintf(format, args...),
+	})
+}
+
+// chart adds the permissions for a chart.
+func (r *ruler) chart(api ChartAPI) {
+	r.dir = api.Dir
+	for _, set := range api.Rendered.Failed() {
+		r.notef("values.yaml", "the chart cannot be rendered with %s: %s", describeSet(set), set.Error)
+	}
+	if len(api.Rendered.CRDs) > 0 {
+		r.permissions.grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
+	}
+	r.lookups(api.Files)
+	if len(api.Rendered.Failed()) == len(api.Rendered.Sets) {
+		r.unrendered(api.Files)
+		return
+	}
+	r.roles = findRoles(api.Rendered.Sets)
+	for _, set := range api.Rendered.Sets {
+		for _, o := range flatten(set.Objects) {
+			if !o.isTest() {
+				r.object(o)
+			}
+		}
+	}
+}
+
+// describeSet returns what is special about the values of a set.
+func describeSet(set RenderedSet) string {
+	switch set.Name {
+	case defaultValues, allSwitches, goodSwitches:
+		return set.Name
+	}
+	return set.Name + "=true"
+}
+
+// object adds the permissions to install an object.
+func (r *ruler) object(o RenderedObject) {
+	kind := o.groupKind()
+	if kind.kind == "" {
+		r.notef(o.template(), "contains an object without kind; the manager's role may lack permissions for it")
+		return
+	}
+	resource := r.resource(kind, o.template())
+	r.permissions.grant(kind.group, []string{resource}, objectVerbs...)
+	switch kind {
+	case groupKind{groupRBAC, "Role"}, groupKind{groupRBAC, "ClusterRole"}:
+		r.role(o)
+	case groupKind{groupRBAC, "RoleBinding"}, groupKind{groupRBAC, "ClusterRoleBinding"}:
+		r.binding(o)
+	case groupKind{"route.openshift.io", "Route"}:
+		// OpenShift requires it for routes with a host.
+		r.permissions.grant(kind.group, []string{"routes/custom-host"}, "create", "update")
+	case groupKind{groupPolicies, "ValidatingAdmissionPolicy"}, groupKind{groupPolicies, "MutatingAdmissionPolicy"}:
+		// Kubernetes requires that the author of a policy, or of its binding, can read its parameters.
+		if params := (RenderedObject{Object: fieldAt(o.Object, "spec", "paramKind")}); params.Object != nil {
+			kind := params.groupKind()
+			r.permissions.grant(kind.group, []string{r.resource(kind, o.template())}, lookupVerbs...)
+		}
+	}
+}
+
+// resource returns the resource of a kind, with a note if it is a guess.
+func (r *ruler) resource(kind groupKind, template string) string {
+	resource, guessed := resourceOf(kind, r.custom)
+	if guessed {
+		r.notef(template, "%s is not a kind of Kubernetes or of the chart; its resource in the manager's role is a guess: %s",
+			kind, resource)
+	}
+	return resource
+}
+
+func (k groupKind) String() string {
+	if k.group == "" {
+		return k.kind
+	}
+	return k.kind + "." + k.group
+}
+
+// template returns the path of the object's template in its chart. The rendered path begins with the name of the chart.
+func (o RenderedObject) template() string {
+	_, rest, ok := strings.Cut(o.Template, "/")
+	if !ok {
+		return o.Template
+	}
+	return rest
+}
+
+// lookup matches calls of Helm's function lookup with a literal kind.
+var lookup = regexp.MustCompile(`\blookup\s+(?:"([^"]*)"|(\S+))\s+(?:"([^"]*)"|(\S+))`)
+
+// lookups adds the permissions to read the objects that templates look up in the cluster.
+func (r *ruler) lookups(files Files) {
+	for _, template := range templates(files) {
+		for _, call := range lookup.FindAllSubmatch(files[template], -1) {
+			apiVersion, kind := string(call[1]), string(call[3])
+			if apiVersion == "" || kind == "" {
+				r.notef(template, "calls lookup for a kind that depends on values; the manager's role may lack permissions to read it")
+				continue
+			}
+			gk := groupKind{groupOf(apiVersion), kind}
+			r.permissions.grant(gk.group, []string{r.resource(gk, template)}, lookupVerbs...)
+		}
+	}
+}
+
+// literal matches a field at the beginning of an object whose value does not depend on values.
+var literal = regexp.MustCompile(`(?m)^(apiVersion|kind):[ \t]*["']?([\w./-]+)["']?[ \t]*(?:#.*)?\r?$`)
+
+// unrendered adds the permissions for kinds in the text of templates, for charts that cannot be rendered at all.
+func (r *ruler) unrendered(files Files) {
+	for _, template := range templates(files) {
+		for document := range strings.SplitSeq(string(files[template]), "\n---") {
+			var o RenderedObject
+			o.Object = map[string]any{}
+			for _, field := range literal.FindAllStringSubmatch(document, -1) {
+				o.Object[field[1]] = field[2]
+			}
+			if kind := o.groupKind(); kind.kind != "" && o.text("apiVersion") != "" {
+				r.permissions.grant(kind.group, []string{r.resource(kind, template)}, objectVerbs...)
+			}
+		}
+	}
+}
+
+// templates returns the paths of templates, sorted.
+func templates(files Files) []string {
+	var paths []string
+	for file := range files {
+		if strings.HasPrefix(file, "templates/") || strings.Contains(file, "/templates/") {
+			paths = append(paths, file)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
