@@ -28,8 +28,12 @@ func newInit(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create an operator project in the current directory",
-		Long: `Create a Go operator project: the manager, its manifests, Makefile, Dockerfile, tests and CI
-workflows, with complete go.mod and go.sum. No network is used and no program is run.
+		Long: `Create an operator project, with manifests, Makefile, Dockerfile and CI workflows. No network is used
+and no program is run.
+
+By default, the operator is written in Go: the project has the manager with tests, and complete
+go.mod and go.sum. With --plugins helm, the operator installs Helm charts, and the project has no
+code. Flags of one layout are refused for the other.
 
 Existing files that the project does not need, such as a README.md, are kept. If files are in the
 way, all of them are listed and nothing is written.`,
@@ -40,7 +44,10 @@ way, all of them are listed and nothing is written.`,
   %[1]s init --domain example.com
 
   # For several groups, with a manager for one namespace and an MIT header:
-  %[1]s init --domain example.com --multigroup --namespaced --license mit --owner "Example Inc."`, a.program),
+  %[1]s init --domain example.com --multigroup --namespaced --license mit --owner "Example Inc."
+
+  # An operator that installs Helm charts:
+  %[1]s init --plugins helm --domain example.com`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
 	}
@@ -53,13 +60,13 @@ way, all of them are listed and nothing is written.`,
 	f.StringVar(&o.File, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
 	f.BoolVar(&o.Multigroup, "multigroup", false, "write APIs to api/<group>/<version>, for several groups")
 	f.BoolVar(&o.Namespaced, "namespaced", false, "watch one namespace, with Roles instead of ClusterRoles")
-	a.addPlugins(f, "`layout` of the project; only go/v4 is supported")
+	a.addPlugins(f, "`layout` of the project: go/v4 (default) or helm/v1")
 	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	a.addOutput(c, textOutput, jsonOutput)
-	completeValues(c, "plugins", "go/v4")
+	completeValues(c, "plugins", "go/v4", "helm/v1")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
 }
@@ -82,8 +89,12 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	if err := p.CheckNew(); err != nil {
 		return err
 	}
-	if o.interactive {
-		if err := a.askInit(c, root, &o); err != nil {
+	plugins, _ := project.CheckPlugins(a.plugins) // Init reports the findings
+	if plugins.Helm {
+		o.Findings = refuseFlags(c, goFlags())
+	}
+	if o.interactive && len(o.Findings) == 0 {
+		if err := a.askInit(c, root, &o, plugins.Helm); err != nil {
 			return err
 		}
 	}
@@ -104,8 +115,9 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	return nil
 }
 
-// askInit prompts for the domain if it is not given, and for the project name and module path if they cannot be derived.
-func (a *app) askInit(c *cobra.Command, root string, o *initOptions) error {
+// askInit prompts for the domain if it is not given, and for the project name and the module path of a Go project if they cannot
+// be derived.
+func (a *app) askInit(c *cobra.Command, root string, o *initOptions, helm bool) error {
 	ask := func(flag string, value *string, q Question) (err error) {
 		if *value, err = a.prompt().Input(q); err == nil {
 			a.answered = append(a.answered, "--"+flag, *value)
@@ -128,6 +140,9 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions) error {
 			}
 			name = o.ProjectName
 		}
+	}
+	if helm {
+		return nil
 	}
 	_, underivable := project.InferRepo(a.FS, root, a.gopath())
 	if exists, err := afero.Exists(a.FS, filepath.Join(root, "go.mod")); o.Repo == "" && underivable != nil && !exists && err == nil {

@@ -68,7 +68,7 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 
 // checkEdit validates the options.
 func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings {
-	findings := checkLayoutPlugins(o.Plugins)
+	_, findings := checkInitPlugins(o.Plugins)
 	if o.changesHeader() {
 		license := LicenseOptions{License: "apache2", File: deref(o.LicenseFile), Owner: deref(o.Owner)} // apache2 is valid
 		if o.License != nil {
@@ -90,15 +90,15 @@ func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings
 	return findings
 }
 
-// checkLayoutPlugins validates plugins for a command that does not create APIs.
-func checkLayoutPlugins(names []string) diag.Findings {
+// checkInitPlugins validates plugins for a command that does not create controllers.
+func checkInitPlugins(names []string) (project.Plugins, diag.Findings) {
 	plugins, findings := project.CheckPlugins(names)
 	if plugins.DeployImage {
 		findings = append(findings, diag.Finding{
 			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
 		})
 	}
-	return findings
+	return plugins, findings
 }
 
 func deref(s *string) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -19,7 +20,7 @@ const DefaultDomain = "my.domain"
 type InitOptions struct {
 	LicenseOptions
 	Domain string
-	// Repo is the module path; empty means that of go.mod, GOPATH or the git remote.
+	// Repo is the module path of a Go project; empty means that of go.mod, GOPATH or the git remote.
 	Repo string
 	// ProjectName is the name of the project; empty means that of the directory.
 	ProjectName            string
@@ -27,6 +28,8 @@ type InitOptions struct {
 	Plugins                []string
 	// ProjectVersion is the version of PROJECT.
 	ProjectVersion string
+	// Findings are problems of the options that the caller has found.
+	Findings diag.Findings
 }
 
 // Init creates a project in a directory without one, which OpenAt has returned.
@@ -78,38 +81,37 @@ func (p *Project) CheckNew() error {
 
 // initData validates the options and returns the data of templates.
 func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
-	findings := append(project.CheckDomain(o.Domain), project.CheckProjectVersion(o.ProjectVersion)...)
-	findings = append(findings, checkLayoutPlugins(o.Plugins)...)
-	findings = append(findings, o.check(&p.Config)...)
+	plugins, others := checkInitPlugins(o.Plugins)
+	findings := slices.Concat(project.CheckDomain(o.Domain), project.CheckProjectVersion(o.ProjectVersion), others, o.Findings)
 	name := o.ProjectName
 	if name == "" {
-		var others diag.Findings
 		name, others = project.ProjectNameFromDir(filepath.Base(p.Root))
 		findings = append(findings, others...)
 	} else {
 		findings = append(findings, project.CheckProjectName(name)...)
 	}
-	repo := o.Repo
-	if repo == "" {
-		var err error
-		repo, err = project.InferRepo(p.FS, p.Root, p.GOPATH)
-		if err != nil {
+	data := scaffold.Data{
+		Project: scaffold.Project{
+			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Helm: plugins.Helm, CLIName: p.Program,
+		},
+		Versions: p.versions(),
+	}
+	if plugins.Helm {
+		return data, findings.Err()
+	}
+	var err error
+	if data.Project.Repo = o.Repo; o.Repo == "" {
+		if data.Project.Repo, err = project.InferRepo(p.FS, p.Root, p.GOPATH); err != nil {
 			findings.Add("--repo", "", "cannot be derived: "+err.Error())
 		}
 	} else {
-		findings = append(findings, project.CheckRepo(repo)...)
+		findings = append(findings, project.CheckRepo(o.Repo)...)
 	}
-	if len(findings) > 0 {
+	if findings = append(findings, o.check(&p.Config)...); len(findings) > 0 {
 		return scaffold.Data{}, findings
 	}
-	header, err := o.header(&p.Config)
-	return scaffold.Data{
-		Project: scaffold.Project{
-			Name: name, Domain: o.Domain, Repo: repo, MultiGroup: o.Multigroup, Namespaced: o.Namespaced,
-			Boilerplate: header, CLIName: p.Program,
-		},
-		Versions: p.versions(),
-	}, err
+	data.Project.Boilerplate, err = o.header(&p.Config)
+	return data, err
 }
 
 // applyInit writes the project and its PROJECT file into the tree.
@@ -118,7 +120,12 @@ func (p *Project) applyInit(tree *worktree.Tree, data scaffold.Data) error {
 	if err != nil {
 		return err
 	}
+	layout := project.LayoutGoV4
+	if data.Project.Helm {
+		layout = project.LayoutHelmV1
+	}
 	config, err := project.New(project.Options{
+		Layout: layout,
 		Domain: data.Project.Domain, Repo: data.Project.Repo, ProjectName: data.Project.Name,
 		MultiGroup: data.Project.MultiGroup, Namespaced: data.Project.Namespaced,
 	})
@@ -126,9 +133,10 @@ func (p *Project) applyInit(tree *worktree.Tree, data scaffold.Data) error {
 		return err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
-	if _, err := scaffold.UpdateRequirements(tree); err != nil {
-		return err
-	}
 	p.reportKept(report)
-	return nil
+	if data.Project.Helm {
+		return nil
+	}
+	_, err = scaffold.UpdateRequirements(tree)
+	return err
 }

@@ -8,6 +8,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,6 +26,8 @@ const (
 	LayoutGoV4Alpha = "go.kubebuilder.io/v4-alpha"
 	// LayoutGoV3 is the preceding layout: main.go and controllers at the root, the APIs of several groups in apis.
 	LayoutGoV3 = "go.kubebuilder.io/v3"
+	// LayoutHelmV1 is the layout of operators that install Helm charts.
+	LayoutHelmV1 = "helm.sdk.operatorframework.io/v1"
 	// ProjectVersion is the only supported version of the file format.
 	ProjectVersion = "3"
 
@@ -57,6 +60,9 @@ type Config struct {
 
 // Options describe a new project.
 type Options struct {
+	// Layout is LayoutHelmV1; empty means LayoutGoV4.
+	Layout string
+	// Repo is the Go module path, empty for a project without Go code.
 	Domain, Repo, ProjectName string
 	// MultiGroup and Namespaced correspond to the flags of init.
 	MultiGroup, Namespaced bool
@@ -66,11 +72,13 @@ type Options struct {
 func New(o Options) (*Config, error) {
 	fields := map[string]any{
 		"domain":      o.Domain,
-		"layout":      []any{LayoutGoV4},
+		"layout":      []any{cmp.Or(o.Layout, LayoutGoV4)},
 		"plugins":     map[string]any{keyManifests: map[string]any{}, keyScorecard: map[string]any{}},
 		"projectName": o.ProjectName,
-		"repo":        o.Repo,
 		"version":     ProjectVersion,
+	}
+	if o.Repo != "" {
+		fields["repo"] = o.Repo
 	}
 	if o.MultiGroup {
 		fields["multigroup"] = true

@@ -19,9 +19,12 @@ func unsupportedLayout(layout []string) error {
 		reason = fmt.Sprintf("only generate, create api, delete api and run local support it, other commands need %s; run upgrade, which moves the project to that layout", LayoutGoV4)
 	case strings.HasSuffix(name, "go.kubebuilder.io"):
 		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run upgrade, which does that", version, LayoutGoV4)
-	case strings.HasPrefix(name, "helm.sdk."), strings.HasPrefix(name, "ansible.sdk."):
-		reason = fmt.Sprintf("%s operators have no Go code to scaffold or generate; use operator-sdk for this step",
-			name[:strings.Index(name, ".")])
+	case hasLayout(layout, LayoutHelmV1):
+		reason = "this command is for Go projects, and Helm projects have no Go code"
+	case strings.HasPrefix(name, "helm.sdk."):
+		reason = fmt.Sprintf("Helm projects of layout %s are not supported, only those of %s are", version, LayoutHelmV1)
+	case strings.HasPrefix(name, "ansible.sdk."):
+		reason = "ansible operators have no Go code to scaffold or generate; use operator-sdk for this step"
 	}
 	return diag.Finding{Position: diag.Position{File: FileName}, Problem: "layout " + strings.Join(layout, ",") + ": " + reason}
 }
@@ -41,6 +44,9 @@ func (c *Config) CheckOlderLayout() error {
 	}
 	return c.CheckLayout()
 }
+
+// IsHelm reports whether the operator installs Helm charts and has no Go code.
+func (c *Config) IsHelm() bool { return hasLayout(c.Layout(), LayoutHelmV1) }
 
 // RootLayout reports whether main.go and the controllers are at the root, as in LayoutGoV3.
 func (c *Config) RootLayout() bool { return hasLayout(c.Layout(), LayoutGoV3) }

@@ -317,8 +317,10 @@ func TestCheckPlugins(t *testing.T) {
 		{"deploy-image.go.kubebuilder.io/v1-alpha", "", ""}, {"go/v4,deploy-image/v1-alpha", "", ""}, {"go/v4, manifests/v2", "", ""},
 		{"go/v3", "version v3 of the Go layout is not supported", "go/v4"},
 		{"go.kubebuilder.io/v2", "version v2 of the Go layout is not supported", "go/v4"},
-		{"helm/v1", "helm projects are not supported", ""},
-		{"helm.sdk.operatorframework.io/v1", "helm projects are not supported", ""},
+		{"helm", "", ""}, {"helm/v1", "", ""}, {"helm.sdk.operatorframework.io/v1", "", ""}, {"helm/v1,manifests/v2,scorecard/v2", "", ""},
+		{"helm/v2", "version v2 of the Helm layout is not supported", "helm/v1"},
+		{"helm/v1-alpha", "the helm plugin of kubebuilder is not supported", ""},
+		{"hybrid.helm.sdk.operatorframework.io/v1-alpha", "hybrid projects are Go projects", "go/v4"},
 		{"ansible", "ansible projects are not supported", ""},
 		{"grafana/v1-alpha", "the grafana plugin of kubebuilder is not supported", ""},
 		{"deploy-iamge/v1-alpha", "plugin not found", "deploy-image/v1-alpha"},
@@ -329,7 +331,13 @@ func TestCheckPlugins(t *testing.T) {
 	if p, f := CheckPlugins([]string{"go/v4,deploy-image/v1-alpha"}); !p.DeployImage || f != nil {
 		t.Errorf("got %+v, %v", p, f)
 	}
-	if _, f := CheckPlugins([]string{"go/v3,helm/v1", "x"}); len(f) != 3 {
+	if p, f := CheckPlugins([]string{"helm"}); !p.Helm || p.Go || f != nil {
+		t.Errorf("got %+v, %v", p, f)
+	}
+	if _, f := CheckPlugins([]string{"go/v4", "helm/v1"}); len(f) != 1 || f[0].Value != "helm/v1" || !strings.Contains(f[0].Problem, "cannot be combined with go/v4") {
+		t.Errorf("got %v", f)
+	}
+	if _, f := CheckPlugins([]string{"go/v3,ansible/v1", "x"}); len(f) != 3 {
 		t.Errorf("got %v", f)
 	}
 }

@@ -29,6 +29,8 @@ type Project struct {
 	MultiGroup bool
 	// Namespaced reports whether the manager watches one namespace and needs Roles instead of ClusterRoles.
 	Namespaced bool
+	// Helm reports whether the operator installs Helm charts and has no Go code.
+	Helm bool
 	// RootLayout reports whether main.go and the controllers are in the root directory, as in go/v3.
 	RootLayout bool
 	// Paths are the paths of an existing project that differ from those of its layout.
@@ -151,4 +153,5 @@ type Versions struct {
 	OperatorSDK       string
 	Envtest           string // Kubernetes version of the test control plane: 1.36.3
 	Operon            string // version that CI of the project installs; not set by Pinned
+	HelmOperatorImage string // runtime of Helm operators; not set by Pinned
 }

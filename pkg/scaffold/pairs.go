@@ -1,13 +1,11 @@
 package scaffold
 
 import (
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/worktree"
-	"github.com/operon-sdk/operon/templates"
 )
 
 // A RenderedPair is the output of one template for a project and for the same project with other names.
@@ -114,12 +112,7 @@ func renderPair(event string, oldData, newData Data) ([]RenderedPair, error) {
 		return nil, err
 	}
 	var pairs []RenderedPair
-	root := "go/" + event
-	err = fs.WalkDir(templates.FS, root, func(p string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name := strings.TrimPrefix(p, root+"/")
+	err = walkTemplates(event, oldData.Project, func(_, name string) error {
 		if into, ok := strings.CutSuffix(name, insertSuffix); ok {
 			from, to := outputPath(into, oldData), outputPath(into, newData)
 			for _, marker := range slices.Sorted(maps.Keys(before.Inserts[from])) {

@@ -28,8 +28,8 @@ type Rendered struct {
 	Inserts map[string]map[string]string
 }
 
-// Render executes all templates of an event, which is a directory of templates/go. Go files are formatted. Errors name the
-// template.
+// Render executes all templates of an event: those that projects of all layouts share, in templates/common, and those of the
+// layout. Go files are formatted. Errors name the template.
 func Render(event string, data Data) (*Rendered, error) {
 	return render(event, data, func(string) bool { return true })
 }
@@ -43,58 +43,91 @@ func RenderFile(event, name string, data Data) ([]byte, error) {
 	return rendered.Files[name], nil
 }
 
-// render executes the templates of an event whose output paths are wanted.
-func render(event string, data Data, wanted func(path string) bool) (*Rendered, error) {
-	root := "go/" + event
-	out := &Rendered{Files: map[string][]byte{}, Inserts: map[string]map[string]string{}}
-	err := fs.WalkDir(templates.FS, root, func(p string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+// templateDirs returns the directories of templates for a project.
+func (p Project) templateDirs() []string {
+	if p.Helm {
+		return []string{"common", "helm"}
+	}
+	return []string{"common", "go"}
+}
+
+// walkTemplates calls visit with each template of an event: its path, and its path below the directory of the event.
+func walkTemplates(event string, p Project, visit func(path, name string) error) error {
+	found := false
+	for _, dir := range p.templateDirs() {
+		root := dir + "/" + event
+		if _, err := fs.Stat(templates.FS, root); err != nil {
+			continue
+		}
+		found = true
+		err := fs.WalkDir(templates.FS, root, func(p string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			return visit(p, strings.TrimPrefix(p, root+"/"))
+		})
+		if err != nil {
 			return err
 		}
-		name := strings.TrimPrefix(p, root+"/")
+	}
+	if !found {
+		return fmt.Errorf("templates %s: %w", event, fs.ErrNotExist)
+	}
+	return nil
+}
+
+// render executes the templates of an event whose output paths are wanted.
+func render(event string, data Data, wanted func(path string) bool) (*Rendered, error) {
+	out := &Rendered{Files: map[string][]byte{}, Inserts: map[string]map[string]string{}}
+	err := walkTemplates(event, data.Project, func(p, name string) error {
 		if !wanted(outputPath(strings.TrimSuffix(name, templateSuffix), data)) {
 			return nil
 		}
-		text, err := fs.ReadFile(templates.FS, p)
-		if err != nil {
-			return err
-		}
-		// Git may have checked out the templates with CRLF on Windows.
-		tmpl, err := template.New(p).Option("missingkey=error").Funcs(machinery.DefaultFuncMap()).Funcs(templates.Funcs()).
-			Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
-		if err != nil {
-			return err
-		}
-		if insertInto, ok := strings.CutSuffix(name, insertSuffix); ok {
-			blocks, err := renderBlocks(tmpl, data)
-			if err != nil {
-				return err
-			}
-			out.Inserts[outputPath(insertInto, data)] = blocks
-			return nil
-		}
-		name, ok := strings.CutSuffix(name, templateSuffix)
-		if !ok {
-			return fmt.Errorf("template %s does not end in %s", p, templateSuffix)
-		}
-		var b bytes.Buffer
-		if err := tmpl.Execute(&b, data); err != nil {
-			return err
-		}
-		content := b.Bytes()
-		name = outputPath(name, data)
-		if strings.HasSuffix(name, ".go") {
-			if content, err = format.Source(content); err != nil {
-				return fmt.Errorf("template %s: %w", p, err)
-			}
-		}
-		out.Files[name] = content
-		return nil
+		return out.execute(p, name, data)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rendering %s: %w", event, err)
 	}
 	return out, nil
+}
+
+// execute adds the output of a template.
+func (out *Rendered) execute(p, name string, data Data) error {
+	text, err := fs.ReadFile(templates.FS, p)
+	if err != nil {
+		return err
+	}
+	// Git may have checked out the templates with CRLF on Windows.
+	tmpl, err := template.New(p).Option("missingkey=error").Funcs(machinery.DefaultFuncMap()).Funcs(templates.Funcs()).
+		Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
+	if err != nil {
+		return err
+	}
+	if insertInto, ok := strings.CutSuffix(name, insertSuffix); ok {
+		blocks, err := renderBlocks(tmpl, data)
+		if err != nil {
+			return err
+		}
+		out.Inserts[outputPath(insertInto, data)] = blocks
+		return nil
+	}
+	name, ok := strings.CutSuffix(name, templateSuffix)
+	if !ok {
+		return fmt.Errorf("template %s does not end in %s", p, templateSuffix)
+	}
+	var b bytes.Buffer
+	if err := tmpl.Execute(&b, data); err != nil {
+		return err
+	}
+	content := b.Bytes()
+	name = outputPath(name, data)
+	if strings.HasSuffix(name, ".go") {
+		if content, err = format.Source(content); err != nil {
+			return fmt.Errorf("template %s: %w", p, err)
+		}
+	}
+	out.Files[name] = content
+	return nil
 }
 
 // renderBlocks executes the {{define "marker"}} blocks of an insert template, and drops empty results.

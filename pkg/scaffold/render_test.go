@@ -12,6 +12,26 @@ func renderData() Data {
 	}
 }
 
+// TestLayoutsShareNoPaths checks that the templates of a layout do not replace those that all layouts share.
+func TestLayoutsShareNoPaths(t *testing.T) {
+	t.Parallel()
+	for _, p := range []Project{{}, {Helm: true}} {
+		for _, event := range []string{"init", "api", sharedEvent} {
+			seen := map[string]string{}
+			err := walkTemplates(event, p, func(file, name string) error {
+				if other := seen[name]; other != "" {
+					t.Errorf("%s and %s have the same output", other, file)
+				}
+				seen[name] = file
+				return nil
+			})
+			if err != nil || len(seen) == 0 {
+				t.Errorf("%s: %d templates, error %v", event, len(seen), err)
+			}
+		}
+	}
+}
+
 func TestOutputPath(t *testing.T) {
 	t.Parallel()
 	single, multi, core := renderData(), renderData(), renderData()

@@ -13,10 +13,13 @@ import (
 // TestInitIsHermetic runs init without a network and with an empty PATH: it opens no socket and starts no process.
 func TestInitIsHermetic(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	runWithoutNetwork(t, dir, []string{"PATH="}, "init", "--domain", "example.com", "--repo", "example.com/hermetic", "--project-name", "hermetic")
-	if n := len(clitest.ReadTree(t, dir)); n < 40 {
-		t.Errorf("init wrote %d files, want at least 40", n)
+	for args, atLeast := range map[string]int{"--repo example.com/hermetic": 40, "--plugins helm": 35} {
+		dir := t.TempDir()
+		args := append(strings.Fields("init --domain example.com --project-name hermetic"), strings.Fields(args)...)
+		runWithoutNetwork(t, dir, []string{"PATH="}, args...)
+		if n := len(clitest.ReadTree(t, dir)); n < atLeast {
+			t.Errorf("%s wrote %d files, want at least %d", args, n, atLeast)
+		}
 	}
 }
 

@@ -1,0 +1,92 @@
+package project
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+// Plugins are the plugins that --plugins selected.
+type Plugins struct {
+	// Go and Helm report whether the layout of Go projects or that of Helm projects is among them.
+	Go, Helm bool
+	// DeployImage makes create api scaffold a controller for an image.
+	DeployImage bool
+}
+
+// CheckPlugins validates --plugins and returns the selected plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
+// without version. Elements can contain several keys, separated by commas.
+func CheckPlugins(keys []string) (Plugins, diag.Findings) {
+	var (
+		plugins         Plugins
+		findings        diag.Findings
+		base, kustomize bool
+		// parts are plugins that scaffold only a part of a project.
+		parts []string
+		// layouts are the given layouts.
+		layouts []string
+	)
+	for _, element := range keys {
+		for key := range strings.SplitSeq(element, ",") {
+			key = strings.TrimSpace(key)
+			switch key {
+			case "go/v4", LayoutGoV4, "go", "go.kubebuilder.io":
+				plugins.Go, layouts = true, append(layouts, key)
+			case "helm/v1", LayoutHelmV1, "helm", "helm.sdk.operatorframework.io":
+				plugins.Helm, layouts = true, append(layouts, key)
+			case "base.go.kubebuilder.io/v4":
+				base, parts = true, append(parts, key)
+			case "kustomize.common.kubebuilder.io/v2", "kustomize/v2":
+				kustomize, parts = true, append(parts, key)
+			case keyManifests, "manifests/v2", keyScorecard, "scorecard/v2":
+				parts = append(parts, key)
+			case "deploy-image/v1-alpha", keyImages, "deploy-image", "deploy-image.go.kubebuilder.io":
+				plugins.DeployImage = true
+			default:
+				findings = append(findings, pluginFinding(key))
+			}
+		}
+	}
+	if plugins.Go && plugins.Helm {
+		findings = append(findings, diag.Finding{
+			Field: "--plugins", Value: layouts[len(layouts)-1], Problem: "cannot be combined with " + layouts[0] + "; a project has one layout",
+		})
+	}
+	if plugins.Go || plugins.Helm || base && kustomize {
+		plugins.Go = plugins.Go || base && kustomize
+		return plugins, findings
+	}
+	for _, key := range parts {
+		findings = append(findings, diag.Finding{
+			Field: "--plugins", Value: key, Problem: "is only a part of the Go layout and is not supported alone", Suggestion: "go/v4",
+		})
+	}
+	return plugins, findings
+}
+
+// pluginFinding returns the problem of an unsupported plugin.
+func pluginFinding(key string) diag.Finding {
+	const supported = "go/v4, helm/v1 and deploy-image/v1-alpha are supported"
+	f := diag.Finding{Field: "--plugins", Value: key}
+	name, version, _ := strings.Cut(strings.ToLower(key), "/")
+	switch short, _, _ := strings.Cut(name, "."); {
+	case key == "":
+		f.Problem = "a plugin must not be empty; " + supported
+	case name == "go" || name == "go.kubebuilder.io" || name == "base.go.kubebuilder.io":
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Go layout is not supported, only v4 is", version), "go/v4"
+	case short == "hybrid":
+		f.Problem = "hybrid projects are Go projects to which 'create api' adds kinds with a chart"
+		f.Suggestion = "go/v4"
+	case short == "grafana", short == "autoupdate", short == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
+		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", short, supported)
+	case short == "helm":
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Helm layout is not supported, only v1 is", version), "helm/v1"
+	case short == "ansible", short == "quarkus", short == "java":
+		f.Problem = fmt.Sprintf("%s projects are not supported; %s", short, supported)
+	default:
+		f.Problem = "plugin not found; " + supported
+		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "deploy-image/v1-alpha", LayoutGoV4, LayoutHelmV1, keyImages})
+	}
+	return f
+}
