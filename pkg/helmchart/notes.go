@@ -27,8 +27,8 @@ var (
 	tagLine = regexp.MustCompile(`^@\w+`)
 	// exampleLine matches a value that is commented out.
 	exampleLine = regexp.MustCompile(`^(?:-[ \t]*)?["']?[a-zA-Z0-9_./-]+["']?:(?:[ \t]+["'\[{|>&*]?[^ \t]*["'\]}]?)?$|^-[ \t]+[^ \t]*$|^[{}\[\]]|^\{\{`)
-	// ruler matches a line of punctuation.
-	ruler = regexp.MustCompile(`^[-=#*_~+. \t]*$`)
+	// rulerLine matches a line of punctuation.
+	rulerLine = regexp.MustCompile(`^[-=#*_~+. \t]*$`)
 )
 
 // starterLines begin the comment at the top of the values of Helm's starter chart.
@@ -118,7 +118,7 @@ func noteFrom(lines []string) note {
 		switch {
 		case inSchema, tagLine.MatchString(content), isStarterLine(content):
 			continue
-		case ruler.MatchString(content):
+		case rulerLine.MatchString(content):
 			content = ""
 		case isExample(line, content):
 			return n.withText(text)
