@@ -56,7 +56,7 @@ func layers() map[string][]string {
 		"pkg/gotool":           {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
 		"pkg/helmchart":        {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/helmchart/source": {"pkg/helmchart"},
-		"pkg/helmoperator":     {},
+		"pkg/helmoperator":     {"pkg/buildinfo", "pkg/safeyaml"},
 		"pkg/image":            {"pkg/diag", "pkg/image/reference", "pkg/transport"},
 		"pkg/image/reference":  {},
 		"pkg/kube":             {"pkg/safeyaml"},

@@ -1,0 +1,80 @@
+package helmoperator
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const annotationPrefix = "helm.sdk.operatorframework.io/"
+
+// The annotations of a custom resource that change how its release is handled. All are those of operator-sdk's helm-operator.
+const (
+	// AnnotationUpgradeForce makes upgrades replace objects that cannot be patched, if it is "true".
+	AnnotationUpgradeForce = annotationPrefix + "upgrade-force"
+	// AnnotationRollbackForce makes the rollback after a failed upgrade replace objects, if it is "true". The default is "false",
+	// other than that of operator-sdk.
+	AnnotationRollbackForce = annotationPrefix + "rollback-force"
+	// AnnotationUninstallWait keeps a deleted custom resource until all objects of its release are gone, if it is "true".
+	AnnotationUninstallWait = annotationPrefix + "uninstall-wait"
+	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It has precedence over
+	// WithReconcilePeriod.
+	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
+)
+
+// The finalizers that uninstall a release before its custom resource is removed.
+const (
+	// Finalizer is added before the installation.
+	Finalizer = annotationPrefix + "uninstall-release"
+	// LegacyFinalizer is that of old versions of operator-sdk and of helm-operator-plugins. A resource that has it does not get
+	// Finalizer. Both are removed after the removal of the release.
+	LegacyFinalizer = "uninstall-helm-release"
+)
+
+// settings are the annotations of one custom resource, parsed.
+type settings struct {
+	upgradeForce, rollbackForce, uninstallWait bool
+	period                                     time.Duration
+}
+
+// readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have their defaults; the error names all
+// invalid ones.
+func readSettings(obj metav1.Object, period time.Duration) (settings, error) {
+	s := settings{period: period}
+	annotations := obj.GetAnnotations()
+	var errs []error
+	for _, b := range []struct {
+		key   string
+		value *bool
+	}{
+		{AnnotationUpgradeForce, &s.upgradeForce},
+		{AnnotationRollbackForce, &s.rollbackForce},
+		{AnnotationUninstallWait, &s.uninstallWait},
+	} {
+		text, ok := annotations[b.key]
+		if !ok {
+			continue
+		}
+		value, err := strconv.ParseBool(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("annotation %s %q: must be true or false", b.key, text))
+			continue
+		}
+		*b.value = value
+	}
+	if text, ok := annotations[AnnotationReconcilePeriod]; ok {
+		value, err := time.ParseDuration(text)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("annotation %s %q: must be a duration such as 5m", AnnotationReconcilePeriod, text))
+		case value < 0:
+			errs = append(errs, fmt.Errorf("annotation %s %q: must not be negative", AnnotationReconcilePeriod, text))
+		default:
+			s.period = value
+		}
+	}
+	return s, errors.Join(errs...)
+}

@@ -1,0 +1,77 @@
+package helmoperator
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	first, second := time.Unix(1000, 0), time.Unix(2000, 0)
+	foreign := map[string]any{"type": "Other", "status": "True", "extra": "kept"}
+	conditions := setCondition([]any{foreign}, condition{ConditionReady, metav1.ConditionFalse, "A", "x"}, 1, first)
+	before := conditions[1]
+	conditions = setCondition(conditions, condition{ConditionReady, metav1.ConditionFalse, "B", "y"}, 2, second)
+	want := map[string]any{
+		"type": "Ready", "status": "False", "reason": "B", "message": "y", "observedGeneration": int64(2),
+		"lastTransitionTime": first.UTC().Format(time.RFC3339),
+	}
+	if !reflect.DeepEqual(conditions, []any{foreign, want}) {
+		t.Errorf("got %v, want the transition time kept while the status is the same", conditions)
+	}
+	conditions = setCondition(conditions, condition{kind: ConditionReady, status: metav1.ConditionTrue}, 2, second)
+	ready := conditions[1].(map[string]any)
+	if _, ok := ready["reason"]; ok || ready["lastTransitionTime"] != second.UTC().Format(time.RFC3339) {
+		t.Errorf("got %v, want a new transition time and no reason", ready)
+	}
+	if !reflect.DeepEqual(removeCondition(conditions, ConditionReady), []any{foreign}) || len(conditions) != 2 {
+		t.Error("want the condition removed from a copy")
+	}
+	if before.(map[string]any)["reason"] != "A" {
+		t.Error("setCondition changed its argument")
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{foreign, before}}}}
+	if got := readCondition(obj, ConditionReady); got != (condition{ConditionReady, metav1.ConditionFalse, "A", "x"}) {
+		t.Errorf("got %v", got)
+	}
+	if got := readCondition(obj, ConditionDeployed); got != (condition{kind: ConditionDeployed}) {
+		t.Errorf("got %v, want no status", got)
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	t.Parallel()
+	if got := truncate("short", 10); got != "short" {
+		t.Errorf("got %q", got)
+	}
+	got := truncate(strings.Repeat("ä", 100), 100)
+	if len(got) > 100 || !utf8.ValidString(got) || !strings.HasSuffix(got, "(truncated)") {
+		t.Errorf("got %d bytes %q", len(got), got)
+	}
+}
+
+func TestReadSettings(t *testing.T) {
+	t.Parallel()
+	obj := &unstructured.Unstructured{}
+	if got, err := readSettings(obj, time.Minute); err != nil || got != (settings{period: time.Minute}) {
+		t.Errorf("got %+v (%v), want the defaults", got, err)
+	}
+	obj.SetAnnotations(map[string]string{
+		AnnotationUpgradeForce: "true", AnnotationRollbackForce: "true", AnnotationUninstallWait: "1", AnnotationReconcilePeriod: "5m",
+	})
+	if got, err := readSettings(obj, time.Minute); err != nil || got != (settings{true, true, true, 5 * time.Minute}) {
+		t.Errorf("got %+v (%v), want all", got, err)
+	}
+	obj.SetAnnotations(map[string]string{AnnotationUpgradeForce: "yes", AnnotationReconcilePeriod: "often", AnnotationUninstallWait: "true"})
+	got, err := readSettings(obj, time.Minute)
+	if err == nil || !strings.Contains(err.Error(), `upgrade-force "yes": must be true or false`) ||
+		!strings.Contains(err.Error(), `reconcile-period "often": must be a duration`) || got != (settings{uninstallWait: true, period: time.Minute}) {
+		t.Errorf("got %+v (%v), want both errors and the valid setting", got, err)
+	}
+}
