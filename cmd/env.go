@@ -20,6 +20,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -42,6 +43,11 @@ type Env struct {
 	CacheDir string
 	// Build identifies this build of the program. If it is empty, results that depend on the build are not cached.
 	Build string
+	// Executable is the file of this program without symbolic links in its path, or empty if it is unknown.
+	Executable string
+	// Runtime returns the path of operon-runtime; nil searches it next to Executable and in the PATH of Environ. The error is
+	// fs.ErrNotExist if there is none.
+	Runtime func() (string, error)
 	// PodDir is the directory of the service account's files in a pod, or empty. It need not exist.
 	PodDir string
 	// Now is the clock.
@@ -101,11 +107,24 @@ func System() (*Env, error) {
 		Environ:     os.Environ(),
 		CacheDir:    cache,
 		Build:       thisBuild(),
+		Executable:  executable(),
 		PodDir:      kube.PodDir,
 		Now:         time.Now,
 		HTTP:        http.DefaultTransport,
 		Run:         run,
 	}, nil
+}
+
+// executable returns Env.Executable.
+func executable() string {
+	file, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return ""
+	}
+	return file
 }
 
 // thisBuild identifies this build by its version and commit, and by the size and time of its file, since builds of a
@@ -152,7 +171,8 @@ func run(ctx context.Context, command Command) error {
 	}
 	if command.Tied {
 		return controlplane.RunTied(ctx, controlplane.Command{
-			Dir: command.Dir, Env: append([]string{}, command.Environ...), Name: name, Args: command.Args, Stdout: command.Out, Stderr: command.Err,
+			Dir: command.Dir, Env: append([]string{}, command.Environ...), Name: name, Args: command.Args,
+			Stdin: command.In, Stdout: command.Out, Stderr: command.Err,
 		})
 	}
 	c := exec.CommandContext(ctx, name, command.Args...)
@@ -176,6 +196,16 @@ func lookPath(environ []string, name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("program %q not found in PATH: %w", name, fs.ErrNotExist)
+}
+
+// findRuntime searches operon-runtime next to this program, since both are built together, and then in PATH.
+func (e *Env) findRuntime() (string, error) {
+	if e.Executable != "" {
+		if program, err := exec.LookPath(filepath.Join(filepath.Dir(e.Executable), helmchart.Program)); err == nil {
+			return program, nil
+		}
+	}
+	return lookPath(e.Environ, helmchart.Program)
 }
 
 // runGo runs the go command in dir with variables in addition to those of the environment.

@@ -30,7 +30,7 @@ func layers() map[string][]string {
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
 			"pkg/action", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
-			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/gotool", "pkg/image",
+			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/project",
 			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
 			"pkg/worktree",
@@ -39,8 +39,8 @@ func layers() map[string][]string {
 		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/action": {
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
-			"pkg/codegen/calls", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/image", "pkg/image/reference",
-			"pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor",
+			"pkg/codegen/calls", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/helmchart", "pkg/image",
+			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor",
 			"pkg/safeyaml", "pkg/scaffold", "pkg/worktree",
 		},
 		"pkg/buildinfo":        {},

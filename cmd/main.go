@@ -5,8 +5,8 @@ package cmd
 import (
 	"context"
 	"errors"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -29,8 +29,8 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
-	if len(args) > 0 && path.Base(filepath.ToSlash(args[0])) == scorecard.Program {
-		arguments = append([]string{scorecard.Program}, arguments...) // the name of the program in test images
+	if slices.Contains([]string{scorecard.Program, helmOperator}, a.called) {
+		arguments = append([]string{a.called}, arguments...) // the name of the program in test images, and in those of operators
 	}
 	root.SetArgs(arguments)
 	called, err := root.ExecuteContextC(ctx)

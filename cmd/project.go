@@ -33,6 +33,7 @@ func (a *app) actions() action.Config {
 	return action.Config{
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
 		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
+		Charts: a.charts(),
 		Report: a.printMessage,
 		Step: func(description string, step func() error) error {
 			return a.reportSlow(a.progressWriter(), description, step)

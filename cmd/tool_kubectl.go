@@ -91,10 +91,14 @@ func (a *app) completeKubectl(ctx context.Context, args []string) ([]string, cob
 	if err != nil {
 		environ = a.Environ
 	}
+	return a.completeWith(ctx, Command{Dir: a.Dir, Environ: environ, Name: assets.Path(controlplane.Kubectl)}, args)
+}
+
+// completeWith returns what a program that uses cobra completes the last argument with.
+func (a *app) completeWith(ctx context.Context, program Command, args []string) ([]string, cobra.ShellCompDirective) {
 	var out bytes.Buffer
-	err = a.Run(ctx, Command{
-		Dir: a.Dir, Environ: environ, Out: &out, Name: assets.Path(controlplane.Kubectl), Args: append([]string{cobra.ShellCompRequestCmd}, args...),
-	})
+	program.Out, program.Args = &out, append([]string{cobra.ShellCompRequestCmd}, args...)
+	err := a.Run(ctx, program)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	last := len(lines) - 1
 	directive, parseErr := strconv.Atoi(strings.TrimPrefix(lines[last], ":"))

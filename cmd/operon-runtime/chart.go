@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +24,8 @@ func newChart(s streams) *cobra.Command {
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var request helmchart.RenderRequest
-			if err := json.NewDecoder(s.in).Decode(&request); err != nil {
-				return fmt.Errorf("reading the request: %w", err)
+			if err := readRequest(s.in, &request); err != nil {
+				return err
 			}
 			answer, err := source.Render(c.Context(), request)
 			if err != nil {

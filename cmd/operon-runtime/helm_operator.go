@@ -12,6 +12,6 @@ func newHelmOperator(s streams) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newVersion(s))
+	c.AddCommand(newVersion(s, helmOperator))
 	return c
 }

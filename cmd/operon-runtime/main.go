@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/helmchart"
 )
 
 // The exit codes of all commands.
@@ -46,6 +49,9 @@ func run(ctx context.Context, s streams, args []string) int {
 		if isUsage(err) {
 			return exitUsage
 		}
+		if _, ok := errors.AsType[*helmchart.ProtocolError](err); ok {
+			return helmchart.ExitProtocol
+		}
 		return exitFailed
 	}
 	return exitOK
@@ -58,12 +64,12 @@ func newRoot(s streams, name string) *cobra.Command {
 		root = newHelmOperator(s)
 	} else {
 		root = &cobra.Command{
-			Use:   "operon-runtime",
+			Use:   helmchart.Program,
 			Short: "Run operators that are written without Go code",
 			RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 			Args:  noArgs,
 		}
-		root.AddCommand(newHelmOperator(s), newChart(s), newVersion(s))
+		root.AddCommand(newHelmOperator(s), newChart(s), newVersion(s, helmchart.Program))
 	}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true

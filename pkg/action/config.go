@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -34,6 +35,8 @@ type Config struct {
 	Version string
 	// Go runs the go command.
 	Go gotool.Go
+	// Charts fetches and renders Helm charts.
+	Charts helmchart.Runtime
 	// Build identifies the build of the program. If it is empty, results that depend on the build are not cached.
 	Build string
 	// CacheDir is the directory for caches, or empty for none.

@@ -24,7 +24,8 @@ type Command struct {
 	// Name is a path, or searched in PATH.
 	Name string
 	Args []string
-	// Stdout and Stderr may be nil.
+	// Stdin, Stdout and Stderr may be nil.
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 

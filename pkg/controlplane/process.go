@@ -104,7 +104,7 @@ func serverEnviron(environ []string) []string {
 func RunTied(ctx context.Context, command Command) error {
 	cmd := exec.CommandContext(ctx, command.Name, command.Args...)
 	cmd.Dir, cmd.Env = command.Dir, command.Env
-	cmd.Stdout, cmd.Stderr = command.Stdout, command.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = command.Stdin, command.Stdout, command.Stderr
 	cmd.Cancel = func() error { return interruptGroup(cmd.Process) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = toolAttributes()

@@ -17,11 +17,11 @@ import (
 )
 
 // Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary as
-// operon or operator-sdk.
+// operon, operator-sdk or helm-operator.
 func Main(m *testing.M) {
 	debug.SetGCPercent(200) // as in the program
 	runAsProgram()
-	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program})
+	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program, "helm-operator": program})
 }
 
 // suite runs the tests of a package.
@@ -42,7 +42,7 @@ func (s suite) Run() int {
 // unless OPERON_TEST_SLOW_AFTER is set.
 const NeverSlow = time.Hour
 
-// program runs the test binary as operon or operator-sdk.
+// program runs the test binary as operon, by the name that it is called by.
 func program() {
 	env, err := programEnv()
 	if err != nil {
@@ -57,6 +57,9 @@ func programEnv() (*cmd.Env, error) {
 	env, err := cmd.System()
 	if err != nil {
 		return nil, err
+	}
+	if file := env.Getenv(RuntimeVariable); file != "" {
+		env.Runtime = func() (string, error) { return file, nil }
 	}
 	if env.SlowAfter, err = time.ParseDuration(env.Getenv("OPERON_TEST_SLOW_AFTER")); err != nil {
 		env.SlowAfter = NeverSlow

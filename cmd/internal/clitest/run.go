@@ -46,7 +46,7 @@ func RunWith(tb testing.TB, dir, cache string, variables []string, args ...strin
 	var o, e bytes.Buffer
 	env.In, env.Out, env.Err = strings.NewReader(""), &o, &e
 	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
-	env.SlowAfter = NeverSlow
+	env.SlowAfter, env.Runtime = NeverSlow, Runtime
 	env.InPipe, env.InFile = false, false
 	env.Dir, env.CacheDir = dir, cache
 	env.Environ = append(env.Environ, variables...)

@@ -21,6 +21,16 @@ func SetGoVariables(t *testing.T, env *testscript.Env) {
 	env.Setenv("GOPROXY", "off")
 }
 
+// RuntimeInScript is a command of scripts that provides operon-runtime for the following commands: runtime.
+func RuntimeInScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: runtime")
+	}
+	file, err := Runtime()
+	ts.Check(err)
+	ts.Setenv(RuntimeVariable, file)
+}
+
 // ReplaceInScript is a command of scripts that edits files: replace REGEXP TEXT FILE... Every file must match.
 func ReplaceInScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {

@@ -39,6 +39,7 @@ func TestScript(t *testing.T) {
 			"replace":   clitest.ReplaceInScript,
 			"mode":      mode,
 			"hold":      hold,
+			"runtime":   clitest.RuntimeInScript,
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,
