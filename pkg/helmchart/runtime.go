@@ -29,7 +29,7 @@ type FetchAnswer struct {
 	Files Files    `json:"files"`
 	// Origin describes where the chart is from.
 	Origin Origin `json:"origin"`
-	// Warnings are problems that did not prevent the answer, such as a missing provenance file.
+	// Warnings are problems that did not prevent the answer, such as a deprecated chart.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -43,14 +43,16 @@ type Metadata struct {
 	KubeVersion string `json:"kubeVersion,omitempty"`
 }
 
-// Origin describes where a chart is from.
+// Origin describes where a chart is from. A starter chart has neither Chart nor Repo.
 type Origin struct {
-	// Chart and Repo are those of the FetchRequest, without credentials in URLs.
+	// Chart and Repo are those of the FetchRequest; URLs are without user information, query and fragment.
 	Chart string `json:"chart"`
 	Repo  string `json:"repo,omitempty"`
 	// Version is the version of the chart.
 	Version string `json:"version"`
-	// Digest is the SHA-256 of the archive, or of the files of a directory: sha256:HEX.
+	// Digest is sha256:HEX. For an archive, it is the SHA-256 of its bytes as downloaded. For a directory and a starter chart,
+	// it is the SHA-256 of the concatenation, in the order of the paths, of each file's path, a NUL, its size in bytes as a
+	// decimal number, a NUL, and its content; files that .helmignore excludes and dependencies that were added are left out.
 	Digest string `json:"digest"`
 }
 
@@ -63,29 +65,38 @@ type RenderRequest struct {
 	Namespace   string `json:"namespace"`
 	// Values are the values of each rendering, in addition to the defaults of the chart.
 	Values []map[string]any `json:"values"`
+	// BuiltinOnly limits .Capabilities.APIVersions to the APIs of Kubernetes and those of the CRDs of the chart. By default,
+	// templates also find the APIs of common operators, such as monitoring.coreos.com/v1. As charts render some objects only
+	// in their absence, both renderings together have all kinds.
+	BuiltinOnly bool `json:"builtinOnly,omitempty"`
 }
 
 // A RenderAnswer has one rendering for each element of Values.
 type RenderAnswer struct {
 	Chart      Metadata    `json:"chart"`
 	Renderings []Rendering `json:"renderings"`
-	// CRDs are the objects in crds/ of the chart and its dependencies.
+	// CRDs are the objects in crds/ of the chart and its dependencies, disabled ones included.
 	CRDs []RenderedObject `json:"crds,omitempty"`
+	// Warnings are problems of the chart with any values, such as an unmet constraint on the version of Kubernetes.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A Rendering is the result of one set of values.
 type Rendering struct {
-	// Objects are in the order in which Helm installs them, hooks last.
+	// Objects are in the order in which Helm installs them, hooks last. The items of lists are objects of their own.
 	Objects []RenderedObject `json:"objects,omitempty"`
-	// Error is the reason that the chart cannot be rendered with the values, or empty.
+	// Error is the reason that the chart cannot be rendered with the values, or empty. It is one line, which begins with the
+	// path of the template and the line in it where they are known.
 	Error string `json:"error,omitempty"`
+	// Warnings are problems that did not prevent the rendering, such as values that violate the schema of the chart.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A RenderedObject is an object of a chart.
 type RenderedObject struct {
 	// Template is the path of its file, such as memcached/templates/service.yaml.
 	Template string `json:"template"`
-	// Hooks are the events of a hook, such as pre-install; empty for objects that are not hooks.
+	// Hooks are the events of a hook, such as pre-install, or test for a test; empty for objects that are not hooks.
 	Hooks []string `json:"hooks,omitempty"`
 	// Object is the decoded object.
 	Object map[string]any `json:"object"`

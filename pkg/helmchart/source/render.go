@@ -1,25 +1,177 @@
-// Package source reads and renders charts with Helm's library, for the program operon-runtime.
 package source
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
-	loader "helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/chart/common"
+	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
 )
 
-// Render renders a chart with each set of values.
-func Render(_ context.Context, request helmchart.RenderRequest) (*helmchart.RenderAnswer, error) {
-	var files []*archive.BufferedFile
-	for name, data := range request.Files {
-		files = append(files, &archive.BufferedFile{Name: name, Data: data})
-	}
-	chart, err := loader.LoadFiles(files)
+// Render renders a chart with each set of values, as for the first installation of a release. The function lookup finds no
+// objects. The error is that of a chart that cannot be loaded; values that a template rejects cause the error of their
+// rendering.
+func Render(ctx context.Context, request helmchart.RenderRequest) (*helmchart.RenderAnswer, error) {
+	loaded, err := loadChart(request.Files)
 	if err != nil {
-		return nil, fmt.Errorf("loading the chart: %w", err)
+		return nil, err
 	}
-	return &helmchart.RenderAnswer{Chart: helmchart.Metadata{Name: chart.Name()}}, nil
+	if err := checkInstallable(loaded); err != nil {
+		return nil, err
+	}
+	if err := chartutil.ValidateReleaseName(request.ReleaseName); err != nil {
+		return nil, fmt.Errorf("release name %q: %w", request.ReleaseName, shorten(err))
+	}
+	answer := &helmchart.RenderAnswer{Chart: metadata(loaded)}
+	if answer.CRDs, err = crds(loaded); err != nil {
+		return nil, err
+	}
+	if constraint := loaded.Metadata.KubeVersion; constraint != "" && !chartutil.IsCompatibleRange(constraint, kubernetesVersion) {
+		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the chart requires Kubernetes %s; it was rendered for %s", constraint, kubernetesVersion))
+	}
+	r := &renderer{request: request}
+	if r.capabilities, err = capabilities(request.BuiltinOnly, answer.CRDs); err != nil {
+		return nil, err
+	}
+	if r.externalSchema = externalReference(loaded); r.externalSchema != "" {
+		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the values were not validated, because the schema refers to %s", r.externalSchema))
+	}
+	for _, values := range request.Values {
+		rendering, err := r.renderUntil(ctx, values)
+		if err != nil {
+			return nil, err
+		}
+		answer.Renderings = append(answer.Renderings, rendering)
+	}
+	return answer, nil
 }
+
+// A renderer renders the chart of a request.
+type renderer struct {
+	request        helmchart.RenderRequest
+	capabilities   *common.Capabilities
+	externalSchema string
+}
+
+// renderUntil renders the chart with a set of values. The error is that of the context; the goroutine of a template that
+// does not end is left to the end of the process, as templates cannot be interrupted.
+func (r *renderer) renderUntil(ctx context.Context, values map[string]any) (helmchart.Rendering, error) {
+	done := make(chan helmchart.Rendering, 1)
+	go func() {
+		var rendering helmchart.Rendering
+		var err error
+		if rendering.Objects, rendering.Warnings, err = r.render(values); err != nil {
+			rendering.Objects, rendering.Error = nil, templateError(err)
+		}
+		done <- rendering
+	}()
+	select {
+	case rendering := <-done:
+		return rendering, nil
+	case <-ctx.Done():
+		return helmchart.Rendering{}, ctx.Err()
+	}
+}
+
+// render renders the chart with a set of values. Helm changes charts that it renders, so each rendering has its own.
+func (r *renderer) render(values map[string]any) (objects []helmchart.RenderedObject, warnings []string, err error) {
+	loaded, err := loadChart(r.request.Files)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err = exactNumbers(values)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := chartutil.ProcessDependencies(loaded, values); err != nil {
+		return nil, nil, fmt.Errorf("dependencies: %w", err)
+	}
+	release := common.ReleaseOptions{Name: r.request.ReleaseName, Namespace: r.request.Namespace, Revision: 1, IsInstall: true}
+	top, err := commonutil.ToRenderValuesWithSchemaValidation(loaded, values, release, r.capabilities, r.externalSchema != "")
+	if invalid := err; err != nil {
+		if top, err = commonutil.ToRenderValuesWithSchemaValidation(loaded, values, release, r.capabilities, true); err != nil {
+			return nil, nil, fmt.Errorf("values: %w", err)
+		}
+		_, detail, _ := strings.Cut(invalid.Error(), "\n")
+		warnings = append(warnings, "the values violate the schema of the chart: "+oneLine(detail))
+	}
+	rendered, err := engine.Render(loaded, top)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, more, err := splitObjects(rendered)
+	return objects, append(warnings, more...), err
+}
+
+// exactNumbers returns values whose numbers are integers where they were written as integers, as in a custom resource.
+// As floating-point numbers, templates would print large ones with exponents.
+func exactNumbers(values map[string]any) (map[string]any, error) {
+	data, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	exact := map[string]any{}
+	if err := decodeExact(data, &exact); err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	return exact, nil
+}
+
+// externalReference returns the first reference in the schemas of a chart and its dependencies that the validation would
+// read from the network or from a file, or "".
+func externalReference(c *chart.Chart) string {
+	if len(c.Schema) > 0 {
+		var schema any
+		if json.Unmarshal(c.Schema, &schema) == nil {
+			if found := externalIn(schema); found != "" {
+				return found
+			}
+		}
+	}
+	for _, dependency := range c.Dependencies() {
+		if found := externalReference(dependency); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// externalIn returns the first external reference in a JSON value, or "".
+func externalIn(value any) string {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			if found := externalIn(element); found != "" {
+				return found
+			}
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(value) {
+			text, ok := value[key].(string)
+			switch {
+			case !ok:
+			case strings.HasSuffix(key, "Ref") && strings.HasPrefix(key, "$") || key == "$ref":
+				if text != "" && !strings.HasPrefix(text, "#") {
+					return text
+				}
+			case key == "$schema" && !strings.Contains(text, "://json-schema.org/"):
+				return text
+			}
+			if found := externalIn(value[key]); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// errNotAnObject is the error of a document that is not a mapping.
+var errNotAnObject = errors.New("a document is not an object")

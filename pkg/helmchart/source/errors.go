@@ -1,0 +1,78 @@
+package source
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// maxMessage is the length of an error of Helm's library in bytes. Some contain whole manifests.
+const maxMessage = 500
+
+// shorten returns an error as one line of limited length.
+func shorten(err error) error { return errors.New(oneLine(err.Error())) }
+
+// oneLine replaces white space by single spaces and limits the length.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	return text
+}
+
+var (
+	// atTemplate matches the errors of templates that cannot be parsed, and those of the functions fail and required.
+	atTemplate = regexp.MustCompile(`^(?:parse|execution) error (?:at|in) \(([^()]*)\): (?s:(.*))$`)
+	// location is the first line of a step in the trace of a template that failed: its path, line and column.
+	location = regexp.MustCompile(`^([^\s:]+:\d+)(?::\d+)?$`)
+	// column is the column after a path and a line.
+	column = regexp.MustCompile(`^(.*:\d+):\d+$`)
+	// executing is the second line of a step.
+	executing = regexp.MustCompile(`^executing ".*" at <(.*)>:$`)
+	// badDocument matches the errors of rendered text that is not YAML.
+	badDocument = regexp.MustCompile(`^YAML parse error on ([^:]+): (?:error (?:converting|unmarshaling) \w+(?: to \w+)?: )?(?s:(.*))$`)
+	// untraced is the error of a template in the form of package text/template.
+	untraced = regexp.MustCompile(`^template: ([^\s:]+:\d+)(?::\d+)?: (?s:(.*))$`)
+)
+
+// templateError returns the error of a rendering as TEMPLATE:LINE: PROBLEM, without the chain of templates that Helm lists,
+// except for its ends.
+func templateError(err error) string {
+	text := strings.TrimSpace(err.Error())
+	for _, form := range []*regexp.Regexp{atTemplate, badDocument, untraced} {
+		if m := form.FindStringSubmatch(text); m != nil {
+			problem := m[2]
+			if strings.HasSuffix(problem, " into Go value of type util.SimpleHead") {
+				problem = errNotAnObject.Error()
+			}
+			return oneLine(column.ReplaceAllString(m[1], "$1") + ": " + problem)
+		}
+	}
+	var first, last, at string
+	var message []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if m := location.FindStringSubmatch(line); m != nil {
+			if first == "" {
+				first = m[1]
+			}
+			last, at, message = m[1], "", nil
+		} else if m := executing.FindStringSubmatch(line); m != nil {
+			at = m[1]
+		} else {
+			message = append(message, line)
+		}
+	}
+	if last == "" {
+		return oneLine(text)
+	}
+	problem := strings.Join(message, " ")
+	if at != "" {
+		problem = "<" + at + ">: " + problem
+	}
+	if first != last {
+		problem += " (included by " + first + ")"
+	}
+	return oneLine(last + ": " + problem)
+}
