@@ -57,6 +57,9 @@ func layers() map[string][]string {
 		"pkg/helmchart":        {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/helmchart/source": {"pkg/helmchart", "pkg/safeyaml", "pkg/tempdir", "pkg/transport"},
 		"pkg/helmoperator":     {"pkg/buildinfo", "pkg/safeyaml"},
+		"pkg/helmoperator/release": {
+			"pkg/safeyaml",
+		},
 		"pkg/image":            {"pkg/diag", "pkg/image/reference", "pkg/transport"},
 		"pkg/image/reference":  {},
 		"pkg/kube":             {"pkg/safeyaml"},

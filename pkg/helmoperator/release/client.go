@@ -1,0 +1,92 @@
+package release
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/kube"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A client is Helm's client with the ownership of the release. Objects get label and owner when they are built from a manifest,
+// so that the stored manifest is the one that Helm rendered.
+type client struct {
+	*kube.Client
+	release *Release
+	// skipUnserved ignores objects of kinds that the cluster does not serve, which is correct only for deletion.
+	skipUnserved bool
+	// clientSide overrides the method of Helm's delete hooks, which is always server-side apply.
+	clientSide bool
+	// deleteErrors are those of Delete, which Helm's uninstallation does not return.
+	deleteErrors []error
+}
+
+func (r *Release) client() *client {
+	c := &client{Client: kube.New(clusterGetter{r.factory, r.namespace}), release: r}
+	c.Namespace = r.namespace
+	c.SetLogger(slog.DiscardHandler)
+	return c
+}
+
+// Build implements kube.Interface. The server validates objects when they are applied, so that its schemas need not be loaded.
+func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
+	return c.release.infos(reader, c.skipUnserved)
+}
+
+// IsReachable implements kube.Interface. The following requests fail if the cluster is not reachable.
+func (c *client) IsReachable() error { return nil }
+
+// Create implements kube.Interface.
+func (c *client) Create(resources kube.ResourceList, options ...kube.ClientCreateOption) (*kube.Result, error) {
+	if c.clientSide {
+		options = append(slices.Clone(options), kube.ClientCreateOptionServerSideApply(false, false))
+	}
+	return c.Client.Create(resources, options...)
+}
+
+// Delete implements kube.Interface.
+func (c *client) Delete(resources kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
+	if len(resources) == 0 { // kinds that are not served
+		return &kube.Result{}, nil
+	}
+	result, errs := c.Client.Delete(resources, policy)
+	c.deleteErrors = append(c.deleteErrors, errs...)
+	return result, errs
+}
+
+// GetPodList implements kube.Interface, for the logs of hooks.
+func (c *client) GetPodList(namespace string, options metav1.ListOptions) (*corev1.PodList, error) {
+	if err := c.Client.IsReachable(); err != nil { // creates the connection that GetPodList uses
+		return nil, err
+	}
+	return c.Client.GetPodList(namespace, options)
+}
+
+// configuration returns what Helm's actions share.
+func (r *Release) configuration(kubeClient kube.Interface) (*action.Configuration, error) {
+	found, err := r.factory.capabilities.get(r.factory.discovery)
+	if err != nil {
+		return nil, err
+	}
+	configuration := action.NewConfiguration(action.ConfigurationSetLogger(slog.DiscardHandler))
+	configuration.RESTClientGetter = clusterGetter{r.factory, r.namespace}
+	configuration.KubeClient = kubeClient
+	configuration.Releases = r.storage()
+	configuration.Capabilities = found.Copy()
+	configuration.HookOutputFunc = func(_, _, _ string) io.Writer { return io.Discard }
+	return configuration, nil
+}
+
+// waitOptions end the wait for hooks with the context.
+func waitOptions(ctx context.Context) []kube.WaitOption {
+	return []kube.WaitOption{kube.WithWaitContext(ctx)}
+}
+
+func (r *Release) errorf(format string, values ...any) error {
+	return fmt.Errorf("release %s/%s: "+format, append([]any{r.namespace, r.name}, values...)...)
+}

@@ -1,0 +1,153 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+const (
+	// FieldManager is the field manager of all objects, as that of operator-sdk's helm-operator.
+	FieldManager = "helm-operator"
+	// DefaultMaxHistory is the usual value of Options.MaxHistory.
+	DefaultMaxHistory = 10
+	// defaultHookTimeout is Helm's.
+	defaultHookTimeout = 5 * time.Minute
+)
+
+// Config is shared by all releases of a process.
+type Config struct {
+	// REST is the connection to the cluster. It is required.
+	REST *rest.Config
+	// Mapper maps kinds to resources, and detects kinds that are added later. The default is a mapper that discovers each
+	// group when it is needed, so that a group that cannot be discovered does not affect others.
+	Mapper meta.RESTMapper
+	// HookTimeout limits the wait for one hook. The default is 5 minutes, as in Helm.
+	HookTimeout time.Duration
+}
+
+// A Factory creates releases that share connections and discovered information. It is safe for concurrent use. Two passes of the
+// same release must not run at the same time.
+type Factory struct {
+	rest        *rest.Config
+	http        *http.Client
+	mapper      meta.RESTMapper
+	discovery   *discovery.DiscoveryClient
+	core        *corev1.CoreV1Client
+	hookTimeout time.Duration
+
+	clients      restClients
+	capabilities capabilities
+	verified     verifiedObjects
+}
+
+// setFieldManager sets Helm's package variable once, as it must not change while releases are applied.
+var setFieldManager = sync.OnceFunc(func() { kube.ManagedFieldsManager = FieldManager })
+
+// NewFactory returns a factory of releases. It does not contact the cluster.
+func NewFactory(c Config) (*Factory, error) {
+	if c.REST == nil {
+		return nil, errors.New("release factory: the connection to the cluster is required")
+	}
+	setFieldManager()
+	client, err := rest.HTTPClientFor(c.REST)
+	if err != nil {
+		return nil, fmt.Errorf("release factory: %w", err)
+	}
+	f := &Factory{rest: rest.CopyConfig(c.REST), http: client, mapper: c.Mapper, hookTimeout: c.HookTimeout}
+	if f.hookTimeout <= 0 {
+		f.hookTimeout = defaultHookTimeout
+	}
+	if f.mapper == nil {
+		if f.mapper, err = apiutil.NewDynamicRESTMapper(c.REST, client); err != nil {
+			return nil, fmt.Errorf("release factory: %w", err)
+		}
+	}
+	if f.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.REST, client); err != nil {
+		return nil, fmt.Errorf("release factory: %w", err)
+	}
+	if f.core, err = corev1.NewForConfigAndClient(c.REST, client); err != nil {
+		return nil, fmt.Errorf("release factory: %w", err)
+	}
+	f.clients.config, f.clients.http = f.rest, client
+	return f, nil
+}
+
+// Options describe one release during one pass.
+type Options struct {
+	// Owner is the custom resource. Its name and namespace are those of the release, and it owns the objects. Its UID is required.
+	Owner *unstructured.Unstructured
+	// Chart is the chart to deploy. It is not changed. Uninstall and Remaining do not need it.
+	Chart *chartv2.Chart
+	// Values override the values of the chart. They are not changed. Integers keep their type, so that large ones are not
+	// rendered in exponent notation.
+	Values map[string]any
+	// DryRun is the dryRunOption of watches.yaml. With "server", the lookup function always reads the cluster. With "", "client"
+	// and "none", Plan calls templates without access to the cluster first, and with it only if the result differs.
+	DryRun string
+	// MaxHistory is the number of revisions to keep, 0 for all of them. The deployed one is always kept. It must not be negative.
+	MaxHistory int
+	// PostRender changes the objects of the release after rendering. It must be deterministic. Hooks are not passed to it.
+	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
+	Observer Observer
+}
+
+// A Release is one release during one pass.
+type Release struct {
+	factory *Factory
+	options Options
+	owner   owner
+	name    string
+	// namespace is that of the custom resource.
+	namespace string
+}
+
+// Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.
+func (f *Factory) Release(o Options) (*Release, error) {
+	if o.Owner == nil || o.Owner.GetUID() == "" {
+		return nil, errors.New("release: the custom resource and its UID are required")
+	}
+	name, kind := o.Owner.GetName(), o.Owner.GetKind()
+	if o.Owner.GetNamespace() == "" {
+		return nil, fmt.Errorf("%s %q: a release requires a namespace; make the kind namespaced", kind, name)
+	}
+	if err := checkName(kind, name); err != nil {
+		return nil, err
+	}
+	switch o.DryRun {
+	case "", "client", "none", "server":
+	default:
+		return nil, fmt.Errorf("dryRunOption %q: must be client, none or server", o.DryRun)
+	}
+	if o.MaxHistory < 0 {
+		return nil, fmt.Errorf("maximum history %d: must not be negative", o.MaxHistory)
+	}
+	return &Release{factory: f, options: o, owner: newOwner(o.Owner), name: name, namespace: o.Owner.GetNamespace()}, nil
+}
+
+// maxNameLength is that of a release name in Helm, which leaves room for suffixes in the names of objects.
+const maxNameLength = 53
+
+func checkName(kind, name string) error {
+	if len(name) > maxNameLength {
+		return fmt.Errorf("%s %q: the name has %d characters and a Helm release name at most %d; choose a shorter name",
+			kind, name, len(name), maxNameLength)
+	}
+	if err := chartutil.ValidateReleaseName(name); err != nil {
+		return fmt.Errorf("%s %q: the name is not a valid Helm release name: %w", kind, name, err)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package release
+
+import (
+	"context"
+	"errors"
+
+	"helm.sh/helm/v4/pkg/kube"
+	rcommon "helm.sh/helm/v4/pkg/release/common"
+	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+)
+
+// Install installs the release, after what remains of an interrupted or failed installation. If it fails, its objects are
+// deleted and its records removed, so that the next pass starts again. If the context ends, they are kept: the next pass
+// continues.
+func (r *Release) Install(ctx context.Context) (*Deployed, error) {
+	revisions, err := r.history()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkOwner(revisions); err != nil {
+		return nil, err
+	}
+	if revisions, err = r.prepareInstall(ctx, revisions); err != nil {
+		return nil, err
+	}
+	if err := r.installCRDs(ctx); err != nil {
+		return nil, err
+	}
+	client := r.client()
+	configuration, err := r.configuration(client)
+	if err != nil {
+		return nil, err
+	}
+	install := r.newInstall(configuration)
+	install.Replace = len(revisions) > 0
+	install.WaitStrategy, install.WaitOptions = kube.HookOnlyStrategy, waitOptions(ctx)
+	// A canceled installation would continue in the background. Only the wait for hooks is canceled.
+	result, err := install.RunWithContext(context.WithoutCancel(ctx), copyChart(r.options.Chart), copyMap(r.options.Values))
+	installed, _ := result.(*releasev1.Release)
+	if err != nil {
+		err = r.redact(r.errorf("install: %w", err), installed)
+		if installed == nil || ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, errors.Join(err, r.discard(context.WithoutCancel(ctx)))
+	}
+	if err := r.removeStale(ctx, revisions, installed); err != nil {
+		return nil, err
+	}
+	return r.deployedFrom(installed)
+}
+
+// prepareInstall returns the revisions that the installation replaces. An interrupted installation is continued: its objects
+// belong to the release, and are updated. An interrupted uninstallation is completed.
+func (r *Release) prepareInstall(ctx context.Context, revisions []*releasev1.Release) ([]*releasev1.Release, error) {
+	last := lastOf(revisions)
+	if last == nil {
+		return nil, nil
+	}
+	switch last.Info.Status {
+	case rcommon.StatusUninstalling:
+		return nil, r.discard(ctx)
+	case rcommon.StatusUninstalled, rcommon.StatusFailed:
+		return revisions, nil
+	}
+	return revisions, r.markFailed(last)
+}
+
+// markFailed records that a revision was interrupted, as Helm refuses to continue after a pending one.
+func (r *Release) markFailed(revision *releasev1.Release) error {
+	revision.SetStatus(rcommon.StatusFailed, "Interrupted while "+revision.Info.Status.String())
+	if err := r.storage().Update(revision); err != nil {
+		return r.errorf("record that revision %d was interrupted: %w", revision.Version, err)
+	}
+	return nil
+}
+
+// discard deletes the objects and the records of all revisions, without hooks.
+func (r *Release) discard(ctx context.Context) error {
+	revisions, err := r.history()
+	if err != nil {
+		return err
+	}
+	if _, err := r.deleteObjects(ctx, revisions, nil); err != nil {
+		return r.errorf("delete the objects of the failed installation: %w", err)
+	}
+	return r.purge(revisions)
+}
+
+// purge deletes the records of revisions.
+func (r *Release) purge(revisions []*releasev1.Release) error {
+	store := r.storage()
+	for _, revision := range revisions {
+		if _, err := store.Delete(revision.Name, revision.Version); err != nil && !isMissing(err) {
+			return r.errorf("delete the record of revision %d: %w", revision.Version, err)
+		}
+	}
+	return nil
+}
+
+// removeStale deletes objects of failed and interrupted revisions that the current one does not contain: Helm compares with the
+// deployed revision only.
+func (r *Release) removeStale(ctx context.Context, revisions []*releasev1.Release, current *releasev1.Release) error {
+	var stale []*releasev1.Release
+	for _, revision := range revisions {
+		if revision.Info.Status == rcommon.StatusFailed && revision.Version < current.Version {
+			stale = append(stale, revision)
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	if _, err := r.deleteObjects(ctx, stale, current); err != nil {
+		return r.errorf("delete the objects of failed revisions: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package release
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The metadata that connect an object with its custom resource, as set by operator-sdk's helm-operator.
+const (
+	// ChartLabel is the label of all objects. Its value is the name of the chart.
+	ChartLabel = "helm.sdk.operatorframework.io/chart"
+	// OwnerAnnotation is "NAMESPACE/NAME" of the custom resource, on objects that cannot have an owner reference.
+	OwnerAnnotation = "operator-sdk/primary-resource"
+	// OwnerTypeAnnotation is "KIND.GROUP" of the custom resource.
+	OwnerTypeAnnotation = "operator-sdk/primary-resource-type"
+
+	policyAnnotation = "helm.sh/resource-policy"
+	policyKeep       = "keep"
+)
+
+// An owner is the custom resource of a release.
+type owner struct {
+	gvk             schema.GroupVersionKind
+	namespace, name string
+	uid             types.UID
+}
+
+func newOwner(object *unstructured.Unstructured) owner {
+	return owner{object.GroupVersionKind(), object.GetNamespace(), object.GetName(), object.GetUID()}
+}
+
+func (o owner) reference() metav1.OwnerReference {
+	yes := true
+	return metav1.OwnerReference{
+		APIVersion: o.gvk.GroupVersion().String(), Kind: o.gvk.Kind, Name: o.name, UID: o.uid,
+		Controller: &yes, BlockOwnerDeletion: &yes,
+	}
+}
+
+func (o owner) annotations() map[string]string {
+	return map[string]string{OwnerAnnotation: o.namespace + "/" + o.name, OwnerTypeAnnotation: o.gvk.GroupKind().String()}
+}
+
+// adopt sets the label and the owner of an object that is about to be applied. An owner reference is not possible across
+// namespaces and for cluster-scoped objects, and would delete an object that is to be kept.
+func (o owner) adopt(object *unstructured.Unstructured, namespaced bool, chart string) {
+	if chart != "" {
+		labels := object.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[ChartLabel] = chart
+		object.SetLabels(labels)
+	}
+	if namespaced && object.GetNamespace() == o.namespace && !isKept(object) {
+		object.SetOwnerReferences([]metav1.OwnerReference{o.reference()})
+		return
+	}
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for key, value := range o.annotations() {
+		annotations[key] = value
+	}
+	object.SetAnnotations(annotations)
+}
+
+// owns reports whether an object in the cluster belongs to the custom resource.
+func (o owner) owns(object metav1.Object) bool {
+	for _, reference := range object.GetOwnerReferences() {
+		if reference.UID == o.uid {
+			return true
+		}
+	}
+	annotations := object.GetAnnotations()
+	for key, value := range o.annotations() {
+		if annotations[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+func isKept(object metav1.Object) bool {
+	return object.GetAnnotations()[policyAnnotation] == policyKeep
+}

@@ -1,0 +1,95 @@
+package release
+
+import (
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+
+	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// minSecret is the length of the shortest content of a Secret that is redacted. Shorter ones are part of most texts.
+const minSecret = 4
+
+// A redactedError hides contents of Secrets in the text of an error.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+// Unwrap returns the error, for errors.Is and errors.As. Its text may contain secrets.
+func (e *redactedError) Unwrap() error { return e.err }
+
+// redact replaces contents of the Secrets of revisions in the text of an error: messages of the server and of patches may quote
+// the fields that they are about.
+func (r *Release) redact(err error, revisions ...*releasev1.Release) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for _, content := range secretContents(revisions) {
+		text = strings.ReplaceAll(text, content, "[redacted]")
+	}
+	if text == err.Error() {
+		return err
+	}
+	// The tree of errors is kept for its types only.
+	return &redactedError{text, errors.Unwrap(err)}
+}
+
+// secretContents returns the contents of all Secrets, longest first.
+func secretContents(revisions []*releasev1.Release) []string {
+	var contents []string
+	add := func(text string) {
+		if len(text) >= minSecret {
+			contents = append(contents, text)
+		}
+	}
+	for _, revision := range revisions {
+		if revision == nil {
+			continue
+		}
+		manifests := []string{revision.Manifest}
+		for _, hook := range revision.Hooks {
+			manifests = append(manifests, hook.Manifest)
+		}
+		for _, manifest := range manifests {
+			objects, err := parseManifest(manifest)
+			if err != nil {
+				continue // not a manifest that the server has seen
+			}
+			for _, object := range objects {
+				if object.GetKind() != "Secret" {
+					continue
+				}
+				plain, _, _ := unstructured.NestedMap(object.Object, "stringData")
+				for _, value := range plain {
+					if text, ok := value.(string); ok {
+						add(text)
+						add(base64.StdEncoding.EncodeToString([]byte(text)))
+					}
+				}
+				data, _, _ := unstructured.NestedMap(object.Object, "data")
+				for _, value := range data {
+					if text, ok := value.(string); ok {
+						add(text)
+						if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+							add(string(decoded))
+						}
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(contents, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(contents)
+}

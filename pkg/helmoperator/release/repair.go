@@ -1,0 +1,182 @@
+package release
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"helm.sh/helm/v4/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+// Repair compares the objects in the cluster with the deployed manifest: it creates those that are missing and patches those that
+// differ. Fields that the manifest does not contain are left to others. It continues after errors and returns all of them; they
+// name the objects. With Options.Observer, an object that has not changed since the last Repair costs no request.
+func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
+	revisions, err := r.history()
+	if err != nil {
+		return nil, nil, err
+	}
+	revision := deployedOf(revisions)
+	if revision == nil {
+		return nil, nil, r.errorf("repair: there is no deployed revision")
+	}
+	deployed, err := r.deployedFrom(revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := parseManifest(revision.Manifest)
+	if err != nil {
+		return nil, nil, r.errorf("read its manifest: %w", err)
+	}
+	var repaired []Repaired
+	var errs []error
+	states := map[verifiedKey]verifiedState{}
+	for i, object := range objects {
+		if object.GetName() == "" { // the server has named it
+			continue
+		}
+		done, err := r.repairObject(ctx, object.Unstructured, states)
+		if err != nil {
+			errs = append(errs, r.errorf("repair %s: %w", deployed.Objects[i], err))
+		}
+		if done != nil {
+			done.Object = deployed.Objects[i]
+			repaired = append(repaired, *done)
+		}
+	}
+	r.factory.verified.set(r.owner.uid, states)
+	return deployed, repaired, r.redact(errors.Join(errs...), revision)
+}
+
+// repairObject repairs one object and adds its state to states.
+func (r *Release) repairObject(ctx context.Context, object *unstructured.Unstructured, states map[verifiedKey]verifiedState) (*Repaired, error) {
+	info, err := r.info(object)
+	if err != nil {
+		return nil, err
+	}
+	r.applied(info)
+	k := verifiedKey{object.GroupVersionKind(), info.Namespace, info.Name}
+	wanted, err := manifestHash(object)
+	if err != nil {
+		return nil, err
+	}
+	if state, ok := r.factory.verified.get(r.owner.uid, k); ok && state.manifest == wanted && r.options.Observer != nil {
+		metadata, known := r.options.Observer.Observe(k.GroupVersionKind, types.NamespacedName{Namespace: k.namespace, Name: k.name})
+		if known && metadata != nil && liveHash(metadata) == state.live {
+			states[k] = state
+			return nil, nil
+		}
+	}
+	live, err := r.get(ctx, info)
+	if isMissing(err) {
+		if live, err = r.create(ctx, info); err != nil {
+			return nil, err
+		}
+		states[k] = verifiedState{wanted, liveHash(live)}
+		return &Repaired{Created: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if live.GetDeletionTimestamp() != nil {
+		return nil, nil // it is created again when it is gone
+	}
+	patched, err := r.repairDrift(ctx, info, live)
+	if err != nil {
+		return nil, err
+	}
+	if patched == nil {
+		states[k] = verifiedState{wanted, liveHash(live)}
+		return nil, nil
+	}
+	states[k] = verifiedState{wanted, liveHash(patched)}
+	return &Repaired{}, nil
+}
+
+// applied changes an object of a manifest into what Helm's actions apply.
+func (r *Release) applied(info *resource.Info) {
+	object := info.Object.(*unstructured.Unstructured)
+	r.owner.adopt(object, info.Namespaced(), r.chartName())
+	labels, annotations := object.GetLabels(), object.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	labels[managedByLabel] = managedByHelm
+	annotations[releaseAnnotation], annotations[namespaceAnnotation] = r.name, r.namespace
+	object.SetLabels(labels)
+	object.SetAnnotations(annotations)
+	if object.GetKind() == "Secret" && object.GetAPIVersion() == "v1" {
+		encodeStringData(object)
+	}
+}
+
+// repairDrift patches a live object if that changes it. It returns the patched object, or nil if there is no drift. The server
+// processes the patch in a dry run first: it normalizes values and adds defaults, which a comparison of texts would report as drift.
+func (r *Release) repairDrift(ctx context.Context, info *resource.Info, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	kind, patch, err := driftPatch(info, live)
+	if err != nil || patch == nil {
+		return nil, err
+	}
+	result, err := r.patch(ctx, info, kind, patch, true)
+	if err != nil {
+		return nil, err
+	}
+	if sameContent(live, result) {
+		return nil, nil
+	}
+	return r.patch(ctx, info, kind, patch, false)
+}
+
+// driftPatch returns the patch from the live object to the manifest, or nil if they correspond.
+func driftPatch(info *resource.Info, live *unstructured.Unstructured) (types.PatchType, []byte, error) {
+	wanted, err := json.Marshal(info.Object)
+	if err != nil {
+		return "", nil, err
+	}
+	current, err := json.Marshal(live.Object)
+	if err != nil {
+		return "", nil, err
+	}
+	kind := types.StrategicMergePatchType
+	var patch []byte
+	versioned := kube.AsVersioned(info)
+	if _, ok := versioned.(runtime.Unstructured); ok {
+		kind = types.MergePatchType
+		patch, err = jsonmergepatch.CreateThreeWayJSONMergePatch(wanted, wanted, current)
+	} else {
+		var schema strategicpatch.LookupPatchMeta
+		if schema, err = strategicpatch.NewPatchMetaFromStruct(versioned); err == nil {
+			patch, err = strategicpatch.CreateThreeWayMergePatch(wanted, wanted, current, schema, true)
+		}
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("compare with the manifest: %w", err)
+	}
+	if string(patch) == "{}" {
+		patch = nil
+	}
+	return kind, patch, nil
+}
+
+// sameContent compares two states of an object without the metadata that the server maintains.
+func sameContent(a, b *unstructured.Unstructured) bool {
+	content := func(object *unstructured.Unstructured) map[string]any {
+		copied := object.DeepCopy()
+		copied.SetManagedFields(nil)
+		copied.SetResourceVersion("")
+		copied.SetGeneration(0)
+		return copied.Object
+	}
+	return reflect.DeepEqual(content(a), content(b))
+}

@@ -1,0 +1,87 @@
+package release
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// An Action is what a release needs.
+type Action string
+
+// The actions of a plan.
+const (
+	// None: the deployed revision corresponds to the chart and the values. Call Repair.
+	None Action = "None"
+	// Install: there is no deployed revision. What remains of an interrupted or failed installation is taken into account.
+	Install Action = "Install"
+	// Upgrade: the deployed revision differs, or the last revision failed or was interrupted.
+	Upgrade Action = "Upgrade"
+)
+
+// A Plan is the result of comparing a release with its chart and values.
+type Plan struct {
+	Action Action
+	// Reason says why, for logs: the objects and fields that differ, without values.
+	Reason string
+	// Nondeterministic lists fields and objects whose content differs between two renderings of the same values, such as
+	// "Secret/my-db data.password", sorted. They never cause an upgrade, and an upgrade keeps their deployed content unless the
+	// values that they are made of change.
+	Nondeterministic []string
+	// Revision is the deployed revision, 0 if there is none.
+	Revision int
+}
+
+// Deployed describes the deployed revision of a release.
+type Deployed struct {
+	Name     string
+	Revision int
+	// Manifest is stored by Helm. It contains Secrets.
+	Manifest string
+	// Notes is the rendered NOTES.txt.
+	Notes string
+	// Objects are those of the manifest, without hooks, in the order of the manifest. Kinds that the cluster does not serve are
+	// included with Namespaced false.
+	Objects []Object
+}
+
+// An Object identifies an object of a release.
+type Object struct {
+	schema.GroupVersionKind
+	// Namespace is empty for cluster-scoped objects.
+	Namespace, Name string
+	// Keep reports whether the object has the resource policy keep: it is not deleted with the release.
+	Keep bool
+	// Namespaced reports whether the kind is namespaced.
+	Namespaced bool
+}
+
+// String returns the kind and the name of an object, such as "Deployment/web" or "Role/other/reader" in another namespace.
+func (o Object) String() string { return objectName(o.Kind, o.Namespace, o.Name) }
+
+// Repaired is an object that Repair has changed.
+type Repaired struct {
+	Object
+	// Created reports whether the object was missing. Otherwise it differed.
+	Created bool
+}
+
+// Removal is the result of an uninstallation.
+type Removal struct {
+	// Done reports that nothing was left to uninstall: there is no release, or its namespace is gone.
+	Done bool
+	// Kept are objects that were not deleted because of their resource policy, or because they belong to another release.
+	Kept []Object
+	// Remaining are objects that still exist, for example because of their finalizers.
+	Remaining []Object
+	// Unserved are objects whose kind the cluster does not serve (anymore), so that they do not exist.
+	Unserved []Object
+}
+
+// An Observer returns the metadata of objects from a cache.
+type Observer interface {
+	// Observe returns the metadata of an object. known is false if the cache does not contain objects of the kind, or not all of
+	// them. If known is true and the metadata nil, the object does not exist as far as the cache knows. Repair then sends a
+	// request. For an object whose metadata are those of the last successful Repair, it does not.
+	Observe(gvk schema.GroupVersionKind, key types.NamespacedName) (metadata *metav1.ObjectMeta, known bool)
+}

@@ -1,0 +1,123 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/kube"
+	rcommon "helm.sh/helm/v4/pkg/release/common"
+	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// UninstallOptions are the settings of an uninstallation.
+type UninstallOptions struct {
+	// Wait keeps the record of the release until its objects no longer exist. Removal lists them. Call Uninstall again until there are
+	// none.
+	Wait bool
+}
+
+// Uninstall runs the hooks and deletes the objects and the records of the release. It does not require the chart. Hooks are not
+// run in a namespace that is being deleted. It can be repeated after errors, which name the objects that block it.
+func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, error) {
+	revisions, err := r.history()
+	if err != nil {
+		return nil, err
+	}
+	last := lastOf(revisions)
+	if last == nil {
+		return &Removal{Done: true}, nil
+	}
+	removal := &Removal{}
+	var hookError error
+	if last.Info.Status != rcommon.StatusUninstalled {
+		if err := r.checkReadable(ctx, revisions); err != nil {
+			return nil, err
+		}
+		if hookError, err = r.runUninstall(ctx, last); err != nil {
+			return nil, r.redact(err, revisions...)
+		}
+	}
+	// Objects of other revisions exist if an upgrade was interrupted.
+	if removal, err = r.deleteObjects(ctx, revisions, nil); err != nil {
+		return nil, r.redact(r.errorf("uninstall: %w", err), revisions...)
+	}
+	if err := r.deleteHooks(ctx, revisions); err != nil {
+		return nil, r.redact(r.errorf("uninstall: %w", err), revisions...)
+	}
+	if o.Wait && len(removal.Remaining) > 0 {
+		return removal, hookError
+	}
+	r.factory.verified.remove(r.owner.uid)
+	if err := r.purge(revisions); err != nil {
+		return nil, err
+	}
+	return removal, hookError
+}
+
+// runUninstall calls Helm's action. It keeps the records. The first error is one of a post-delete hook, which does not prevent
+// the uninstallation.
+func (r *Release) runUninstall(ctx context.Context, last *releasev1.Release) (hookError, err error) {
+	if err := r.skipFinishedHooks(last); err != nil {
+		return nil, err
+	}
+	client := r.client()
+	client.skipUnserved = true
+	client.clientSide = last.ApplyMethod != string(releasev1.ApplyMethodServerSideApply)
+	configuration, err := r.configuration(client)
+	if err != nil {
+		return nil, err
+	}
+	uninstall := action.NewUninstall(configuration)
+	uninstall.KeepHistory, uninstall.Timeout = true, r.factory.hookTimeout
+	uninstall.WaitStrategy, uninstall.WaitOptions = kube.HookOnlyStrategy, waitOptions(ctx)
+	uninstall.DisableHooks = !r.isNamespaceActive(ctx)
+	_, err = uninstall.Run(r.name)
+	if len(client.deleteErrors) > 0 { // Helm's error does not contain them
+		return nil, r.errorf("uninstall: %w", errors.Join(client.deleteErrors...))
+	}
+	if err == nil {
+		return nil, nil
+	}
+	err = r.errorf("uninstall: %w", err)
+	if revisions, readErr := r.history(); readErr == nil && lastOf(revisions) != nil && lastOf(revisions).Info.Status == rcommon.StatusUninstalled {
+		return err, nil
+	}
+	return nil, err
+}
+
+// skipFinishedHooks removes the event of pre-delete hooks that an interrupted uninstallation has run: the objects that they
+// require may be deleted already.
+func (r *Release) skipFinishedHooks(last *releasev1.Release) error {
+	if last.Info.Status != rcommon.StatusUninstalling {
+		return nil
+	}
+	var changed bool
+	for _, hook := range last.Hooks {
+		isPreDelete := func(event releasev1.HookEvent) bool { return event == releasev1.HookPreDelete }
+		if hook.LastRun.Phase == releasev1.HookPhaseSucceeded && slices.ContainsFunc(hook.Events, isPreDelete) &&
+			!hook.LastRun.StartedAt.Before(last.Info.Deleted) {
+			hook.Events, changed = slices.DeleteFunc(hook.Events, isPreDelete), true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	if err := r.storage().Update(last); err != nil {
+		return r.errorf("record the finished hooks: %w", err)
+	}
+	return nil
+}
+
+// isNamespaceActive reports whether objects can be created in the namespace. Without permission to read it, it is assumed.
+func (r *Release) isNamespaceActive(ctx context.Context) bool {
+	namespace, err := r.factory.core.Namespaces().Get(ctx, r.namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	return err != nil || namespace.Status.Phase != corev1.NamespaceTerminating
+}

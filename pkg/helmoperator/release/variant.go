@@ -1,0 +1,206 @@
+package release
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"helm.sh/helm/v4/pkg/engine"
+)
+
+// A variant replaces the template functions whose results depend on chance or time by functions of their arguments. Two
+// variants return different results, so that the fields that depend on chance or time are those in which two renderings
+// differ. The results are not secret: they are compared, never applied. They are cheap: keys and certificates are not generated.
+type variant struct {
+	name  string
+	clock time.Time
+}
+
+// variants are the two that are compared. All parts of the times differ, so that any format of a date does.
+func variants() (first, second variant) {
+	return variant{"first", time.Date(2021, 2, 3, 4, 5, 6, 7, time.UTC)}, variant{"second", time.Date(2038, 11, 26, 17, 38, 49, 876543210, time.UTC)}
+}
+
+// certificate has the fields of the certificates of sprig.
+type certificate struct{ Cert, Key string }
+
+// functions returns the replaced template functions.
+func (v variant) functions() template.FuncMap {
+	functions := template.FuncMap{
+		"now":        func() time.Time { return v.clock },
+		"ago":        func(date any) string { return v.clock.Sub(v.time(date)).Round(time.Second).String() },
+		"date":       func(format string, date any) string { return v.time(date).In(time.Local).Format(format) },
+		"htmlDate":   func(date any) string { return v.time(date).In(time.Local).Format(time.DateOnly) },
+		"dateInZone": v.dateInZone, "date_in_zone": v.dateInZone,
+		"htmlDateInZone": func(date any, zone string) string { return v.dateInZone(time.DateOnly, date, zone) },
+
+		"randAlphaNum": func(n int) string { return v.text(n, digits+letters, "randAlphaNum") },
+		"randAlpha":    func(n int) string { return v.text(n, letters, "randAlpha") },
+		"randNumeric":  func(n int) string { return v.text(n, digits, "randNumeric") },
+		"randAscii":    func(n int) string { return v.text(n, digits+letters, "randAscii") },
+		"randInt":      v.integer,
+		"randBytes":    func(n int) (string, error) { return base64.StdEncoding.EncodeToString(v.bytes(n, "randBytes")), nil },
+		"shuffle":      v.shuffle,
+		"uuidv4": func() string {
+			id := hex.EncodeToString(v.bytes(16, "uuidv4"))
+			return fmt.Sprintf("%s-%s-4%s-8%s-%s", id[:8], id[8:12], id[13:16], id[17:20], id[20:])
+		},
+		"bcrypt": func(password string) string { return "$2a$10$" + v.text(53, digits+letters, "bcrypt", password) },
+		"htpasswd": func(user, password string) string {
+			return user + ":$2a$10$" + v.text(53, digits+letters, "htpasswd", password)
+		},
+		"encryptAES": v.encryptAES,
+
+		"genPrivateKey": func(kind string) string { return v.pem("PRIVATE KEY", "genPrivateKey", kind) },
+		"buildCustomCert": func(cert, key string) (certificate, error) {
+			decodedCert, err := base64.StdEncoding.DecodeString(cert)
+			if err != nil {
+				return certificate{}, fmt.Errorf("unable to decode base64 certificate: %w", err)
+			}
+			decodedKey, err := base64.StdEncoding.DecodeString(key)
+			if err != nil {
+				return certificate{}, fmt.Errorf("unable to decode base64 private key: %w", err)
+			}
+			return certificate{string(decodedCert), string(decodedKey)}, nil
+		},
+	}
+	for _, name := range []string{"genCA", "genSelfSignedCert", "genSignedCert"} {
+		functions[name] = func(arguments ...any) (certificate, error) {
+			return certificate{v.pem("CERTIFICATE", name, arguments...), v.pem("RSA PRIVATE KEY", name, arguments...)}, nil
+		}
+	}
+	for name, key := range map[string]int{"genCAWithKey": 2, "genSelfSignedCertWithKey": 4, "genSignedCertWithKey": 5} {
+		functions[name] = func(arguments ...any) (certificate, error) {
+			if len(arguments) != key+1 {
+				return certificate{}, fmt.Errorf("%s requires %d arguments", name, key+1)
+			}
+			return certificate{v.pem("CERTIFICATE", name, arguments...), fmt.Sprint(arguments[key])}, nil
+		}
+	}
+	return functions
+}
+
+const (
+	digits  = "0123456789"
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// isSecond selects results of which few exist, which hashes would not always distinguish.
+func (v variant) isSecond() int {
+	if v.name == "second" {
+		return 1
+	}
+	return 0
+}
+
+// bytes returns n bytes that depend on the variant, a function and its arguments.
+func (v variant) bytes(n int, function string, arguments ...any) []byte {
+	var result []byte
+	for block := 0; len(result) < n; block++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d %#v", v.name, function, n, block, arguments))
+		result = append(result, sum[:]...)
+	}
+	return result[:max(n, 0)]
+}
+
+// text returns n characters of an alphabet. The variants use different halves of it for the first one.
+func (v variant) text(n int, alphabet, function string, arguments ...any) string {
+	text := v.bytes(n, function, arguments...)
+	for i, b := range text {
+		if i == 0 {
+			half := len(alphabet) / 2
+			text[i] = alphabet[v.isSecond()*half+int(b)%half]
+			continue
+		}
+		text[i] = alphabet[int(b)%len(alphabet)]
+	}
+	return string(text)
+}
+
+func (v variant) integer(low, high int) int { return low + min(v.isSecond(), max(high-low-1, 0)) }
+
+func (v variant) shuffle(text string) string {
+	runes := []rune(text)
+	slices.Sort(runes)
+	if v.isSecond() == 1 {
+		slices.Reverse(runes)
+	}
+	return string(runes)
+}
+
+func (v variant) pem(kind, function string, arguments ...any) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: v.bytes(48, function+kind, arguments...)}))
+}
+
+// time returns the time of an argument of a date function, which is the current time for unsupported types.
+func (v variant) time(date any) time.Time {
+	switch date := date.(type) {
+	case time.Time:
+		return date
+	case *time.Time:
+		return *date
+	case int64:
+		return time.Unix(date, 0)
+	case int:
+		return time.Unix(int64(date), 0)
+	case int32:
+		return time.Unix(int64(date), 0)
+	}
+	return v.clock
+}
+
+func (v variant) dateInZone(format string, date any, zone string) string {
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		location = time.UTC
+	}
+	return v.time(date).In(location).Format(format)
+}
+
+// encryptAES encrypts as sprig does, with a fixed initialization vector, so that decryptAES reads the result.
+func (v variant) encryptAES(password, plain string) (string, error) {
+	if plain == "" {
+		return "", nil
+	}
+	key := make([]byte, 32)
+	copy(key, password)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return "", err
+	}
+	padding := aes.BlockSize - len(plain)%aes.BlockSize
+	content := []byte(plain + strings.Repeat(string(rune(padding)), padding))
+	vector := v.bytes(aes.BlockSize, "encryptAES")
+	encrypted := make([]byte, len(content))
+	cipher.NewCBCEncrypter(block, vector).CryptBlocks(encrypted, content)
+	return base64.StdEncoding.EncodeToString(append(vector, encrypted...)), nil
+}
+
+// lookups provides the lookup function of templates and records whether it was called.
+type lookups struct {
+	called bool
+	// lookup reads the cluster. Without it, nothing is found, as in Helm without cluster.
+	lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
+}
+
+func (l *lookups) function(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	l.called = true
+	if l.lookup == nil {
+		return map[string]any{}, nil
+	}
+	return l.lookup(apiVersion, kind, namespace, name)
+}
+
+// clusterLookup returns Helm's lookup function.
+func (r *Release) clusterLookup(_ context.Context) func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	return engine.NewLookupFunction(r.factory.rest)
+}
