@@ -147,7 +147,7 @@ func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Releas
 	})
 }
 
-// checkReadable returns an error if an object cannot be read. Helm would leave it and forget the release.
+// checkReadable returns an error if an object cannot be read. Helm would leave it and remove the record of the release.
 func (r *Release) checkReadable(ctx context.Context, revisions []*releasev1.Release) error {
 	err := r.forEach(revisions, func(*unstructured.Unstructured) {}, func(info *resource.Info) error {
 		if _, err := r.get(ctx, info); !isMissing(err) {

@@ -36,7 +36,7 @@ func (s ownedSecrets) Create(ctx context.Context, secret *v1.Secret, o metav1.Cr
 	return s.SecretInterface.Create(ctx, secret, o)
 }
 
-// Update keeps what Helm does not know: without a resource version, an update replaces all metadata.
+// Update keeps the owner: without a resource version, an update replaces all metadata.
 func (s ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.UpdateOptions) (*v1.Secret, error) {
 	secret.OwnerReferences = []metav1.OwnerReference{s.owner.reference()}
 	return s.SecretInterface.Update(ctx, secret, o)

@@ -22,7 +22,7 @@ const (
 // A Plan is the result of comparing a release with its chart and values.
 type Plan struct {
 	Action Action
-	// Reason says why, for logs: the objects and fields that differ, without values.
+	// Reason is the reason of the action, for logs: the objects and fields that differ, without values.
 	Reason string
 	// Nondeterministic lists fields and objects whose content differs between two renderings of the same values, such as
 	// "Secret/my-db data.password", sorted. They never cause an upgrade, and an upgrade keeps their deployed content unless the
@@ -81,7 +81,7 @@ type Removal struct {
 // An Observer returns the metadata of objects from a cache.
 type Observer interface {
 	// Observe returns the metadata of an object. known is false if the cache does not contain objects of the kind, or not all of
-	// them. If known is true and the metadata nil, the object does not exist as far as the cache knows. Repair then sends a
+	// them. If known is true and the metadata nil, the object does not exist according to the cache. Repair then sends a
 	// request. For an object whose metadata are those of the last successful Repair, it does not.
 	Observe(gvk schema.GroupVersionKind, key types.NamespacedName) (metadata *metav1.ObjectMeta, known bool)
 }
