@@ -91,6 +91,7 @@ func layers() map[string][]string {
 		"pkg/tempdir":   {},
 		"pkg/textdiff":  {"pkg/diag"},
 		"pkg/transport": {},
+		"pkg/watches":   {"pkg/diag", "pkg/safeyaml"},
 		"pkg/worktree":  {"pkg/diag", "pkg/safeyaml", "pkg/textdiff"},
 		"templates":     {},
 	}

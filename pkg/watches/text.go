@@ -1,0 +1,82 @@
+package watches
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// text returns the entry as a list with one element.
+func (w *Watch) text() ([]byte, error) {
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	add := func(key string, value any) error {
+		node := &yaml.Node{}
+		if err := node.Encode(value); err != nil {
+			return fmt.Errorf("writing %s: %w", key, err)
+		}
+		entry.Content = append(entry.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, node)
+		return nil
+	}
+	err := errors.Join(add("group", w.Group), add("version", w.Version), add("kind", w.Kind), add("chart", w.Chart))
+	optional := func(key string, given bool, value any) {
+		if given && err == nil {
+			err = add(key, value)
+		}
+	}
+	optional("watchDependentResources", !w.WatchDependentResources, false)
+	optional("overrideValues", len(w.OverrideValues) > 0, w.OverrideValues)
+	optional("typedOverrideValues", len(w.TypedOverrideValues) > 0, w.TypedOverrideValues)
+	optional("selector", w.Selector != nil, selectorValues(w))
+	optional("reconcilePeriod", w.ReconcilePeriod != 0, w.ReconcilePeriod.String())
+	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
+	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
+	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode([]*yaml.Node{entry}); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// entryLines returns the lines of a list with an indentation and without line feeds; end is appended to each.
+func entryLines(text []byte, indent, end string) []string {
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for i, line := range lines {
+		if line != "" {
+			line = indent + line
+		}
+		lines[i] = line + end
+	}
+	return lines
+}
+
+// selectorValues returns the selector with the keys of its JSON form.
+func selectorValues(w *Watch) map[string]any {
+	values := map[string]any{}
+	if w.Selector == nil {
+		return values
+	}
+	if len(w.Selector.MatchLabels) > 0 {
+		values["matchLabels"] = w.Selector.MatchLabels
+	}
+	var expressions []any
+	for _, e := range w.Selector.MatchExpressions {
+		expression := map[string]any{"key": e.Key, "operator": string(e.Operator)}
+		if len(e.Values) > 0 {
+			expression["values"] = e.Values
+		}
+		expressions = append(expressions, expression)
+	}
+	if len(expressions) > 0 {
+		values["matchExpressions"] = expressions
+	}
+	return values
+}

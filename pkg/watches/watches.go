@@ -1,0 +1,56 @@
+// Package watches reads and edits watches.yaml, which lists the kinds that an operator without Go code reconciles, and the chart of
+// each kind.
+package watches
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+// FileName is the usual name of the file.
+const FileName = "watches.yaml"
+
+// The values of Watch.DryRunOption.
+const (
+	DryRunClient = "client"
+	DryRunNone   = "none"
+	DryRunServer = "server"
+)
+
+// A Watch is an entry of the file: a kind whose custom resources are releases of a chart.
+type Watch struct {
+	// Group may be empty. Each group, version and kind has at most one entry.
+	Group, Version, Kind string
+	// Chart is the directory of the chart, relative to the working directory of the operator.
+	Chart string
+	// WatchDependentResources makes changes of the objects of a release trigger their repair. It is true unless the file states
+	// otherwise.
+	WatchDependentResources bool
+	// OverrideValues are values of all releases with precedence over those of the custom resources. Keys have the syntax of
+	// Helm's --set; values are strings in which variables and templates are not expanded yet.
+	OverrideValues map[string]string
+	// TypedOverrideValues are values of all releases as in a values.yaml, with their types: string, bool, int, int64, uint64,
+	// float64, nil, lists and maps. OverrideValues have precedence over them.
+	TypedOverrideValues map[string]any
+	// Selector selects custom resources by their labels; nil is all.
+	Selector *metav1.LabelSelector
+	// ReconcilePeriod is the time between two passes of a custom resource; 0 is that of the operator.
+	ReconcilePeriod time.Duration
+	// DryRunOption is how releases are rendered for comparisons; empty is DryRunClient.
+	DryRunOption string
+	// MaxHistory is the number of revisions that are kept of a release. 0 keeps all; nil is the default.
+	MaxHistory *int
+	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is that of the operator.
+	MaxConcurrentReconciles int
+	// Position is the place of the entry in the file, as read by Parse.
+	Position diag.Position
+}
+
+// GroupVersionKind returns the kind of the custom resources.
+func (w *Watch) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
+}

@@ -1,0 +1,141 @@
+package watches_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/watches"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	got, err := watches.Parse([]byte(`# A comment
+- group: cache.example.com
+  version: v1alpha1
+  kind: Memcached
+  chart: helm-charts/memcached
+- version: v1
+  kind: Database
+  chart: /charts/db
+  group: ""
+  watchDependentResources: false
+  overrideValues: &values
+    image.tag: "1.0"
+    replicas: 3
+    on: true
+    none:
+    expanded: $HOME ${X}
+  typedOverrideValues:
+    replicas: 3
+    image: {pull: false, list: [1, 1.5, x, null]}
+  selector:
+    matchLabels: {a: b}
+    matchExpressions: [{key: c, operator: In, values: [d, e]}]
+  reconcilePeriod: 1m30s
+  dryRunOption: server
+  maxHistory: 0
+  maxConcurrentReconciles: 4
+- {kind: Memcached, version: v1, group: other.example.com, chart: x, reconcilePeriod: , overrideValues: *values}
+# +kubebuilder:scaffold:watch
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero := 0
+	values := map[string]string{"image.tag": "1.0", "replicas": "3", "on": "true", "none": "", "expanded": "$HOME ${X}"}
+	at := func(line int) diag.Position { return diag.Position{File: "watches.yaml", Line: line, Column: 3} }
+	want := []watches.Watch{
+		{Group: "cache.example.com", Version: "v1alpha1", Kind: "Memcached", Chart: "helm-charts/memcached", WatchDependentResources: true, Position: at(2)},
+		{
+			Version: "v1", Kind: "Database", Chart: "/charts/db", OverrideValues: values,
+			TypedOverrideValues: map[string]any{"replicas": 3, "image": map[string]any{"pull": false, "list": []any{1, 1.5, "x", nil}}},
+			Selector: &metav1.LabelSelector{
+				MatchLabels:      map[string]string{"a": "b"},
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: "In", Values: []string{"d", "e"}}},
+			},
+			ReconcilePeriod: 90 * time.Second, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, Position: at(6),
+		},
+		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(27)},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+	for _, empty := range []string{"", "---\n", "# only\n# comments\n", "[]", "null\n", "---\n---\n"} {
+		if got, err := watches.Parse([]byte(empty)); err != nil || len(got) != 0 {
+			t.Errorf("%q: %v, %v", empty, got, err)
+		}
+	}
+}
+
+func TestParseFindings(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`- group: Cache_
+  version: V 1
+  kind: my_kind
+  chart: oci://example.com/x
+  watchDependantResources: true
+  reconcilePeriod: 60
+  maxHistory: -1
+  maxConcurrentReconciles: 0
+  dryRunOption: sever
+  overrideValues: {a: [b]}
+  selector: {matchLabel: {a: b}}
+  role: x
+  nonsense: y
+- x
+- group: a.example.com
+- group: a.example.com
+  kind: Kind
+  version: v1
+  kind: Other
+  chart: ""
+- {group: b, version: v1, kind: A, chart: x}
+- {group: b, version: v1, kind: A, chart: y, watchDependentResources: maybe, selector: {matchExpressions: [{key: a, operator: Is}]}}
+`: `watches.yaml:1:10: "Cache_": a lowercase RFC 1123 subdomain must consist of
+watches.yaml:2:12: "V 1": a DNS-1035 label must consist of
+watches.yaml:3:9: "my_kind": a DNS-1035 label must consist of
+watches.yaml:4:10: "oci://example.com/x": must be a directory; add the chart to the project with 'create api --helm-chart'
+watches.yaml:5:3: unknown key "watchDependantResources"; did you mean "watchDependentResources"?
+watches.yaml:6:20: "60": must be a duration that is not negative, such as 1m30s
+watches.yaml:7:15: must be a whole number, at least 0
+watches.yaml:8:28: must be a whole number, at least 1
+watches.yaml:9:17: "sever": must be client, none or server; did you mean "server"?
+watches.yaml:10:23: override value "a" must be a text; typedOverrideValues has values with types
+watches.yaml:11:13: must be a label selector: unknown field "matchLabel"
+watches.yaml:12:3: key "role" belongs to Ansible operators; an entry of a Helm operator has no such key
+watches.yaml:13:3: unknown key "nonsense"
+watches.yaml:14:3: an entry must have the keys group, version, kind and chart
+watches.yaml:15:3: chart is required
+watches.yaml:15:3: kind is required
+watches.yaml:15:3: version is required
+watches.yaml:16:3: chart is required
+watches.yaml:19:3: key "kind" is given twice, first in line 17
+watches.yaml:22:3: group, version and kind are those of the entry in line 21; remove one of the two
+watches.yaml:22:71: must be true or false
+watches.yaml:22:88: must be a label selector: "Is" is not a valid label selector operator`,
+		"a: b\n":                        "watches.yaml:1:1: must be a list of entries with group, version, kind and chart",
+		"- a: [\n":                      "watches.yaml: not valid YAML: line 1: did not find expected node content",
+		"- {}\n---\n- {}\n":             "watches.yaml:3:1: a second YAML document starts here; write all entries in one list",
+		"[" + strings.Repeat("[", 9999): "watches.yaml:1: the file ",
+		"- {version: v1, kind: A, chart: x, typedOverrideValues: {a: [{b: .inf}]}}": "watches.yaml:1:57: a.[0].b: keys must be texts, and numbers finite",
+	} {
+		_, err := watches.Parse([]byte(text))
+		if err == nil {
+			t.Errorf("%.200s: no error", text)
+			continue
+		}
+		got, wanted := strings.Split(err.Error(), "\n"), strings.Split(want, "\n")
+		for i := range max(len(got), len(wanted)) {
+			if i >= len(got) || i >= len(wanted) || !strings.HasPrefix(got[i], wanted[i]) {
+				t.Errorf("%.80s: finding %d of\n%s\nwant\n%s", text, i+1, strings.Join(got, "\n"), want)
+				break
+			}
+		}
+	}
+}
