@@ -155,20 +155,26 @@ func (o RenderedObject) template() string {
 	return rest
 }
 
-// lookup matches calls of Helm's function lookup with a literal kind.
-var lookup = regexp.MustCompile(`\blookup\s+(?:"([^"]*)"|(\S+))\s+(?:"([^"]*)"|(\S+))`)
+var (
+	// templateAction matches actions of templates, without comments.
+	templateAction = regexp.MustCompile(`(?s)\{\{(?:-\s)?\s*[^-/\s].*?\}\}`)
+	// lookup matches calls of Helm's function lookup with the API version and the kind.
+	lookup = regexp.MustCompile(`[^.$\w]lookup\s+(?:"([^"]*)"|([^\s"}]+))\s+(?:"([^"]*)"|([^\s"}]+))`)
+)
 
 // lookups adds the permissions to read the objects that templates look up in the cluster.
 func (r *ruler) lookups(files Files) {
 	for _, template := range templates(files) {
-		for _, call := range lookup.FindAllSubmatch(files[template], -1) {
-			apiVersion, kind := string(call[1]), string(call[3])
-			if apiVersion == "" || kind == "" {
-				r.notef(template, "calls lookup for a kind that depends on values; the manager's role may lack permissions to read it")
-				continue
+		for _, action := range templateAction.FindAll(files[template], -1) {
+			for _, call := range lookup.FindAllSubmatch(action, -1) {
+				apiVersion, kind := string(call[1]), string(call[3])
+				if apiVersion == "" || kind == "" {
+					r.notef(template, "calls lookup for a kind that depends on values; the manager's role may lack permissions to read it")
+					continue
+				}
+				gk := groupKind{groupOf(apiVersion), kind}
+				r.permissions.grant(gk.group, []string{r.resource(gk, template)}, lookupVerbs...)
 			}
-			gk := groupKind{groupOf(apiVersion), kind}
-			r.permissions.grant(gk.group, []string{r.resource(gk, template)}, lookupVerbs...)
 		}
 	}
 }
