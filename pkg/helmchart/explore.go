@@ -31,15 +31,22 @@ type Rendered struct {
 	Chart Metadata
 	CRDs  []RenderedObject
 	Sets  []RenderedSet
+	// Builtin are the renderings for a cluster without the APIs of other operators, with the defaults and with the switches
+	// that are on in the last set. Those that fail are left out.
+	Builtin []RenderedSet
+	// Warnings are problems of the chart and of its rendering with default values.
+	Warnings []string
 }
 
 // Explore renders a chart with its default values and with its switches on. If the chart cannot be rendered with all of them, it
-// is rendered with each, and with all that succeed. render is called at most three times. Errors are those of render; templates
+// is rendered with each, and with all that succeed. render is called at most four times. Errors are those of render; templates
 // that fail are in the result.
 func Explore(ctx context.Context, files Files, render func(context.Context, RenderRequest) (*RenderAnswer, error)) (*Rendered, error) {
 	rendered := &Rendered{}
-	for sets := ValueSets(files); len(sets) > 0; sets = rendered.further(files) {
-		request := RenderRequest{Protocol: Protocol, Files: files, ReleaseName: RenderRelease, Namespace: RenderNamespace}
+	run := func(sets []ValueSet, builtin bool) ([]RenderedSet, error) {
+		request := RenderRequest{
+			Protocol: Protocol, Files: files, ReleaseName: RenderRelease, Namespace: RenderNamespace, BuiltinOnly: builtin,
+		}
 		for _, set := range sets {
 			request.Values = append(request.Values, set.Values)
 		}
@@ -47,13 +54,35 @@ func Explore(ctx context.Context, files Files, render func(context.Context, Rend
 		if err != nil {
 			return nil, err
 		}
-		rendered.Chart, rendered.CRDs = answer.Chart, answer.CRDs
+		rendered.Chart, rendered.CRDs, rendered.Warnings = answer.Chart, answer.CRDs, answer.Warnings
+		var results []RenderedSet
 		for i, rendering := range answer.Renderings {
-			rendered.Sets = append(rendered.Sets, RenderedSet{sets[i], rendering})
+			results = append(results, RenderedSet{sets[i], rendering})
 		}
+		return results, nil
 	}
+	for sets := ValueSets(files); len(sets) > 0; sets = rendered.further(files) {
+		results, err := run(sets, false)
+		if err != nil {
+			return nil, err
+		}
+		rendered.Sets = append(rendered.Sets, results...)
+	}
+	sets := []ValueSet{rendered.Sets[0].ValueSet}
+	if last := rendered.Sets[len(rendered.Sets)-1]; len(rendered.Sets) > 1 && last.Error == "" {
+		sets = append(sets, last.ValueSet)
+	}
+	builtin, err := run(sets, true)
+	if err != nil {
+		return nil, err
+	}
+	rendered.Builtin = slices.DeleteFunc(builtin, func(s RenderedSet) bool { return s.Error != "" })
+	rendered.Warnings = append(rendered.Warnings, rendered.Sets[0].Warnings...)
 	return rendered, nil
 }
+
+// all returns the renderings for all clusters.
+func (r *Rendered) all() []RenderedSet { return slices.Concat(r.Sets, r.Builtin) }
 
 // The names of value sets.
 const (

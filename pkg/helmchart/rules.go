@@ -35,7 +35,7 @@ func Rules(apis []ChartAPI) ([]Rule, diag.Findings) {
 	r := &ruler{permissions: permissions{}, custom: map[groupKind]string{}}
 	for _, api := range apis {
 		customResources(api.Rendered.CRDs, r.custom)
-		for _, set := range api.Rendered.Sets {
+		for _, set := range api.Rendered.all() {
 			customResources(flatten(set.Objects), r.custom)
 		}
 	}
@@ -73,6 +73,9 @@ func (r *ruler) notef(template, format string, args ...any) {
 // chart adds the permissions for a chart.
 func (r *ruler) chart(api ChartAPI) {
 	r.dir = api.Dir
+	for _, warning := range api.Rendered.Warnings {
+		r.notef("Chart.yaml", "%s", warning)
+	}
 	for _, set := range api.Rendered.Failed() {
 		r.notef("values.yaml", "the chart cannot be rendered with %s: %s", describeSet(set), set.Error)
 	}
@@ -80,12 +83,12 @@ func (r *ruler) chart(api ChartAPI) {
 		r.permissions.grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
 	}
 	r.lookups(api.Files)
-	if len(api.Rendered.Failed()) == len(api.Rendered.Sets) {
+	if len(api.Rendered.Failed()) == len(api.Rendered.Sets) && len(api.Rendered.Builtin) == 0 {
 		r.unrendered(api.Files)
 		return
 	}
-	r.roles = findRoles(api.Rendered.Sets)
-	for _, set := range api.Rendered.Sets {
+	r.roles = findRoles(api.Rendered.all())
+	for _, set := range api.Rendered.all() {
 		for _, o := range flatten(set.Objects) {
 			if !o.isTest() {
 				r.object(o)

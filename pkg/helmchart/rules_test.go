@@ -57,6 +57,9 @@ func TestRules(t *testing.T) {
 					if len(values) > 0 {
 						name = flatValues("", values)
 					}
+					if request.BuiltinOnly {
+						name = "builtin " + name
+					}
 					fmt.Fprintln(&sets, name)
 					answer.Renderings = append(answer.Renderings, rendering(t, inputs["rendered/"+name]))
 				}
