@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,8 @@ type imageBuildOptions struct {
 	targetOptions
 	base   string
 	labels []string
+	// runtimes are programs operon-runtime for platforms, or "base".
+	runtimes []string
 }
 
 func newImageBuild(a *app) *cobra.Command {
@@ -32,14 +36,19 @@ func newImageBuild(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build",
 		Short: "Build the manager's image",
-		Long: `Compile the manager and build an image of it, without Docker, and push the image or write it to a
-file or directory. The Dockerfile is not read.
+		Long: `Build an image of the manager, without Docker, and push it or write it to a file or directory. The
+Dockerfile is not read. The same source gives the same digest on every machine with the same Go
+version: all files and the image have the time of SOURCE_DATE_EPOCH, or of 1970.
 
-The manager is linked statically and contains no local paths; set GOFLAGS for more flags of 'go
+Go projects: the manager is compiled. It is linked statically and contains no local paths; set GOFLAGS for more flags of 'go
 build'. It is one layer, /manager, and runs as user 65532. A second layer lists its modules as an
-SPDX document: /` + image.SBOMFile + `. The same source gives the same digest on every
-machine with the same Go version: all files and the image have the time of SOURCE_DATE_EPOCH, or of
-1970.
+SPDX document: /` + image.SBOMFile + `.
+
+Helm projects: the image contains the program operon-runtime as /usr/local/bin/helm-operator, and
+watches.yaml and the charts in /opt/helm. It runs as user 1001 of group 0, or as any other user of
+that group. The program is the one that operon uses itself, if it is for the platform and linked
+statically. Otherwise it is built from the module of this version of Operon if the go command is
+installed; or name a program with --runtime. With --runtime base, it is that of the base image.
 
 The layers below the manager hold the certificates of public authorities (Mozilla's list when this
 version of Operon was built), a user name, and /tmp. With --base scratch there are no such layers:
@@ -71,6 +80,7 @@ func (o *imageBuildOptions) addTo(c *cobra.Command) {
 	o.targetOptions.addTo(f)
 	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
 	f.StringVar(&o.base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp)")
+	f.StringSliceVar(&o.runtimes, "runtime", nil, "operon-runtime `programs` for Helm projects, one for each platform, or base for that of the base image")
 	f.StringArrayVar(&o.labels, "label", nil, "`key=value` label of the image; repeat for more")
 }
 
@@ -112,12 +122,12 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	main, err := local.MainPackage(root)
+	manager, err := a.imageManager(root, config, o)
 	if err != nil {
 		return err
 	}
 	if a.dryRun {
-		a.progressf("would build %s for %s", main, strings.Join(o.platforms, ", "))
+		a.progressf("would build %s for %s", manager.name, strings.Join(o.platforms, ", "))
 		return nil
 	}
 	ctx, stop := untilInterrupted(ctx)
@@ -130,30 +140,60 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 		return err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes what remains
-	recipe := image.Recipe{
-		Base: o.base, User: fmt.Sprintf("%d:%d", image.NonRoot, image.NonRoot), Entrypoint: []string{"/manager"}, Dir: "/",
-		Labels: labels, Created: at, Author: "operon image build",
-	}
+	recipe := manager.recipe
+	recipe.Base, recipe.User, recipe.Labels, recipe.Created, recipe.Author = o.base, manager.user.String(), labels, at, "operon image build"
 	var base []*image.Layer
 	if o.base == "" {
-		layer, err := image.BaseLayer(at)
+		layer, err := image.BaseLayer(manager.user, at)
 		if err != nil {
 			return err
 		}
 		recipe.Base, base = image.Scratch, []*image.Layer{layer}
 	}
 	for i, platform := range o.platforms {
-		binary := filepath.Join(temp.Path, fmt.Sprintf("manager-%d", i))
-		if err := a.compile(ctx, root, main, platform, binary); err != nil {
-			return interrupted(ctx, err)
-		}
-		layers, err := image.ManagerLayers(a.FS, binary, "operon", at)
+		layers, err := manager.layers(ctx, platform, filepath.Join(temp.Path, strconv.Itoa(i)), at)
 		if err != nil {
-			return fmt.Errorf("the manager for %s: %w", platform, err)
+			return interrupted(ctx, err)
 		}
 		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(base), layers...)})
 	}
 	return a.buildImage(ctx, dir, recipe, &o.targetOptions)
+}
+
+// An imageManager is the content of a manager's image.
+type imageManager struct {
+	// name describes the manager for progress.
+	name string
+	user image.User
+	// recipe has the start of a container.
+	recipe image.Recipe
+	// layers returns the layers above the base for a platform. Temp is the path of a new temporary file or directory.
+	layers func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error)
+}
+
+// imageManager returns the content of the image for the layout of a project.
+func (a *app) imageManager(root string, config *project.Config, o *imageBuildOptions) (imageManager, error) {
+	if config.IsHelm() {
+		return a.helmManager(root, o)
+	}
+	if len(o.runtimes) > 0 {
+		return imageManager{}, diag.Findings{{Field: "--runtime", Value: strings.Join(o.runtimes, ","), Problem: "is only supported in Helm projects"}}
+	}
+	main, err := local.MainPackage(root)
+	return imageManager{
+		name: main, user: image.NonRoot(), recipe: image.Recipe{Entrypoint: []string{"/manager"}, Dir: "/"},
+		layers: func(ctx context.Context, platform, binary string, at time.Time) ([]*image.Layer, error) {
+			if err := a.compile(ctx, root, main, platform, binary); err != nil {
+				return nil, err
+			}
+			file := image.File{Name: "manager", Mode: 0o555, Owner: image.NonRoot().ID, Group: image.NonRoot().GID}
+			layers, err := image.ProgramLayers(a.FS, binary, file, "the manager", "operon", at)
+			if err != nil {
+				return nil, fmt.Errorf("the manager for %s: %w", platform, err)
+			}
+			return layers, nil
+		},
+	}, err
 }
 
 // compile builds the manager for a platform.

@@ -3,18 +3,31 @@ package image
 import (
 	"bytes"
 	"encoding/pem"
+	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// NonRoot is the ID of the user nonroot, as in distroless images.
-const NonRoot = 65532
+// A User is the user that a container runs as. The container may write to Home, also with another user of the same group.
+type User struct {
+	Name    string
+	ID, GID int
+	// Home is an absolute path.
+	Home string
+}
+
+// NonRoot is the user of managers in Go, as in distroless images.
+func NonRoot() User { return User{Name: "nonroot", ID: 65532, GID: 65532, Home: "/home/nonroot"} }
+
+// String returns the user and group as the configuration of an image has them: 65532:65532.
+func (u User) String() string { return fmt.Sprintf("%d:%d", u.ID, u.GID) }
 
 // BaseLayer returns a layer with the files that a static program requires: the certificates of public authorities, the users
-// root and nonroot, and a directory for temporary files. The certificates are those of Mozilla, in the linked version.
+// root and user, and a directory for temporary files. The certificates are those of Mozilla, in the linked version.
 // Authorities that are trusted with constraints are left out, as a file of certificates cannot contain these.
-func BaseLayer(at time.Time) (*Layer, error) {
+func BaseLayer(user User, at time.Time) (*Layer, error) {
 	var certificates bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
@@ -24,13 +37,17 @@ func BaseLayer(at time.Time) (*Layer, error) {
 			return nil, err
 		}
 	}
-	const passwd = "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"
-	const group = "root:x:0:\nnonroot:x:65532:\n"
+	passwd := "root:x:0:0:root:/root:/sbin/nologin\n" +
+		fmt.Sprintf("%s:x:%d:%d:%[1]s:%[4]s:/sbin/nologin\n", user.Name, user.ID, user.GID, user.Home)
+	group, homeMode := "root:x:0:\n", int64(0o770)
+	if user.GID != 0 {
+		group, homeMode = group+fmt.Sprintf("%s:x:%d:\n", user.Name, user.GID), 0o700
+	}
 	return NewLayer("certificates of public authorities, a user, a directory for temporary files", []File{
 		Text("etc/passwd", 0o644, []byte(passwd)),
 		Text("etc/group", 0o644, []byte(group)),
 		Text("etc/ssl/certs/ca-certificates.crt", 0o644, certificates.Bytes()),
-		{Name: "home/nonroot/", Mode: 0o700, Owner: NonRoot},
+		{Name: strings.TrimPrefix(user.Home, "/") + "/", Mode: homeMode, Owner: user.ID, Group: user.GID},
 		{Name: "tmp/", Mode: 0o1777},
 	}, at)
 }

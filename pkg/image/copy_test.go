@@ -368,7 +368,7 @@ func TestPushRefused(t *testing.T) {
 // TestBaseLayer checks that the base layer contains readable certificates, a user, and a directory for temporary files.
 func TestBaseLayer(t *testing.T) {
 	t.Parallel()
-	base, err := image.BaseLayer(time.Unix(0, 0))
+	base, err := image.BaseLayer(image.NonRoot(), time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// SBOMFile is the path of the SBOM in the images of managers.
+// SBOMFile is the path of the SBOM of the manager in an image.
 const SBOMFile = "usr/share/sbom/manager.spdx.json"
 
-// ManagerLayers returns a layer with a manager, and one with its SBOM. Creator is the tool for the SBOM.
-func ManagerLayers(fsys afero.Fs, file, creator string, at time.Time) ([]*Layer, error) {
+// ProgramLayers returns a layer with the Go program in a file, and one with its SBOM. Program has the path and the permissions in
+// the image. The comment describes the program, creator is the tool for the SBOM.
+func ProgramLayers(fsys afero.Fs, file string, program File, comment, creator string, at time.Time) ([]*Layer, error) {
 	f, err := fsys.Open(file)
 	if err != nil {
 		return nil, diag.Cause(err)
@@ -28,8 +29,8 @@ func ManagerLayers(fsys afero.Fs, file, creator string, at time.Time) ([]*Layer,
 	if err != nil {
 		return nil, diag.Cause(err)
 	}
-	open := func() (io.ReadCloser, error) { return fsys.Open(file) }
-	program, err := NewLayer("the manager", []File{{Name: "manager", Mode: 0o555, Owner: NonRoot, Size: info.Size(), Open: open}}, at)
+	program.Size, program.Open = info.Size(), func() (io.ReadCloser, error) { return fsys.Open(file) }
+	layer, err := NewLayer(comment, []File{program}, at)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +38,8 @@ func ManagerLayers(fsys afero.Fs, file, creator string, at time.Time) ([]*Layer,
 	if err != nil {
 		return nil, err
 	}
-	sbom, err := NewLayer("the SBOM of the manager", []File{Text(SBOMFile, 0o444, doc)}, at)
-	return []*Layer{program, sbom}, err
+	sbom, err := NewLayer("the SBOM of "+comment, []File{Text(SBOMFile, 0o444, doc)}, at)
+	return []*Layer{layer, sbom}, err
 }
 
 // ReadFiles returns the files of a directory, or a single file, for a layer, as the COPY instruction of a Dockerfile at a position

@@ -23,9 +23,9 @@ import (
 type File struct {
 	// Name is the path relative to the root of the image. Names of directories end in a slash.
 	Name string
-	// Mode has the permissions. Owner is the ID of both user and group.
-	Mode  int64
-	Owner int
+	// Mode has the permissions. Owner and Group are the IDs of the user and of the group.
+	Mode         int64
+	Owner, Group int
 	// Size is the length of the content of a file in bytes, Open returns the content.
 	Size int64
 	Open func() (io.ReadCloser, error)
@@ -92,7 +92,7 @@ func withParents(files []File) []File {
 }
 
 func (f File) write(w *tar.Writer, at time.Time) error {
-	h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Mode: f.Mode, Size: f.Size, Uid: f.Owner, Gid: f.Owner, ModTime: at, Format: tar.FormatPAX}
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Mode: f.Mode, Size: f.Size, Uid: f.Owner, Gid: f.Group, ModTime: at, Format: tar.FormatPAX}
 	if strings.HasSuffix(f.Name, "/") {
 		h.Typeflag = tar.TypeDir
 		return w.WriteHeader(h)

@@ -28,6 +28,8 @@ type Recipe struct {
 	// User, Dir, Entrypoint and Cmd configure the start of a container. Empty ones are those of the base.
 	User, Dir       string
 	Entrypoint, Cmd []string
+	// Env are variables, as KEY=VALUE, which replace those of the base.
+	Env []string
 	// Labels are added to those of the base.
 	Labels map[string]string
 	// Created is the time of creation that is recorded in the image.
@@ -143,6 +145,11 @@ func (r Recipe) image(base *Image, part Part, platform *v1.Platform) (v1.Image, 
 		if set.value != "" {
 			*set.to = set.value
 		}
+	}
+	for _, variable := range r.Env {
+		key, _, _ := strings.Cut(variable, "=")
+		config.Config.Env = slices.DeleteFunc(config.Config.Env, func(old string) bool { return strings.HasPrefix(old, key+"=") })
+		config.Config.Env = append(config.Config.Env, variable)
 	}
 	if len(r.Entrypoint) > 0 {
 		config.Config.Entrypoint, config.Config.Cmd = r.Entrypoint, nil

@@ -54,6 +54,12 @@ func (r *runner) build(ctx context.Context) error {
 	return nil
 }
 
+// useProgram takes the manager that is not built.
+func (r *runner) useProgram(ctx context.Context) error {
+	r.binary, r.flags = r.o.Program.Name, r.readFlags(ctx, r.o.Program.Name)
+	return ctx.Err()
+}
+
 // buildEnv sets the temporary directory of go to the workspace, which is removed even after an interrupt.
 func (r *runner) buildEnv() []string {
 	return append(append([]string{}, r.o.Environ...), "GOTMPDIR="+r.workspace.Path)
@@ -78,7 +84,7 @@ func (r *runner) readFlags(ctx context.Context, binary string) map[string]bool {
 	var out bytes.Buffer
 	environ := append(append([]string{}, r.o.Environ...), "KUBECONFIG="+filepath.Join(r.workspace.Path, "none"))
 	// The exit code of help is not significant.
-	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: r.o.Root, Env: environ, Name: binary, Args: []string{"-h"}, Stdout: &out, Stderr: &out})
+	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: r.o.Root, Env: environ, Name: binary, Args: append(slices.Clone(r.o.Program.Args), "-h"), Stdout: &out, Stderr: &out})
 	flags := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\s+(?:-\w, )?--?([a-z][a-z0-9-]*)`).FindAllStringSubmatch(out.String(), -1) {
 		flags[m[1]] = true

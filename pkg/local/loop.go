@@ -93,6 +93,10 @@ func (r *runner) update(ctx context.Context) error {
 	if err := r.setWebhooks(); err != nil {
 		return err
 	}
+	if r.o.Program.Name != "" {
+		r.progressf("restarting")
+		return r.install(ctx)
+	}
 	took, err := r.timedBuild(ctx)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
@@ -52,7 +53,7 @@ func explain(err error) error {
 
 // start starts the manager. With webhooks, it returns after they are served and registered.
 func (r *runner) start(ctx context.Context) error {
-	args, env, err := r.command()
+	flags, env, err := r.command()
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (r *runner) start(ctx context.Context) error {
 	}
 	r.stale = nil
 	r.program, err = controlplane.StartProgram("the manager", controlplane.Command{
-		Dir: r.o.Root, Env: env, Name: r.binary, Args: args,
+		Dir: r.o.Root, Env: env, Name: r.binary, Args: append(slices.Clone(r.o.Program.Args), flags...),
 	}, r.o.Log)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (r *runner) start(ctx context.Context) error {
 	return r.register(ctx)
 }
 
-// command returns the manager's arguments and environment.
+// command returns the manager's flags and environment.
 func (r *runner) command() (args, env []string, err error) {
 	declared, err := managerEnv(r.o.Root, r.namespace)
 	if err != nil {

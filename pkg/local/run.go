@@ -48,6 +48,8 @@ type Options struct {
 	Environ []string
 	// TempDir is the parent of temporary directories; empty for that of the system.
 	TempDir string
+	// Program is the manager of a project without Go code; the zero Program is built from the project's code.
+	Program Program
 	// Keep is the file that stores the built manager for the next run; empty disables it.
 	Keep string
 	// Log receives the manager's output.
@@ -63,6 +65,14 @@ type Options struct {
 	Report   func(err error)
 	// Interrupted returns a channel that is closed when the user interrupts the end of Run, which then kills the manager.
 	Interrupted func() (again <-chan struct{}, stop context.CancelFunc)
+}
+
+// A Program is a manager that is not built from the project.
+type Program struct {
+	// Name is its path.
+	Name string
+	// Args are the arguments before the flags of the manager.
+	Args []string
 }
 
 // runner is one call of Run.
@@ -162,13 +172,9 @@ func (r *runner) prepare(ctx context.Context) error {
 	var build, start error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		r.progressf("building the manager")
-		var took string
-		if took, build = r.timedBuild(building); build != nil {
+		if build = r.firstBuild(building); build != nil {
 			cancel()
-			return
 		}
-		r.progressf("built the manager in %s", took)
 	})
 	if r.cluster == nil {
 		start = r.embed(building)
@@ -197,6 +203,19 @@ func (r *runner) prepare(ctx context.Context) error {
 		r.progressf("installing the CRDs")
 	}
 	return r.install(ctx)
+}
+
+// firstBuild builds the manager and reports how long that took.
+func (r *runner) firstBuild(ctx context.Context) error {
+	if r.o.Program.Name != "" {
+		return r.useProgram(ctx)
+	}
+	r.progressf("building the manager")
+	took, err := r.timedBuild(ctx)
+	if err == nil {
+		r.progressf("built the manager in %s", took)
+	}
+	return err
 }
 
 // hasAPIs reports whether the project has CRDs.

@@ -21,8 +21,8 @@ import (
 // pollInterval is the time between two scans of a Watch. A change is returned after a scan without further changes.
 const pollInterval = 150 * time.Millisecond
 
-// A Watch detects changes in the content of a project's sources: Go files except tests, go.mod, go.sum and config, without generated
-// files.
+// A Watch detects changes in the content of a project's sources: Go files except tests, go.mod, go.sum, charts, watches.yaml and config,
+// without generated files.
 type Watch struct {
 	root      string
 	dir       fs.FileInfo
@@ -140,6 +140,9 @@ func isSource(name string) bool {
 		return false
 	case strings.HasPrefix(name, project.ConfigDir+"/"):
 		return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") || strings.HasSuffix(base, ".json")
+	}
+	if strings.HasPrefix(name, project.ChartsDir+"/") || name == project.WatchesFile {
+		return true
 	}
 	return name == "go.mod" || name == "go.sum" || strings.HasSuffix(base, ".go")
 }
