@@ -43,7 +43,8 @@ func newRunLocal(a *app) *cobra.Command {
 		Long: `Generate code and manifests, install the CRDs, build the manager and run it on this machine until it
 is interrupted, against the cluster of a kubeconfig or, without one, against a temporary control
 plane: real etcd, API server, controllers and scheduler, and one node whose containers are
-simulated. The control plane is removed at the end.
+simulated. The control plane is removed at the end. The manager of Helm projects is the program
+operon-runtime, which needs no build.
 
 While a temporary control plane runs, 'tool kubectl' uses it, and .operon/kubeconfig is its
 kubeconfig.
@@ -65,7 +66,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runLocal(c, o) },
 	}
 	flags := c.Flags()
-	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod or config change")
+	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod, charts or config change")
 	flags.BoolVar(&o.samples, "samples", false, "apply config/samples once the manager runs")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
@@ -111,7 +112,13 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := local.MainPackage(root); err != nil {
+	var program local.Program
+	if config.IsHelm() {
+		if program.Name, err = a.runtimeProgram(); err != nil {
+			return err
+		}
+		program.Args = []string{helmOperator, "run"}
+	} else if _, err := local.MainPackage(root); err != nil {
 		if other := config.CheckOlderLayout(); other != nil {
 			return other
 		}
@@ -133,17 +140,19 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 			return err
 		}
 	}
-	if err := codegen.CheckGo(a.Environ, root); err != nil {
-		return err
-	}
-	kept := p.OpenCache()
-	if kept != "" {
-		kept = filepath.Join(kept, "manager")
+	kept := ""
+	if program.Name == "" {
+		if err := codegen.CheckGo(a.Environ, root); err != nil {
+			return err
+		}
+		if kept = p.OpenCache(); kept != "" {
+			kept = filepath.Join(kept, "manager")
+		}
 	}
 	return local.Run(ctx, local.Options{
 		Root: root, Config: config, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
 		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
-		Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
+		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
 		Generate: generate, Progress: a.progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,
 	})
 }

@@ -136,13 +136,12 @@ func skipDir(name string) bool {
 func isSource(name string) bool {
 	base := path.Base(name)
 	switch {
+	case strings.HasPrefix(name, project.ChartsDir+"/"), name == project.WatchesFile:
+		return true
 	case strings.HasPrefix(base, "."), strings.HasPrefix(base, "zz_generated."), strings.HasSuffix(base, "_test.go"):
 		return false
 	case strings.HasPrefix(name, project.ConfigDir+"/"):
 		return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") || strings.HasSuffix(base, ".json")
-	}
-	if strings.HasPrefix(name, project.ChartsDir+"/") || name == project.WatchesFile {
-		return true
 	}
 	return name == "go.mod" || name == "go.sum" || strings.HasSuffix(base, ".go")
 }
