@@ -30,7 +30,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	for name, pkg := range map[string]string{"operon": ".", "tutorial": "./testdata/tutorial"} {
+	for name, pkg := range map[string]string{"operon": ".", "operon-runtime": "./cmd/operon-runtime", "tutorial": "./testdata/tutorial"} {
 		c := exec.Command("go", "build", "-o", filepath.Join(bin, name), pkg)
 		c.Dir = clitest.Root()
 		if out, err := c.CombinedOutput(); err != nil {
@@ -40,6 +40,7 @@ func TestTutorial(t *testing.T) {
 	for _, page := range []struct{ file, section, last string }{
 		{"README.md", "Quick start", "^C"},
 		{"docs/tutorial.md", "", "$ kubectl delete memcached memcached-sample"},
+		{"docs/tutorial-helm.md", "", "$ operon image build"},
 		{"docs/develop.md", "", "$ operon generate --check"},
 	} {
 		t.Run(page.file, func(t *testing.T) {
