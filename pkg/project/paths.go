@@ -15,6 +15,10 @@ const (
 	// HeaderFile contains the license header of Go files.
 	HeaderFile = "hack/boilerplate.go.txt"
 
+	// WatchesFile names the chart of each kind, ChartsDir contains the charts of LayoutHelmV1.
+	WatchesFile = "watches.yaml"
+	ChartsDir   = "helm-charts"
+
 	ConfigDir         = "config"
 	CertManagerDir    = ConfigDir + "/certmanager"
 	CRDDir            = ConfigDir + "/crd"
