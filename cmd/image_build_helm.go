@@ -36,7 +36,7 @@ func helmUser() image.User { return image.User{Name: "helm", ID: 1001, GID: 0, H
 func (a *app) helmManager(root string, o *imageBuildOptions) (imageManager, error) {
 	user := helmUser()
 	home := strings.TrimPrefix(user.Home, "/")
-	var files []image.File
+	files := []image.File{user.HomeDir()}
 	var problems diag.Findings
 	for _, name := range []string{project.WatchesFile, project.ChartsDir} {
 		more, findings := image.ReadFiles(a.FS, root, name, path.Join(home, name), diag.Position{})
@@ -112,8 +112,11 @@ func (a *app) findRuntimeFor(ctx context.Context, programs []string, platform, t
 // runtimeProblem returns why a program is not a static operon-runtime for a platform, or "".
 func runtimeProblem(program, platform string) (string, error) {
 	info, err := buildinfo.ReadFile(program)
-	if err != nil {
+	if os.IsNotExist(err) {
 		return "", diag.Cause(err)
+	}
+	if err != nil {
+		return "is not a Go program", nil
 	}
 	if info.Path != runtimePackage {
 		return "is not operon-runtime", nil

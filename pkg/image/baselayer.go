@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// A User is the user that a container runs as. The container may write to Home, also with another user of the same group.
+// A User is the user that a container runs as. It may write to Home, and with the group 0 each user of the group may.
 type User struct {
 	Name    string
 	ID, GID int
@@ -23,6 +23,15 @@ func NonRoot() User { return User{Name: "nonroot", ID: 65532, GID: 65532, Home: 
 
 // String returns the user and group as the configuration of an image has them: 65532:65532.
 func (u User) String() string { return fmt.Sprintf("%d:%d", u.ID, u.GID) }
+
+// HomeDir returns the home directory. A layer that adds files to it must contain it, too, as its parents are owned by root.
+func (u User) HomeDir() File {
+	mode := int64(0o700)
+	if u.GID == 0 {
+		mode = 0o770
+	}
+	return File{Name: strings.TrimPrefix(u.Home, "/") + "/", Mode: mode, Owner: u.ID, Group: u.GID}
+}
 
 // BaseLayer returns a layer with the files that a static program requires: the certificates of public authorities, the users
 // root and user, and a directory for temporary files. The certificates are those of Mozilla, in the linked version.
@@ -39,15 +48,15 @@ func BaseLayer(user User, at time.Time) (*Layer, error) {
 	}
 	passwd := "root:x:0:0:root:/root:/sbin/nologin\n" +
 		fmt.Sprintf("%s:x:%d:%d:%[1]s:%[4]s:/sbin/nologin\n", user.Name, user.ID, user.GID, user.Home)
-	group, homeMode := "root:x:0:\n", int64(0o770)
+	group := "root:x:0:\n"
 	if user.GID != 0 {
-		group, homeMode = group+fmt.Sprintf("%s:x:%d:\n", user.Name, user.GID), 0o700
+		group += fmt.Sprintf("%s:x:%d:\n", user.Name, user.GID)
 	}
 	return NewLayer("certificates of public authorities, a user, a directory for temporary files", []File{
 		Text("etc/passwd", 0o644, []byte(passwd)),
 		Text("etc/group", 0o644, []byte(group)),
 		Text("etc/ssl/certs/ca-certificates.crt", 0o644, certificates.Bytes()),
-		{Name: strings.TrimPrefix(user.Home, "/") + "/", Mode: homeMode, Owner: user.ID, Group: user.GID},
+		user.HomeDir(),
 		{Name: "tmp/", Mode: 0o1777},
 	}, at)
 }
