@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/ignore"
@@ -34,7 +35,11 @@ func readDirectory(dir string, b *budget) (helmchart.Files, error) {
 		return nil, fmt.Errorf("%s: %w", ignore.HelmIgnore, withoutPath(err))
 	}
 	d.rules.AddDefaults()
-	if err := d.read(".", 0); err != nil {
+	info, err := root.Stat(".")
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if err := d.read(".", []fs.FileInfo{info}); err != nil {
 		return nil, err
 	}
 	return d.files, nil
@@ -48,13 +53,13 @@ type directory struct {
 	files  helmchart.Files
 }
 
-// maxNesting is the number of nested directories. It ends cycles of symbolic links.
+// maxNesting is the number of nested directories.
 const maxNesting = 50
 
-// read reads the files of a directory and those below it.
-func (d *directory) read(dir string, nesting int) error {
-	if nesting > maxNesting {
-		return fmt.Errorf("%s: more than %d nested directories", dir[:min(len(dir), 100)], maxNesting)
+// read reads the files of a directory and those below it. The last of parents is the directory.
+func (d *directory) read(dir string, parents []fs.FileInfo) error {
+	if len(parents) > maxNesting {
+		return fmt.Errorf("%s: more than %d nested directories", dir, maxNesting)
 	}
 	entries, err := fs.ReadDir(d.root.FS(), dir)
 	if err != nil {
@@ -76,10 +81,13 @@ func (d *directory) read(dir string, nesting int) error {
 		}
 		switch {
 		case info.IsDir():
+			if slices.ContainsFunc(parents, func(parent fs.FileInfo) bool { return os.SameFile(parent, info) }) {
+				return fmt.Errorf("%s: the symbolic link points to a directory that contains it", name)
+			}
 			if err := d.budget.spend(0); err != nil {
 				return err
 			}
-			if err := d.read(name, nesting+1); err != nil {
+			if err := d.read(name, append(slices.Clip(parents), info)); err != nil {
 				return err
 			}
 		case !info.Mode().IsRegular():

@@ -12,6 +12,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/registry"
 	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
@@ -81,7 +82,7 @@ func isExact(version string) bool {
 func registryError(reference, host string, err error) error {
 	var response *errcode.ErrorResponse
 	switch errors.As(err, &response); {
-	case response != nil && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden):
+	case errors.Is(err, auth.ErrBasicCredentialNotFound), response != nil && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden):
 		return fmt.Errorf("%s: access denied; log in with 'helm registry login %s' or 'docker login %[2]s'", reference, host)
 	case errors.Is(err, errdef.ErrNotFound) || response != nil && response.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%s: not found in the registry", reference)
