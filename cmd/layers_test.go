@@ -56,7 +56,7 @@ func layers() map[string][]string {
 		"pkg/gotool":           {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
 		"pkg/helmchart":        {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/helmchart/source": {"pkg/helmchart", "pkg/safeyaml", "pkg/tempdir", "pkg/transport"},
-		"pkg/helmoperator":     {"pkg/buildinfo", "pkg/safeyaml"},
+		"pkg/helmoperator":     {"pkg/buildinfo", "pkg/helmoperator/release", "pkg/safeyaml"},
 		"pkg/helmoperator/release": {
 			"pkg/safeyaml",
 		},

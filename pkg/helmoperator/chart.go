@@ -1,6 +1,7 @@
 package helmoperator
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -30,6 +31,9 @@ func (s *chartSource) load() (*chartv2.Chart, error) {
 		return s.chart, nil
 	}
 	files, err := describeFiles(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("chart %q: not found", s.dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("loading the chart: %w", err)
 	}

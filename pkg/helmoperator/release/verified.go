@@ -62,6 +62,7 @@ func liveHash(metadata metav1.Object) [sha256.Size]byte {
 	if metadata.GetGeneration() == 0 {
 		version = "resource version " + metadata.GetResourceVersion()
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "%s %s %v %q %q %v", metadata.GetUID(), version, metadata.GetDeletionTimestamp(),
-		metadata.GetLabels(), metadata.GetAnnotations(), metadata.GetOwnerReferences()))
+	owners, _ := json.Marshal(metadata.GetOwnerReferences()) // they contain pointers
+	return sha256.Sum256(fmt.Appendf(nil, "%s %s %v %q %q %s", metadata.GetUID(), version, metadata.GetDeletionTimestamp(),
+		metadata.GetLabels(), metadata.GetAnnotations(), owners))
 }

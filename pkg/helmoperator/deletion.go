@@ -1,0 +1,105 @@
+package helmoperator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+)
+
+// deletionWait is the time between two checks whether the objects of a deleted release are gone.
+const deletionWait = 2 * time.Second
+
+// maxNamed is the number of objects that a message names.
+const maxNamed = 10
+
+// reconcileDeleted uninstalls the release of a deleted resource, which is then removed. The chart is not needed.
+func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
+	if !hasFinalizer(obj) {
+		r.tracker.drop(keyOf(obj))
+		return reconcile.Result{}, nil
+	}
+	// An invalid annotation must not prevent the deletion.
+	options, err := readSettings(obj, r.period)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
+	}
+	change := newStatusChange()
+	remaining, err := r.uninstall(ctx, obj, options.uninstallWait)
+	if err != nil {
+		message := err.Error()
+		change.set(condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message})
+		change.set(condition{ConditionDeletionBlocked, metav1.ConditionTrue, ReasonUninstallError, message})
+		change.set(condition{ConditionReady, metav1.ConditionFalse, ReasonUninstallError, message})
+		return reconcile.Result{}, errors.Join(err, r.writeStatus(ctx, obj, change))
+	}
+	change.set(condition{ConditionDeployed, metav1.ConditionFalse, ReasonUninstallSuccessful, ""})
+	change.set(condition{ConditionReady, metav1.ConditionFalse, ReasonUninstalling, ""})
+	change.remove(ConditionReleaseFailed, ConditionIrreconcilable, ConditionDeterministic)
+	if len(remaining) > 0 {
+		change.set(condition{ConditionDeletionBlocked, metav1.ConditionTrue, ReasonWaitingForObjects, waitingMessage(remaining)})
+		return reconcile.Result{RequeueAfter: deletionWait}, r.writeStatus(ctx, obj, change)
+	}
+	change.remove(ConditionDeletionBlocked)
+	change.release = map[string]any{}
+	if slices.ContainsFunc(obj.GetFinalizers(), func(name string) bool { return !isFinalizer(name) }) {
+		// Others see the status before they remove their finalizers. It must not prevent the removal of this one.
+		if err := r.writeStatus(ctx, obj, change); err != nil {
+			log.FromContext(ctx).Error(err, "cannot write the status of a deleted resource")
+		}
+	}
+	if err := r.removeFinalizers(ctx, obj); err != nil {
+		return reconcile.Result{}, err
+	}
+	r.tracker.drop(keyOf(obj))
+	return reconcile.Result{}, nil
+}
+
+// uninstall removes the release of obj. With wait, it returns the objects that still exist.
+func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructured, wait bool) ([]release.Object, error) {
+	start := r.now()
+	rel, err := r.factory.Release(release.Options{Owner: obj, Chart: r.chart.last(), MaxHistory: r.maxHistory})
+	if err != nil {
+		return nil, err
+	}
+	removal, err := rel.Uninstall(ctx, release.UninstallOptions{Wait: wait})
+	if removal == nil || !removal.Done {
+		r.metrics.observe(r.gvk, "uninstall", r.now().Sub(start), err)
+	}
+	logger := log.FromContext(ctx).WithValues("release", obj.GetName())
+	switch {
+	case removal == nil:
+		return nil, err
+	case err != nil:
+		logger.Error(err, "uninstalled the release, but a hook failed")
+	case !removal.Done:
+		logger.Info("uninstalled the release", "kept", names(removal.Kept), "remaining", names(removal.Remaining))
+	}
+	if removal.Done {
+		if err := r.deleteExternal(ctx, obj); err != nil {
+			return nil, err
+		}
+	}
+	if !wait {
+		return nil, nil
+	}
+	return removal.Remaining, nil
+}
+
+// waitingMessage names the objects that a deletion waits for.
+func waitingMessage(remaining []release.Object) string {
+	message := "waiting until the objects of the release are gone: " + strings.Join(names(remaining[:min(len(remaining), maxNamed)]), ", ")
+	if more := len(remaining) - maxNamed; more > 0 {
+		message += fmt.Sprintf(" and %d more", more)
+	}
+	return message
+}

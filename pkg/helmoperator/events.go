@@ -1,0 +1,59 @@
+package helmoperator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+)
+
+// The reasons of events.
+const (
+	// EventOverrideValues is that of operator-sdk's helm-operator: an override value is used in an installation or upgrade.
+	EventOverrideValues = "OverrideValuesInUse"
+	// EventNondeterministic is emitted when the condition Deterministic becomes False.
+	EventNondeterministic = ReasonNondeterministicTemplate
+	// EventDriftRepaired is emitted when objects of the release were changed or deleted by others.
+	EventDriftRepaired = "DriftRepaired"
+)
+
+// emitOverrides emits an event for each override value, sorted by key. Secret values are hidden.
+func (r *Reconciler) emitOverrides(obj *unstructured.Unstructured, secrets *redactor) {
+	for _, key := range slices.Sorted(maps.Keys(r.overrides)) {
+		message := fmt.Sprintf("Chart value %q overridden by the operator's watches.yaml", key)
+		if !r.suppressOverrides {
+			value := redacted
+			if !secretKey.MatchString(key) {
+				value = secrets.redact(r.overrides[key])
+			}
+			message = fmt.Sprintf("Chart value %q overridden to %q by the operator's watches.yaml", key, value)
+		}
+		r.emit(obj, corev1.EventTypeWarning, EventOverrideValues, message)
+	}
+}
+
+// emitRepaired emits an event that names the objects that were repaired.
+func (r *Reconciler) emitRepaired(obj *unstructured.Unstructured, repaired []release.Repaired) {
+	message := "Repaired"
+	for i, object := range repaired {
+		if i > 0 {
+			message += ","
+		}
+		message += " " + object.String()
+		if object.Created {
+			message += " (was missing)"
+		}
+	}
+	r.emit(obj, corev1.EventTypeNormal, EventDriftRepaired, message)
+}
+
+// maxEvent is the maximum length of the message of an event, as the API server refuses longer ones.
+const maxEvent = 1024
+
+func (r *Reconciler) emit(obj *unstructured.Unstructured, kind, reason, message string) {
+	r.events.Event(obj, kind, reason, truncate(message, maxEvent))
+}

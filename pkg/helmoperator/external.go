@@ -1,0 +1,71 @@
+package helmoperator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+)
+
+// externalObjects is the key in status.deployedRelease with the objects of the release that the garbage collector does not delete
+// with the custom resource: cluster-scoped ones and those in other namespaces. If a namespace is deleted, the records of its releases
+// may be gone before the finalizer runs.
+const externalObjects = "externalObjects"
+
+// describeExternal returns the content of externalObjects.
+func describeExternal(obj *unstructured.Unstructured, objects []release.Object) []any {
+	var external []any
+	for _, object := range objects {
+		if object.Keep || object.Name == "" || object.Namespaced && object.Namespace == obj.GetNamespace() {
+			continue
+		}
+		apiVersion, kind := object.ToAPIVersionAndKind()
+		described := map[string]any{"apiVersion": apiVersion, "kind": kind, "name": object.Name}
+		if object.Namespaced {
+			described["namespace"] = object.Namespace
+		}
+		external = append(external, described)
+	}
+	return external
+}
+
+// deleteExternal deletes the external objects of a release whose records are gone, if they still belong to obj.
+func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstructured) error {
+	external, _, _ := unstructured.NestedSlice(obj.Object, "status", statusDeployedRelease, externalObjects)
+	var errs []error
+	for _, described := range external {
+		m, _ := described.(map[string]any)
+		u := &unstructured.Unstructured{Object: m}
+		namespace, _, _ := unstructured.NestedString(m, "namespace")
+		name, _, _ := unstructured.NestedString(m, "name")
+		if err := r.deleteOwned(ctx, obj, u.GroupVersionKind(), client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+			errs = append(errs, fmt.Errorf("deleting %s %s: %w", u.GetKind(), name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deleteOwned deletes an object if it exists and belongs to obj.
+func (r *Reconciler) deleteOwned(ctx context.Context, obj *unstructured.Unstructured, gvk schema.GroupVersionKind, key client.ObjectKey) error {
+	live := metadataOf(gvk)
+	err := r.reader.Get(ctx, key, live)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// The annotations of an object that another custom resource has taken over name that one.
+	if owner, ok := ownerOf(live, r.gvk.GroupKind()); !ok || owner != keyOf(obj) {
+		return nil
+	}
+	uid := live.GetUID()
+	return client.IgnoreNotFound(r.client.Delete(ctx, live, client.Preconditions{UID: &uid}, client.PropagationPolicy("Background")))
+}

@@ -1,0 +1,32 @@
+package helmoperator
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+)
+
+// ownerOf returns the name of the custom resource of a kind that an object belongs to, by its controller reference or its
+// annotations.
+func ownerOf(obj metav1.Object, kind schema.GroupKind) (types.NamespacedName, bool) {
+	if ref := metav1.GetControllerOf(obj); ref != nil {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if err == nil && gv.Group == kind.Group && ref.Kind == kind.Kind {
+			return types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}, true
+		}
+	}
+	annotations := obj.GetAnnotations()
+	if schema.ParseGroupKind(annotations[release.OwnerTypeAnnotation]) != kind {
+		return types.NamespacedName{}, false
+	}
+	primary := annotations[release.OwnerAnnotation]
+	namespace, name, ok := strings.Cut(primary, "/")
+	if !ok {
+		namespace, name = "", primary
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, name != ""
+}

@@ -1,0 +1,293 @@
+package helmoperator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+)
+
+// Reconcile makes the release of a custom resource correspond to its spec.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	obj := emptyObject(r.gvk)
+	if err := r.cached.Get(ctx, request.NamespacedName, obj); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return reconcile.Result{}, err
+		}
+		r.tracker.drop(request.NamespacedName)
+		r.metrics.deleteCreated(request.NamespacedName, r.gvk)
+		return reconcile.Result{}, nil
+	}
+	deleted := obj.GetDeletionTimestamp() != nil
+	if !r.selector.Matches(labels.Set(obj.GetLabels())) {
+		if !deleted {
+			r.tracker.drop(request.NamespacedName)
+			return reconcile.Result{}, nil
+		}
+		// Another reconciler may be responsible. If there is none, the resource must not wait for ever.
+		if wait := obj.GetDeletionTimestamp().Add(r.grace).Sub(r.now()); wait > 0 && !r.tracker.isTracked(obj) {
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
+	}
+	r.metrics.setCreated(obj, r.gvk)
+	if deleted {
+		return r.reconcileDeleted(ctx, obj)
+	}
+	if tracked, ok := r.tracker.takeLight(obj, r.now()); ok {
+		return r.reconcileReadiness(ctx, obj, tracked)
+	}
+	tracked := r.tracker.begin(obj)
+	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked}
+	result, err := p.run(ctx)
+	if err != nil {
+		r.tracker.requireFull(request.NamespacedName)
+	}
+	return result, err
+}
+
+// reconcileReadiness updates the condition Ready after an object of the release has changed its status.
+func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.Unstructured, tracked *trackedResource) (reconcile.Result, error) {
+	change := newStatusChange()
+	ready := r.readyCondition(ctx, tracked)
+	change.set(ready)
+	if err := r.writeStatus(ctx, obj, change); err != nil {
+		r.tracker.requireFull(keyOf(obj))
+		return reconcile.Result{}, err
+	}
+	return r.nextPass(obj, tracked, ready), nil
+}
+
+// nextPass returns when a resource is reconciled again, without changes: earlier if its objects are not ready.
+func (r *Reconciler) nextPass(obj *unstructured.Unstructured, tracked *trackedResource, ready condition) reconcile.Result {
+	var wait time.Duration
+	if !tracked.nextFull.IsZero() {
+		wait = max(tracked.nextFull.Sub(r.now()), time.Millisecond)
+	}
+	if ready.status == metav1.ConditionTrue {
+		tracked.waits = 0
+		return reconcile.Result{RequeueAfter: wait}
+	}
+	soon := readyWait(tracked.waits)
+	tracked.waits++
+	if wait == 0 || soon < wait {
+		r.tracker.requestReadiness(keyOf(obj))
+		wait = soon
+	}
+	return reconcile.Result{RequeueAfter: wait}
+}
+
+// A pass reconciles one custom resource once.
+type pass struct {
+	*Reconciler
+	obj      *unstructured.Unstructured
+	change   *statusChange
+	tracked  *trackedResource
+	settings settings
+	secrets  redactor
+	values   map[string]any
+}
+
+// run reconciles a resource that is not being deleted, and writes its status.
+func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
+	p.change.set(condition{kind: ConditionInitialized, status: metav1.ConditionTrue})
+	deployed, err := p.deploy(ctx)
+	if err != nil {
+		return reconcile.Result{}, p.fail(ctx, err)
+	}
+	p.tracked.objects = deployed.Objects
+	p.watchDependents(ctx, deployed.Objects)
+	ready := p.readyCondition(ctx, p.tracked)
+	ready.message = p.secrets.redact(ready.message)
+	p.change.set(ready)
+	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
+	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
+		return reconcile.Result{}, err
+	}
+	p.tracked.nextFull = time.Time{}
+	if p.settings.period > 0 {
+		p.tracked.nextFull = p.now().Add(p.settings.period)
+	}
+	return p.nextPass(p.obj, p.tracked, ready), nil
+}
+
+// An operationError is the failure of an operation on a release, which has a reason of its own.
+type operationError struct {
+	reason string
+	err    error
+}
+
+func (e *operationError) Error() string { return e.err.Error() }
+func (e *operationError) Unwrap() error { return e.err }
+
+// fail writes the cause of a failed pass to the status and returns the error without secrets.
+func (p *pass) fail(ctx context.Context, err error) error {
+	err = p.secrets.redactError(err)
+	failure := condition{ConditionIrreconcilable, metav1.ConditionTrue, ReasonReconcileError, err.Error()}
+	var operation *operationError
+	if errors.As(err, &operation) {
+		failure.kind, failure.reason = ConditionReleaseFailed, operation.reason
+		p.change.remove(ConditionIrreconcilable)
+	}
+	p.change.set(failure)
+	p.change.set(condition{ConditionReady, metav1.ConditionFalse, failure.reason, failure.message})
+	return errors.Join(err, p.writeStatus(ctx, p.obj, p.change))
+}
+
+// deploy installs, upgrades or repairs the release.
+func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
+	var err error
+	if p.settings, err = readSettings(p.obj, p.period); err != nil {
+		return nil, err
+	}
+	chart, err := p.chart.load()
+	if err != nil {
+		return nil, err
+	}
+	if p.values, err = p.valuesOf(ctx, p.obj); err != nil {
+		return nil, err
+	}
+	p.secrets.addValues(p.values)
+	rel, err := p.factory.Release(release.Options{
+		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
+		Observer: p.dependents,
+	})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := rel.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// From here, objects may exist that have to be uninstalled.
+	if !hasFinalizer(p.obj) {
+		if err := p.addFinalizer(ctx, p.obj); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.callHooks(ctx, p.preHooks, plan.Action, nil); err != nil {
+		return nil, err
+	}
+	deployed, err := p.act(ctx, rel, plan)
+	if err != nil {
+		return nil, err
+	}
+	p.describeDeployed(deployed, plan)
+	if err := p.callHooks(ctx, p.postHooks, plan.Action, deployed); err != nil {
+		return nil, err
+	}
+	return deployed, nil
+}
+
+// act does what the plan of a release requires.
+func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan) (*release.Deployed, error) {
+	switch plan.Action {
+	case release.Install:
+		return p.operate(ctx, plan, "install", ReasonInstalling, ReasonInstallSuccessful, ReasonInstallError, rel.Install)
+	case release.Upgrade:
+		return p.operate(ctx, plan, "upgrade", ReasonUpgrading, ReasonUpgradeSuccessful, ReasonUpgradeError, func(ctx context.Context) (*release.Deployed, error) {
+			return rel.Upgrade(ctx, release.UpgradeOptions{Force: p.settings.upgradeForce, RollbackForce: p.settings.rollbackForce})
+		})
+	}
+	start := p.now()
+	deployed, repaired, err := rel.Repair(ctx)
+	if err != nil || len(repaired) > 0 {
+		p.metrics.observe(p.gvk, "repair", p.now().Sub(start), err)
+	}
+	if len(repaired) > 0 {
+		log.FromContext(ctx).Info("repaired objects of the release", "objects", names(repaired))
+		p.emitRepaired(p.obj, repaired)
+	}
+	return deployed, err
+}
+
+// operate installs or upgrades the release. The status shows the progress, as hooks can take minutes.
+func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progress, success, failure string, do func(context.Context) (*release.Deployed, error)) (*release.Deployed, error) {
+	logger := log.FromContext(ctx).WithValues("release", p.obj.GetName(), "operation", operation)
+	logger.Info("changing the release", "reason", p.secrets.redact(plan.Reason))
+	p.change.set(condition{ConditionReady, metav1.ConditionFalse, progress, ""})
+	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
+		return nil, err
+	}
+	start := p.now()
+	deployed, err := do(ctx)
+	p.metrics.observe(p.gvk, operation, p.now().Sub(start), err)
+	if err != nil {
+		p.emitOverrides(p.obj, &p.secrets)
+		return nil, &operationError{failure, err}
+	}
+	p.secrets.addManifest(deployed.Manifest)
+	p.emitOverrides(p.obj, &p.secrets)
+	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, success, deployed.Notes})
+	logger.Info("changed the release", "revision", deployed.Revision)
+	return deployed, nil
+}
+
+// describeDeployed sets what the status contains of a deployed release.
+func (p *pass) describeDeployed(deployed *release.Deployed, plan release.Plan) {
+	p.secrets.addManifest(deployed.Manifest)
+	reason := ReasonInstallSuccessful
+	if deployed.Revision > 1 {
+		reason = ReasonUpgradeSuccessful
+	}
+	if set := p.change.conditions[ConditionDeployed]; set != nil {
+		reason = set.reason
+	} else if old := readCondition(p.obj, ConditionDeployed); old.status == metav1.ConditionTrue && old.reason != "" {
+		reason = old.reason
+	}
+	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, reason, p.secrets.redact(deployed.Notes)})
+	p.change.release = map[string]any{"name": deployed.Name}
+	if external := describeExternal(p.obj, deployed.Objects); len(external) > 0 {
+		p.change.release[externalObjects] = external
+	}
+	if p.manifestLimit > 0 {
+		if manifest := redactManifest(deployed.Manifest); len(manifest) <= p.manifestLimit {
+			p.change.release["manifest"] = manifest
+		}
+	}
+	if len(plan.Nondeterministic) == 0 {
+		p.change.remove(ConditionDeterministic)
+		return
+	}
+	message := "Rendered differently for the same values, ignored until the values change: " + strings.Join(plan.Nondeterministic, ", ")
+	if old := readCondition(p.obj, ConditionDeterministic); old.message != truncate(message, maxMessage) {
+		p.emit(p.obj, corev1.EventTypeWarning, EventNondeterministic, message)
+	}
+	p.change.set(condition{ConditionDeterministic, metav1.ConditionFalse, ReasonNondeterministicTemplate, message})
+}
+
+// callHooks calls hooks until one fails.
+func (p *pass) callHooks(ctx context.Context, hooks []Hook, action release.Action, deployed *release.Deployed) error {
+	for _, hook := range hooks {
+		err := hook(ctx, HookRequest{Object: p.obj.DeepCopy(), Values: p.values, Action: action, Release: deployed, Client: p.client})
+		if err != nil {
+			return fmt.Errorf("hook of the operator: %w", err)
+		}
+	}
+	return nil
+}
+
+// names returns the names of objects.
+func names[O fmt.Stringer](objects []O) []string {
+	result := make([]string, len(objects))
+	for i, object := range objects {
+		result[i] = object.String()
+	}
+	return result
+}
+
+// groupResource identifies the kind in errors.
+func (r *Reconciler) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.gvk.Group, Resource: strings.ToLower(r.gvk.Kind)}
+}

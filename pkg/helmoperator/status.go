@@ -1,0 +1,141 @@
+package helmoperator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The keys of the status that this package writes. All others are kept.
+const (
+	statusConditions         = "conditions"
+	statusObservedGeneration = "observedGeneration"
+	statusDeployedRelease    = "deployedRelease"
+)
+
+// A statusChange is what one pass changes in the status of a custom resource.
+type statusChange struct {
+	// conditions are set, in the order of their types; a nil value removes a condition.
+	conditions map[string]*condition
+	// release is the content of status.deployedRelease if it is not nil; if it is empty, the key is removed.
+	release map[string]any
+}
+
+func newStatusChange() *statusChange {
+	return &statusChange{conditions: map[string]*condition{}}
+}
+
+func (s *statusChange) set(c condition) { s.conditions[c.kind] = &c }
+func (s *statusChange) remove(kinds ...string) {
+	for _, kind := range kinds {
+		s.conditions[kind] = nil
+	}
+}
+
+// patch returns the merge patch that applies the change to obj, or nil if the status of obj is already as it should be.
+func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[string]any {
+	old, _, _ := unstructured.NestedMap(obj.Object, "status")
+	conditions, _ := old[statusConditions].([]any)
+	for _, kind := range slices.Sorted(maps.Keys(s.conditions)) {
+		if c := s.conditions[kind]; c != nil {
+			conditions = setCondition(conditions, *c, obj.GetGeneration(), now)
+		} else {
+			conditions = removeCondition(conditions, kind)
+		}
+	}
+	written := map[string]any{}
+	if !equality.Semantic.DeepEqual(old[statusConditions], any(conditions)) {
+		written[statusConditions] = conditions
+	}
+	if old[statusObservedGeneration] != any(obj.GetGeneration()) {
+		written[statusObservedGeneration] = obj.GetGeneration()
+	}
+	if s.release != nil {
+		if change := releaseChange(old[statusDeployedRelease], s.release); change != nil {
+			written[statusDeployedRelease] = change.value
+		}
+	}
+	if len(written) == 0 {
+		return nil
+	}
+	return map[string]any{
+		"metadata": map[string]any{"resourceVersion": obj.GetResourceVersion()},
+		"status":   written,
+	}
+}
+
+// A keyChange is the new value of a key in a merge patch; nil removes the key.
+type keyChange struct{ value any }
+
+// releaseChange returns what a merge patch has to contain to turn old into release, or nil if they are equal.
+func releaseChange(old any, release map[string]any) *keyChange {
+	before, _ := old.(map[string]any)
+	switch {
+	case len(release) == 0 && old == nil, len(release) > 0 && equality.Semantic.DeepEqual(before, release):
+		return nil
+	case len(release) == 0:
+		return &keyChange{}
+	}
+	merged := maps.Clone(release)
+	for key := range before {
+		if _, kept := release[key]; !kept {
+			merged[key] = nil
+		}
+	}
+	return &keyChange{merged}
+}
+
+// writeStatus applies a change to the status of obj and updates obj, if it differs. After a conflict, the change is applied to the
+// current object, unless that has another generation: the next pass will handle it. An object that is gone is no error.
+func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, change *statusChange) error {
+	generation, uid := obj.GetGeneration(), obj.GetUID()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		patch := change.patch(obj, r.now())
+		if patch == nil {
+			return nil
+		}
+		data, err := json.Marshal(patch)
+		if err != nil {
+			return err
+		}
+		err = r.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, data))
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		current := emptyObject(r.gvk)
+		if err := r.reader.Get(ctx, client.ObjectKeyFromObject(obj), current); err != nil {
+			return err
+		}
+		if current.GetUID() != uid || current.GetGeneration() != generation {
+			return nil
+		}
+		*obj = *current
+		return err
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.explainMissingStatus(ctx, obj)
+	case err != nil:
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	return nil
+}
+
+// explainMissingStatus returns an error if obj exists, as its kind then has no status subresource.
+func (r *Reconciler) explainMissingStatus(ctx context.Context, obj *unstructured.Unstructured) error {
+	err := r.reader.Get(ctx, client.ObjectKeyFromObject(obj), emptyObject(r.gvk))
+	if err == nil {
+		return fmt.Errorf("writing the status: %s has no status subresource; enable it in the CRD", r.gvk.Kind)
+	}
+	return client.IgnoreNotFound(err)
+}

@@ -1,0 +1,110 @@
+package helmoperator
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+)
+
+// A trackedResource is what the reconciler keeps in memory of a custom resource between its passes. Losing it costs one full pass.
+type trackedResource struct {
+	uid         types.UID
+	generation  int64
+	annotations map[string]string
+	labels      map[string]string
+
+	// nextFull is the time of the next full pass. It is zero if there is none until something changes, and light is false then.
+	nextFull time.Time
+	// light allows passes that only read whether objects are ready.
+	light bool
+	// readinessDue is set when such a pass is requested.
+	readinessDue bool
+
+	objects []release.Object
+	// ready are the results of readiness by object. They hold as long as the resource version of the object.
+	ready map[objectKey]readiness
+	// waits is the number of consecutive passes in which an object was not ready.
+	waits int
+}
+
+// A tracker holds the tracked resources of a reconciler.
+type tracker struct {
+	mu        sync.Mutex
+	resources map[types.NamespacedName]*trackedResource
+}
+
+// requireFull makes the next pass of a resource a full one.
+func (t *tracker) requireFull(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.resources[key]; r != nil {
+		r.light = false
+	}
+}
+
+// requestReadiness permits that the next pass of a resource only reads whether objects are ready.
+func (t *tracker) requestReadiness(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.resources[key]; r != nil {
+		r.readinessDue = true
+	}
+}
+
+// takeLight returns the tracked state of obj if its next pass may be a light one.
+func (t *tracker) takeLight(obj *unstructured.Unstructured, now time.Time) (*trackedResource, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.resources[keyOf(obj)]
+	if r == nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
+		return nil, false
+	}
+	r.readinessDue = false
+	if !r.nextFull.IsZero() && !now.Before(r.nextFull) ||
+		!maps.Equal(r.annotations, obj.GetAnnotations()) || !maps.Equal(r.labels, obj.GetLabels()) {
+		return nil, false
+	}
+	return r, true
+}
+
+// begin returns the state of obj for a full pass. Changes of dependents during the pass make the next pass a full one, too.
+func (t *tracker) begin(obj *unstructured.Unstructured) *trackedResource {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.resources == nil {
+		t.resources = map[types.NamespacedName]*trackedResource{}
+	}
+	key := keyOf(obj)
+	r := t.resources[key]
+	if r == nil || r.uid != obj.GetUID() {
+		r = &trackedResource{uid: obj.GetUID(), ready: map[objectKey]readiness{}}
+		t.resources[key] = r
+	}
+	r.generation, r.annotations, r.labels = obj.GetGeneration(), obj.GetAnnotations(), obj.GetLabels()
+	r.light, r.readinessDue = true, false
+	return r
+}
+
+// isTracked reports whether obj was reconciled since the start of the process.
+func (t *tracker) isTracked(obj *unstructured.Unstructured) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.resources[keyOf(obj)]
+	return r != nil && r.uid == obj.GetUID()
+}
+
+// drop removes the state of a resource.
+func (t *tracker) drop(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.resources, key)
+}
+
+func keyOf(obj *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
