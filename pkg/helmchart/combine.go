@@ -14,7 +14,7 @@ func union(a, b *valueSchema) *valueSchema {
 	if a.typ != b.typ {
 		return &valueSchema{typ: commonType(a.typ, b.typ), description: description}
 	}
-	out := &valueSchema{typ: a.typ, description: description}
+	out := &valueSchema{typ: a.typ, description: description, loose: a.loose || b.loose}
 	switch a.typ {
 	case objectType:
 		unionObjects(out, a, b)

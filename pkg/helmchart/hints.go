@@ -23,9 +23,13 @@ var (
 		`email|issuer|schedule|cron|region|zone|bucket|prefix|suffix|override|digest|policy|namespace|endpoint|description|title)$|^existing(Secret|Claim|ConfigMap)`)
 	// freeName matches names of mappings whose keys are chosen by the user.
 	freeName = regexp.MustCompile(`(?i)(annotations?|labels?|selector|matchlabels|env|envs|envvars?|environment|vars|variables|args|arguments|flags|` +
-		`config|configs|configs?maps?|configuration|conf|settings|options|opts|properties|params|parameters|data|stringdata|headers|files|secrets|plugins|ini|` +
-		`context|securitycontext|affinity|rules|limits|requests|provisioners?|dashboards|datasources|mappings?|values|extra|manifests|objects|resources|probe)$|` +
-		`^(extra|additional|custom|config|settings|env)[A-Z_]?`)
+		`headers|limits|requests|affinity|resources)$`)
+	// configName matches names of mappings whose keys are chosen by the user if some of their values are scalars.
+	configName = regexp.MustCompile(`(?i)(config|configs|configs?maps?|configuration|conf|settings|options|opts|properties|params|parameters|data|stringdata|` +
+		`files|secrets|plugins|ini|rules|provisioners?|dashboards|datasources|mappings?|values|extra|manifests|objects)$|^(extra|additional|custom|config|settings)[A-Z_]?`)
+	// podName matches names of parts of pods that templates copy. Charts accept templates in strings and empty strings for them.
+	podName = regexp.MustCompile(`(?i)(affinity|nodeselector|tolerations|topologyspreadconstraints|securitycontext|resources|annotations|labels|` +
+		`(liveness|readiness|startup)probe|lifecycle|strategy)$`)
 	// valueName matches names that are not switches, although their default is false.
 	valueName = regexp.MustCompile(`(?i)(ip|port|name|secret|class|host|hostname|path|file|url|policy|claim|type|size|limit|version|tag|config|key|` +
 		`annotations|labels|resources|affinity|tolerations|selector|budget|probe|context|password|user|storage|replicas|count|interval|timeout|level)$`)
@@ -39,7 +43,7 @@ var (
 
 // isFree reports whether the keys of a mapping are chosen by the user.
 func isFree(name string, v *value) bool {
-	if freeName.MatchString(name) {
+	if freeName.MatchString(name) || configName.MatchString(name) && v.hasScalar() {
 		return true
 	}
 	constants := 0
@@ -52,6 +56,16 @@ func isFree(name string, v *value) bool {
 		}
 	}
 	return constants > 0 && constants == len(v.keys)
+}
+
+// hasScalar reports whether a mapping has a scalar.
+func (v *value) hasScalar() bool {
+	for _, field := range v.fields {
+		if field.kind != mapValue && field.kind != listValue {
+			return true
+		}
+	}
+	return false
 }
 
 // typedNote returns the type that documentation states for a key, and whether it does.

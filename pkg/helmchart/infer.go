@@ -1,6 +1,9 @@
 package helmchart
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // An inference derives schemas from default values.
 type inference struct {
@@ -12,6 +15,11 @@ type inference struct {
 func (f inference) field(name string, v *value) *valueSchema {
 	s := f.untitled(name, v)
 	s.description = v.note.text
+	if podName.MatchString(name) && (s.typ == objectType || s.typ == arrayType) {
+		if s.loose = true; s.properties == nil && s.items == nil {
+			s.typ = anyType
+		}
+	}
 	return s
 }
 
@@ -30,7 +38,7 @@ func (f inference) untitled(name string, v *value) *valueSchema {
 		if isStated && stated != arrayType || f.tested[name] {
 			return anything("")
 		}
-		return f.list(name, v)
+		return f.list(v)
 	case boolValue:
 		if isStated && stated != booleanType || v.isFalse() && valueName.MatchString(name) || f.tested[name] {
 			return anything("")
@@ -109,11 +117,34 @@ func (f inference) mapping(name string, v *value) *valueSchema {
 	return s
 }
 
+// complete returns the schema of a key in values.schema.json with the descriptions of values.yaml, and with the keys that only the
+// latter has: many charts describe few of their keys.
+func (f inference) complete(name string, s *valueSchema, v *value) *valueSchema {
+	out := *s
+	if out.description == "" {
+		out.description = v.note.text
+	}
+	if s.typ != objectType || s.additional != nil || v.kind != mapValue || len(s.properties) == 0 && isFree(name, v) {
+		return &out
+	}
+	out.properties = map[string]*valueSchema{}
+	maps.Copy(out.properties, s.properties)
+	for _, key := range v.keys {
+		switch own := s.properties[key]; {
+		case own != nil:
+			out.properties[key] = f.complete(key, own, v.fields[key])
+		case !s.closed:
+			out.properties[key] = f.field(key, v.fields[key])
+		}
+	}
+	return &out
+}
+
 // list returns the schema of a key whose default is a list. Its items are described by all items of the default.
-func (f inference) list(name string, v *value) *valueSchema {
+func (f inference) list(v *value) *valueSchema {
 	s := &valueSchema{typ: arrayType}
 	for i, item := range v.items {
-		described := f.item(name, item)
+		described := f.item(item)
 		if i > 0 {
 			described = union(s.items, described)
 		}
@@ -123,10 +154,10 @@ func (f inference) list(name string, v *value) *valueSchema {
 }
 
 // item returns the schema of an item of a list.
-func (f inference) item(list string, v *value) *valueSchema {
+func (f inference) item(v *value) *valueSchema {
 	switch v.kind {
 	case mapValue:
-		return f.mapping(strings.TrimSuffix(list, "s"), v)
+		return f.mapping("", v)
 	case stringValue, intValue:
 		if !v.block {
 			return &valueSchema{typ: intOrStringType}

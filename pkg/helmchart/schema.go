@@ -3,7 +3,6 @@ package helmchart
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 )
 
 // A schemaType is the type of a schema.
@@ -34,6 +33,8 @@ type valueSchema struct {
 	properties map[string]*valueSchema
 	required   []string
 	closed     bool
+	// loose permits other values than objects or arrays of the type.
+	loose bool
 	// additional describes the values of all keys of an object without properties; nil permits any.
 	additional *valueSchema
 	// items describes the items of an array; nil permits any.
@@ -69,14 +70,18 @@ func (s *valueSchema) encode(nullable bool) map[string]any {
 	case intOrStringType:
 		out["x-kubernetes-int-or-string"] = true
 	default:
-		out["type"] = string(s.typ)
-	}
-	if len(s.enum) > 0 {
-		enum := slices.Clone(s.enum)
-		if nullable {
-			enum = append(enum, nil)
+		if !s.loose {
+			out["type"] = string(s.typ)
 		}
-		out["enum"] = enum
+	}
+	switch {
+	case len(s.enum) > 0 && nullable: // the API server compares null with an enum, but not with one of allOf
+		out["allOf"] = []any{map[string]any{"enum": s.enum}}
+	case len(s.enum) > 0:
+		out["enum"] = s.enum
+	}
+	if s.loose {
+		out[preserveUnknown] = true
 	}
 	switch s.typ {
 	case arrayType:

@@ -13,24 +13,35 @@ const (
 	maxSchemaDepth = 30
 )
 
-// shrink returns a schema with a size of at most limit bytes: first, descriptions are shortened, then they are left out in deep
-// levels, and finally, deep levels accept any value.
+// A schemaLimit limits the levels of a schema, those with descriptions, and the length of a description.
+type schemaLimit struct{ levels, described, length int }
+
+// schemaLimits are the limits of a schema that is too large: first, descriptions are shortened, then, deep levels accept any value,
+// and finally, descriptions are left out.
+func schemaLimits() []schemaLimit {
+	limits := []schemaLimit{}
+	for _, length := range []int{longestNote, 500, 250, 120, 60} {
+		limits = append(limits, schemaLimit{maxSchemaDepth, maxSchemaDepth, length})
+	}
+	for levels := 12; levels >= 5; levels-- {
+		limits = append(limits, schemaLimit{levels, levels, 60})
+	}
+	for levels := 4; levels >= 0; levels-- {
+		limits = append(limits, schemaLimit{levels, 1, 60})
+	}
+	return limits
+}
+
+// shrink returns a schema with a size of at most limit bytes.
 func shrink(s *valueSchema, limit int) *valueSchema {
-	s = s.limited(maxSchemaDepth, maxSchemaDepth, longestNote)
-	fits := func() bool { return jsonSize(s.encode(false)) <= limit }
-	for _, length := range []int{500, 250, 120, 60} {
-		if fits() {
-			return s
+	var out *valueSchema
+	for _, l := range schemaLimits() {
+		out = s.limited(l.levels, l.described, l.length)
+		if jsonSize(out.encode(false)) <= limit {
+			break
 		}
-		s = s.limited(maxSchemaDepth, maxSchemaDepth, length)
 	}
-	for levels := 6; levels > 1 && !fits(); levels-- {
-		s = s.limited(maxSchemaDepth, levels, 60)
-	}
-	for depth := 12; depth > 0 && !fits(); depth-- {
-		s = s.limited(depth, 1, 60)
-	}
-	return s
+	return out
 }
 
 // limited returns a schema with at most depth levels, and descriptions of at most length bytes in the first levels.

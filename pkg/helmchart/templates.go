@@ -7,12 +7,13 @@ import (
 )
 
 var (
-	// typeTest matches expressions of templates that accept values of several types.
-	typeTest = regexp.MustCompile(`\b(typeOf|typeIs|typeIsLike|kindOf|kindIs)\b|tplvalues\.render`)
 	// action matches an action of a template.
 	action = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
-	// lastKey matches the last key of a path: annotations of .Values.server.annotations.
-	lastKey = regexp.MustCompile(`\.([A-Za-z_]\w*)(?:[^\w.]|$)`)
+	// typeTest matches an expression that accepts values of several types, with the last key of the path of the value: kindOf
+	// .Values.annotations, kindIs "string" .Values.annotations, and Bitnami's function for templates in values.
+	typeTest = regexp.MustCompile(`\b(?:(?:typeOf|kindOf)|(?:typeIs|typeIsLike|kindIs)\s+"\w*")\s+\(?[$.\w]*?\.([A-Za-z_]\w*)(?:[^\w.]|$)|` +
+		`"value"\s+\(?[$.\w]*?\.([A-Za-z_]\w*)(?:[^\w.]|$)|` +
+		`\.([A-Za-z_]\w*)\s*\|\s*(?:typeOf|kindOf)\b`)
 )
 
 // testedKeys returns the names of keys whose type is tested by a template, which therefore accepts values of other types than that of
@@ -29,11 +30,12 @@ func testedKeys(files Files) map[string]bool {
 			continue
 		}
 		for _, expression := range action.FindAll(data, -1) {
-			if !typeTest.Match(expression) {
-				continue
-			}
-			for _, match := range lastKey.FindAllSubmatch(expression, -1) {
-				keys[string(match[1])] = true
+			for _, match := range typeTest.FindAllSubmatch(expression, -1) {
+				for _, key := range match[1:] {
+					if len(key) > 0 {
+						keys[string(key)] = true
+					}
+				}
 			}
 		}
 	}

@@ -138,26 +138,25 @@ func (t *chartTree) addDependencyValues() {
 
 // describe returns the schema of the values of a chart. The values are those of the chart, overridden by its parents.
 func (t *chartTree) describe(f inference, values *value) *valueSchema {
-	var s *valueSchema
+	s := openObject("")
 	if t.schema != nil {
-		s = t.schema.convert(values)
-		if s.typ != objectType {
-			s = intersect(openObject(s.description), s)
-		}
-	} else {
-		// The keys of the values at the top are chosen by the chart.
-		s = openObject("")
-		s.properties = map[string]*valueSchema{}
-		for _, key := range values.keys {
-			s.properties[key] = f.field(key, values.fields[key])
-		}
+		s = intersect(s, t.schema.convert(values))
 	}
-	s.additional = nil
 	if s.properties == nil {
 		s.properties = map[string]*valueSchema{}
 	}
+	s.additional = nil
 	for key, sub := range t.dependencies {
 		s.properties[key] = t.describeDependency(f, s.properties[key], sub, values.fields[key])
+	}
+	// The keys at the top are chosen by the chart, so that they are described whatever their names are.
+	for _, key := range values.keys {
+		switch own := s.properties[key]; {
+		case own == nil && !s.closed:
+			s.properties[key] = f.field(key, values.fields[key])
+		case own != nil && t.dependencies[key] == nil:
+			s.properties[key] = f.complete(key, own, values.fields[key])
+		}
 	}
 	if global := s.properties["global"]; global == nil {
 		s.properties["global"] = openObject("Values for the chart and its dependencies.")
@@ -175,8 +174,8 @@ func (t *chartTree) describeDependency(f inference, own *valueSchema, sub *chart
 	if values == nil || values.kind != mapValue {
 		return anything("")
 	}
-	if t.schema != nil && own != nil && len(own.properties) > 0 {
-		return own
+	if own != nil && len(own.properties) > 0 {
+		return f.complete(sub.name, own, values)
 	}
 	s := sub.describe(f, values)
 	switch {
