@@ -165,6 +165,17 @@ func (k *servedKind) path() string {
 // stored, or the error.
 func (k *servedKind) create(t *testing.T, values any) (map[string]any, string) {
 	t.Helper()
+	return k.send(t, values, "Strict")
+}
+
+// createLenient is create with unknown fields removed.
+func (k *servedKind) createLenient(t *testing.T, values any) (map[string]any, string) {
+	t.Helper()
+	return k.send(t, values, "Ignore")
+}
+
+func (k *servedKind) send(t *testing.T, values any, validation string) (map[string]any, string) {
+	t.Helper()
 	data, err := json.Marshal(map[string]any{
 		"apiVersion": k.spec.Group + "/" + k.spec.Versions[0].Name, "kind": k.spec.Kind,
 		"metadata": map[string]any{"name": "sample"}, "spec": values,
@@ -172,7 +183,7 @@ func (k *servedKind) create(t *testing.T, values any) (map[string]any, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, answer := k.server.request(t, "POST", k.path()+"?dryRun=All&fieldValidation=Strict", data)
+	status, answer := k.server.request(t, "POST", k.path()+"?dryRun=All&fieldValidation="+validation, data)
 	if status != http.StatusCreated {
 		message, _ := answer["message"].(string)
 		return nil, strings.TrimSpace(message)

@@ -47,19 +47,74 @@ func Sample(spec SampleSpec) ([]byte, error) {
 		return nil, err
 	}
 	chart := strings.TrimSpace(tree.name + " " + tree.version)
-	var b bytes.Buffer
-	switch {
-	case len(lines) == 0:
-		fmt.Fprintf(&b, "# The chart %s has no default values.\n%sspec: {}\n", chart, head)
-	case spec.Full:
-		fmt.Fprintf(&b, "# spec contains all default values of the chart %s. Values that are removed have the default of the chart.\n%sspec:\n", chart, head)
-		writeLines(&b, lines, "  ")
-	default:
-		fmt.Fprintf(&b, "# spec overrides the default values of the chart %s, which are listed as comments.\n"+
-			"# To change some, remove the braces after spec and uncomment them with the keys above them.\n%sspec: {}\n", chart, head)
-		writeLines(&b, lines, "  # ")
+	values := tree.describe(inference{tested: testedKeys(spec.Chart)}, tree.values)
+	required, err := values.placeholders()
+	if err != nil {
+		return nil, err
 	}
+	var b bytes.Buffer
+	body := "spec: {}\n"
+	if len(lines) == 0 {
+		fmt.Fprintf(&b, "# The chart %s has no default values.\n", chart)
+	} else if spec.Full {
+		fmt.Fprintf(&b, "# spec contains all default values of the chart %s.\n# Values that are removed have the default of the chart.\n", chart)
+		body = "spec:\n"
+	} else {
+		fmt.Fprintf(&b, "# spec overrides the default values of the chart %s, which are listed as comments.\n", chart)
+		if len(required) > 0 {
+			b.WriteString("# To change some, uncomment them with the keys above them.\n")
+		} else {
+			b.WriteString("# To change some, remove the braces after spec and uncomment them with the keys above them.\n")
+		}
+	}
+	if len(required) > 0 {
+		fmt.Fprintf(&b, "# The chart requires values that have no default; replace these examples: %s.\n", strings.Join(values.required, ", "))
+		body = "spec:\n"
+	}
+	b.Write(head)
+	b.WriteString(body)
+	writeLines(&b, required, "  ")
+	prefix := "  # "
+	if spec.Full {
+		prefix = "  "
+	}
+	writeLines(&b, lines, prefix)
 	return b.Bytes(), nil
+}
+
+// placeholders returns the lines of a mapping with the keys that values must have.
+func (s *valueSchema) placeholders() ([]string, error) {
+	if len(s.required) == 0 {
+		return nil, nil
+	}
+	data, err := sigsyaml.Marshal(s.placeholder())
+	return textLines(data), err
+}
+
+// placeholder returns an example of the values that the schema accepts, if its constraints permit it.
+func (s *valueSchema) placeholder() any {
+	if len(s.enum) > 0 {
+		return s.enum[0]
+	}
+	switch s.typ {
+	case objectType:
+		fields := map[string]any{}
+		for _, name := range s.required {
+			fields[name] = s.properties[name].placeholder()
+		}
+		return fields
+	case arrayType:
+		return []any{}
+	case booleanType:
+		return false
+	case integerType, numberType:
+		if minimum, ok := s.constraints["minimum"]; ok {
+			return minimum
+		}
+		return 0
+	default:
+		return ""
+	}
 }
 
 // writeLines writes lines with a prefix. Blank lines remain blank.
@@ -75,6 +130,7 @@ func writeLines(b *bytes.Buffer, lines []string, prefix string) {
 
 // valueLines returns the lines of a mapping with the values of values.yaml and their comments, or none if there are no values.
 func valueLines(data []byte) ([]string, error) {
+	data = []byte(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(data), "\ufeff")))
 	roots, err := valueNodes(data)
 	if err != nil || len(roots) == 0 {
 		return nil, err
@@ -95,13 +151,11 @@ func valueLines(data []byte) ([]string, error) {
 	return textLines(b.Bytes()), nil
 }
 
-// textLines returns the lines of a text with one document, without its marks and directives, and without blank lines at its ends.
+// textLines returns the lines of a text with one document, without its marks, and without blank lines at its ends.
 func textLines(data []byte) []string {
-	text := strings.TrimPrefix(string(data), "\ufeff")
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if documentMark.MatchString(line) || strings.HasPrefix(line, "...") || strings.HasPrefix(line, "%") && len(lines) == 0 {
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if documentMark.MatchString(line) || strings.HasPrefix(line, "...") {
 			continue
 		}
 		if strings.TrimSpace(line) == "" {

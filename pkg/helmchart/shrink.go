@@ -53,12 +53,13 @@ func (s *valueSchema) limited(depth, described, length int) *valueSchema {
 		out.description = ""
 	}
 	if depth <= 0 {
-		switch s.typ {
-		case objectType:
+		switch {
+		case s.loose:
+			return anything(out.description)
+		case s.typ == objectType:
 			return openObject(out.description)
-		case arrayType:
-			out.items = nil
 		}
+		out.items = nil
 		return &out
 	}
 	if s.items != nil {

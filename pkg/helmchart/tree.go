@@ -21,7 +21,12 @@ type chartTree struct {
 	dependencies map[string]*chartTree
 	// switches are the paths of values that enable dependencies.
 	switches []string
+	// isRoot is true for the chart that is installed.
+	isRoot bool
 }
+
+// globalKey is the key of the values that all charts get.
+const globalKey = "global"
 
 // chartFile has the fields of Chart.yaml, and of requirements.yaml, that are needed here.
 type chartFile struct {
@@ -41,7 +46,12 @@ const maxCharts = 1000
 // readTree reads a chart with its dependencies.
 func readTree(files Files) (*chartTree, error) {
 	charts := 0
-	return readChart(files, "", &charts)
+	tree, err := readChart(files, "", &charts)
+	if err != nil {
+		return nil, err
+	}
+	tree.isRoot = true
+	return tree, nil
 }
 
 func readChart(files Files, dir string, charts *int) (*chartTree, error) {
@@ -158,10 +168,10 @@ func (t *chartTree) describe(f inference, values *value) *valueSchema {
 			s.properties[key] = f.complete(key, own, values.fields[key])
 		}
 	}
-	if global := s.properties["global"]; global == nil {
-		s.properties["global"] = openObject("Values for the chart and its dependencies.")
-	} else {
+	if global := s.properties[globalKey]; global != nil {
 		global.closed = false
+	} else if s.closed || t.isRoot {
+		s.properties[globalKey] = openObject("Values for the chart and its dependencies.")
 	}
 	for _, condition := range t.switches {
 		s.addSwitch(strings.Split(condition, "."))
