@@ -22,6 +22,8 @@ type client struct {
 	skipUnserved bool
 	// clientSide overrides the method of Helm's delete hooks, which is always server-side apply.
 	clientSide bool
+	// rewriter changes the rendered manifest. It may be nil.
+	rewriter *rewriter
 	// deleteErrors are those of Delete, which Helm's uninstallation does not return.
 	deleteErrors []error
 }
@@ -35,7 +37,15 @@ func (r *Release) client() *client {
 
 // Build implements kube.Interface. The server validates objects when they are applied, so that its schemas need not be loaded.
 func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
-	return c.release.infos(reader, c.skipUnserved)
+	data, err := io.ReadAll(reader)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := c.rewriter.apply(string(data))
+	if err != nil {
+		return nil, err
+	}
+	return c.release.infos(manifest, c.skipUnserved)
 }
 
 // IsReachable implements kube.Interface. The following requests fail if the cluster is not reachable.
@@ -67,8 +77,20 @@ func (c *client) GetPodList(namespace string, options metav1.ListOptions) (*core
 	return c.Client.GetPodList(namespace, options)
 }
 
-// configuration returns what Helm's actions share.
-func (r *Release) configuration(kubeClient kube.Interface) (*action.Configuration, error) {
+// rewriting returns what the actions that render a chart share. New records get fingerprints.
+func (r *Release) rewriting(fingerprints map[string]string, steps ...renderStep) (*action.Configuration, error) {
+	client := r.client()
+	client.rewriter = r.newRewriter(steps...)
+	configuration, err := r.configuration(client, fingerprints)
+	if err != nil {
+		return nil, err
+	}
+	configuration.Releases.Driver = rewritingDriver{configuration.Releases.Driver, client.rewriter}
+	return configuration, nil
+}
+
+// configuration returns what Helm's actions share. New records get fingerprints.
+func (r *Release) configuration(kubeClient kube.Interface, fingerprints map[string]string) (*action.Configuration, error) {
 	found, err := r.factory.capabilities.get(r.factory.discovery)
 	if err != nil {
 		return nil, err
@@ -76,7 +98,7 @@ func (r *Release) configuration(kubeClient kube.Interface) (*action.Configuratio
 	configuration := action.NewConfiguration(action.ConfigurationSetLogger(slog.DiscardHandler))
 	configuration.RESTClientGetter = clusterGetter{r.factory, r.namespace}
 	configuration.KubeClient = kubeClient
-	configuration.Releases = r.storage()
+	configuration.Releases = r.storage(fingerprints)
 	configuration.Capabilities = found.Copy()
 	configuration.HookOutputFunc = func(_, _, _ string) io.Writer { return io.Discard }
 	return configuration, nil

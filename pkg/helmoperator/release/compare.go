@@ -168,5 +168,49 @@ func (v *view) rename(from, to []key) {
 		delete(v.sources, k)
 		v.objects[to[i]], v.sources[to[i]] = object, source
 		v.keys[slices.Index(v.keys, k)] = to[i]
+		v.renamed[to[i]] = k
+	}
+}
+
+// value returns the content of a field, and whether it exists.
+func (v *view) value(f field) (any, bool) {
+	object, ok := v.objects[f.key]
+	if !ok {
+		return nil, false
+	}
+	var value any = object.Object
+	for _, step := range f.path {
+		switch step := step.(type) {
+		case string:
+			fields, ok := value.(map[string]any)
+			if !ok {
+				return nil, false
+			}
+			if value, ok = fields[step]; !ok {
+				return nil, false
+			}
+		case int:
+			items, ok := value.([]any)
+			if !ok || step >= len(items) {
+				return nil, false
+			}
+			value = items[step]
+		}
+	}
+	return value, true
+}
+
+// replace changes the content of a field that exists.
+func (v *view) replace(f field, content any) {
+	last := len(f.path) - 1
+	if _, ok := v.value(f); !ok || last < 0 {
+		return
+	}
+	parent, _ := v.value(field{f.key, f.path[:last]})
+	switch step := f.path[last].(type) {
+	case string:
+		parent.(map[string]any)[step] = content
+	case int:
+		parent.([]any)[step] = content
 	}
 }

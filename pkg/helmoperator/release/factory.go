@@ -113,6 +113,8 @@ type Release struct {
 	name    string
 	// namespace is that of the custom resource.
 	namespace string
+	// fingerprints are those of the revisions that history has read.
+	fingerprints map[int]map[string]string
 }
 
 // Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.

@@ -26,8 +26,12 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	if err := r.installCRDs(ctx); err != nil {
 		return nil, err
 	}
-	client := r.client()
-	configuration, err := r.configuration(client)
+	// An interrupted installation may have initialized data with its passwords.
+	steps, fingerprints, err := r.prepareRender(ctx, revisions, continuable(revisions), situation{revision: 1, install: true})
+	if err != nil {
+		return nil, err
+	}
+	configuration, err := r.rewriting(fingerprints, steps...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +70,18 @@ func (r *Release) prepareInstall(ctx context.Context, revisions []*releasev1.Rel
 	return revisions, r.markFailed(last)
 }
 
+// continuable returns the revision whose objects exist, completely or in part.
+func continuable(revisions []*releasev1.Release) *releasev1.Release {
+	if last := lastOf(revisions); last != nil && last.Info.Status == rcommon.StatusFailed {
+		return last
+	}
+	return nil
+}
+
 // markFailed records that a revision was interrupted, as Helm refuses to continue after a pending one.
 func (r *Release) markFailed(revision *releasev1.Release) error {
 	revision.SetStatus(rcommon.StatusFailed, "Interrupted while "+revision.Info.Status.String())
-	if err := r.storage().Update(revision); err != nil {
+	if err := r.storage(nil).Update(revision); err != nil {
 		return r.errorf("record that revision %d was interrupted: %w", revision.Version, err)
 	}
 	return nil
@@ -89,7 +101,7 @@ func (r *Release) discard(ctx context.Context) error {
 
 // purge deletes the records of revisions.
 func (r *Release) purge(revisions []*releasev1.Release) error {
-	store := r.storage()
+	store := r.storage(nil)
 	for _, revision := range revisions {
 		if _, err := store.Delete(revision.Name, revision.Version); err != nil && !isMissing(err) {
 			return r.errorf("delete the record of revision %d: %w", revision.Version, err)

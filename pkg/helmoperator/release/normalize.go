@@ -13,6 +13,12 @@ type view struct {
 	sources map[key]string
 	// keys are in the order of the manifest.
 	keys []key
+	// renamed are the keys that objects had before alignNames.
+	renamed map[key]key
+}
+
+func newView() *view {
+	return &view{objects: map[key]*unstructured.Unstructured{}, sources: map[key]string{}, renamed: map[key]key{}}
 }
 
 func (r *Release) view(manifest string) (*view, error) {
@@ -20,16 +26,19 @@ func (r *Release) view(manifest string) (*view, error) {
 	if err != nil {
 		return nil, r.errorf("read its manifest: %w", err)
 	}
-	v := &view{objects: map[key]*unstructured.Unstructured{}, sources: map[key]string{}}
+	v := newView()
 	for _, object := range objects {
 		r.normalize(object.Unstructured)
-		k := r.keyOf(object.Unstructured)
-		if _, ok := v.objects[k]; !ok {
-			v.keys = append(v.keys, k)
-		}
-		v.objects[k], v.sources[k] = object.Unstructured, object.source
+		v.add(r.keyOf(object.Unstructured), object)
 	}
 	return v, nil
+}
+
+func (v *view) add(k key, object manifestObject) {
+	if _, ok := v.objects[k]; !ok {
+		v.keys = append(v.keys, k)
+	}
+	v.objects[k], v.sources[k] = object.Unstructured, object.source
 }
 
 // normalize removes differences that the server does not see.

@@ -52,7 +52,7 @@ func (r *Release) render(ctx context.Context, s situation, functions template.Fu
 	if r.options.Chart == nil {
 		return nil, r.errorf("the chart is required")
 	}
-	configuration, err := r.configuration(&kubefake.PrintingKubeClient{Out: io.Discard})
+	configuration, err := r.configuration(&kubefake.PrintingKubeClient{Out: io.Discard}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +87,9 @@ func (r *Release) render(ctx context.Context, s situation, functions template.Fu
 	if !ok {
 		return nil, r.errorf("render the chart: unsupported release type %T", rendered)
 	}
+	if release.Manifest, err = r.newRewriter().apply(release.Manifest); err != nil {
+		return nil, r.errorf("render the chart: %w", err)
+	}
 	return release, nil
 }
 
@@ -97,18 +100,16 @@ func (r *Release) newInstall(configuration *action.Configuration) *action.Instal
 	install.ServerSideApply = false // as the peer's runtime; an upgrade keeps the method of a release
 	install.SkipCRDs = true         // installCRDs installs them
 	install.Timeout = r.factory.hookTimeout
-	install.PostRenderer, install.PostRenderStrategy = r.postRenderer(), action.PostRenderStrategyNoHooks
 	return install
 }
 
-// newUpgrade returns Helm's action with the settings of all upgrades. Steps change the rendered objects.
-func (r *Release) newUpgrade(configuration *action.Configuration, steps ...renderStep) *action.Upgrade {
+// newUpgrade returns Helm's action with the settings of all upgrades.
+func (r *Release) newUpgrade(configuration *action.Configuration) *action.Upgrade {
 	upgrade := action.NewUpgrade(configuration)
 	upgrade.Namespace = r.namespace
 	upgrade.ResetValues = true // otherwise empty values mean those of the last revision
 	upgrade.MaxHistory = r.options.MaxHistory
 	upgrade.Timeout = r.factory.hookTimeout
-	upgrade.PostRenderer, upgrade.PostRenderStrategy = r.postRenderer(steps...), action.PostRenderStrategyNoHooks
 	return upgrade
 }
 

@@ -104,6 +104,7 @@ func (r *Release) repairObject(ctx context.Context, object *unstructured.Unstruc
 // applied changes an object of a manifest into what Helm's actions apply.
 func (r *Release) applied(info *resource.Info) {
 	object := info.Object.(*unstructured.Unstructured)
+	normalizeValue(object.Object) // a null would remove what others, or the server, have set
 	r.owner.adopt(object, info.Namespaced(), r.chartName())
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	if labels == nil {

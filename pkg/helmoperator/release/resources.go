@@ -2,7 +2,6 @@ package release
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 
@@ -78,12 +77,8 @@ func (r *Release) info(object *unstructured.Unstructured) (*resource.Info, error
 }
 
 // infos returns the objects of a manifest as they are applied: with label and owner.
-func (r *Release) infos(reader io.Reader, skipUnserved bool) (kube.ResourceList, error) {
-	manifest, err := io.ReadAll(reader)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := parseManifest(string(manifest))
+func (r *Release) infos(manifest string, skipUnserved bool) (kube.ResourceList, error) {
+	objects, err := parseManifest(manifest)
 	if err != nil {
 		return nil, err
 	}

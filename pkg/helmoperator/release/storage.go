@@ -2,9 +2,11 @@ package release
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 
 	rcommon "helm.sh/helm/v4/pkg/release/common"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
@@ -15,9 +17,9 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// storage returns the storage of the release: Secrets in its namespace, as in Helm 3.
-func (r *Release) storage() *storage.Storage {
-	secrets := driver.NewSecrets(ownedSecrets{r.factory.core.Secrets(r.namespace), r.owner})
+// storage returns the storage of the release: Secrets in its namespace, as in Helm 3. New records get fingerprints.
+func (r *Release) storage(fingerprints map[string]string) *storage.Storage {
+	secrets := driver.NewSecrets(&ownedSecrets{r.factory.core.Secrets(r.namespace), r, fingerprints})
 	secrets.SetLogger(slog.DiscardHandler)
 	store := storage.Init(secrets)
 	store.SetLogger(slog.DiscardHandler)
@@ -25,26 +27,61 @@ func (r *Release) storage() *storage.Storage {
 	return store
 }
 
-// ownedSecrets are Secrets that the custom resource owns, so that the garbage collector deletes them after it.
+// fingerprintsKey is the key of the fingerprints of random fields in the Secret of a revision, which Helm does not read.
+const fingerprintsKey = "fingerprints"
+
+// ownedSecrets are the Secrets of a release. The custom resource owns them, so that the garbage collector deletes them after it.
 type ownedSecrets struct {
 	corev1.SecretInterface
-	owner owner
+	release      *Release
+	fingerprints map[string]string
 }
 
-func (s ownedSecrets) Create(ctx context.Context, secret *v1.Secret, o metav1.CreateOptions) (*v1.Secret, error) {
-	secret.OwnerReferences = []metav1.OwnerReference{s.owner.reference()}
+func (s *ownedSecrets) Create(ctx context.Context, secret *v1.Secret, o metav1.CreateOptions) (*v1.Secret, error) {
+	secret.OwnerReferences = []metav1.OwnerReference{s.release.owner.reference()}
+	if len(s.fingerprints) > 0 {
+		data, err := json.Marshal(s.fingerprints)
+		if err != nil {
+			return nil, err
+		}
+		secret.Data[fingerprintsKey] = data
+	}
 	return s.SecretInterface.Create(ctx, secret, o)
 }
 
-// Update keeps the owner: without a resource version, an update replaces all metadata.
-func (s ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.UpdateOptions) (*v1.Secret, error) {
-	secret.OwnerReferences = []metav1.OwnerReference{s.owner.reference()}
+// Update keeps the owner and the fingerprints: Helm replaces all metadata and data.
+func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.UpdateOptions) (*v1.Secret, error) {
+	stored, err := s.SecretInterface.Get(ctx, secret.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if data, ok := stored.Data[fingerprintsKey]; ok {
+		secret.Data[fingerprintsKey] = data
+	}
+	secret.OwnerReferences = []metav1.OwnerReference{s.release.owner.reference()}
 	return s.SecretInterface.Update(ctx, secret, o)
+}
+
+// List reads the fingerprints of all revisions.
+func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.SecretList, error) {
+	list, err := s.SecretInterface.List(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, secret := range list.Items {
+		var fingerprints map[string]string
+		version, err := strconv.Atoi(secret.Labels["version"])
+		if data := secret.Data[fingerprintsKey]; err == nil && json.Unmarshal(data, &fingerprints) == nil {
+			s.release.fingerprints[version] = fingerprints
+		}
+	}
+	return list, nil
 }
 
 // history returns all stored revisions, oldest first.
 func (r *Release) history() ([]*releasev1.Release, error) {
-	stored, err := r.storage().History(r.name)
+	r.fingerprints = map[int]map[string]string{}
+	stored, err := r.storage(nil).History(r.name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil
 	}

@@ -68,7 +68,7 @@ func (r *Release) runUninstall(ctx context.Context, last *releasev1.Release) (ho
 	client := r.client()
 	client.skipUnserved = true
 	client.clientSide = last.ApplyMethod != string(releasev1.ApplyMethodServerSideApply)
-	configuration, err := r.configuration(client)
+	configuration, err := r.configuration(client, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *Release) skipFinishedHooks(last *releasev1.Release) error {
 	if !changed {
 		return nil
 	}
-	if err := r.storage().Update(last); err != nil {
+	if err := r.storage(nil).Update(last); err != nil {
 		return r.errorf("record the finished hooks: %w", err)
 	}
 	return nil

@@ -58,7 +58,15 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 	if err := r.installCRDs(ctx); err != nil {
 		return nil, err
 	}
-	configuration, err := r.configuration(r.client())
+	base := deployedOf(revisions)
+	if base == nil {
+		base = last
+	}
+	steps, fingerprints, err := r.prepareRender(ctx, revisions, base, situation{revision: last.Version + 1})
+	if err != nil {
+		return nil, err
+	}
+	configuration, err := r.rewriting(fingerprints, steps...)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +100,7 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	if failed == nil || target == nil || failed.Version <= lastOf(before).Version || failed.Info.Status == rcommon.StatusDeployed {
 		return cause
 	}
-	configuration, err := r.configuration(r.client())
+	configuration, err := r.configuration(r.client(), r.fingerprints[target.Version])
 	if err != nil {
 		return errors.Join(cause, err)
 	}

@@ -1,7 +1,6 @@
 package release
 
 import (
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
@@ -23,21 +22,28 @@ import (
 type variant struct {
 	name  string
 	clock time.Time
+	// used is set when a result depends on the variant.
+	used bool
 }
 
-// variants are the two that are compared. All parts of the times differ, so that any format of a date does.
-func variants() (first, second variant) {
-	return variant{"first", time.Date(2021, 2, 3, 4, 5, 6, 7, time.UTC)}, variant{"second", time.Date(2038, 11, 26, 17, 38, 49, 876543210, time.UTC)}
+// newVariant returns the first or the second variant. All parts of their times differ, so that any format of a date does.
+func newVariant(second bool) *variant {
+	if second {
+		return &variant{name: secondVariant, clock: time.Date(2038, 11, 26, 17, 38, 49, 876543210, time.UTC)}
+	}
+	return &variant{name: "first", clock: time.Date(2021, 2, 3, 4, 5, 6, 7, time.UTC)}
 }
+
+const secondVariant = "second"
 
 // certificate has the fields of the certificates of sprig.
 type certificate struct{ Cert, Key string }
 
 // functions returns the replaced template functions.
-func (v variant) functions() template.FuncMap {
+func (v *variant) functions() template.FuncMap {
 	functions := template.FuncMap{
-		"now":        func() time.Time { return v.clock },
-		"ago":        func(date any) string { return v.clock.Sub(v.time(date)).Round(time.Second).String() },
+		"now":        v.now,
+		"ago":        func(date any) string { return v.now().Sub(v.time(date)).Round(time.Second).String() },
 		"date":       func(format string, date any) string { return v.time(date).In(time.Local).Format(format) },
 		"htmlDate":   func(date any) string { return v.time(date).In(time.Local).Format(time.DateOnly) },
 		"dateInZone": v.dateInZone, "date_in_zone": v.dateInZone,
@@ -95,15 +101,23 @@ const (
 )
 
 // isSecond selects results of which few exist, which hashes would not always distinguish.
-func (v variant) isSecond() int {
-	if v.name == "second" {
+func (v *variant) isSecond() int {
+	v.used = true
+	if v.name == secondVariant {
 		return 1
 	}
 	return 0
 }
 
+// now returns the time of the variant.
+func (v *variant) now() time.Time {
+	v.used = true
+	return v.clock
+}
+
 // bytes returns n bytes that depend on the variant, a function and its arguments.
-func (v variant) bytes(n int, function string, arguments ...any) []byte {
+func (v *variant) bytes(n int, function string, arguments ...any) []byte {
+	v.used = true
 	var result []byte
 	for block := 0; len(result) < n; block++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d %#v", v.name, function, n, block, arguments))
@@ -113,7 +127,7 @@ func (v variant) bytes(n int, function string, arguments ...any) []byte {
 }
 
 // text returns n characters of an alphabet. The variants use different halves of it for the first one.
-func (v variant) text(n int, alphabet, function string, arguments ...any) string {
+func (v *variant) text(n int, alphabet, function string, arguments ...any) string {
 	text := v.bytes(n, function, arguments...)
 	for i, b := range text {
 		if i == 0 {
@@ -126,9 +140,9 @@ func (v variant) text(n int, alphabet, function string, arguments ...any) string
 	return string(text)
 }
 
-func (v variant) integer(low, high int) int { return low + min(v.isSecond(), max(high-low-1, 0)) }
+func (v *variant) integer(low, high int) int { return low + min(v.isSecond(), max(high-low-1, 0)) }
 
-func (v variant) shuffle(text string) string {
+func (v *variant) shuffle(text string) string {
 	runes := []rune(text)
 	slices.Sort(runes)
 	if v.isSecond() == 1 {
@@ -137,12 +151,12 @@ func (v variant) shuffle(text string) string {
 	return string(runes)
 }
 
-func (v variant) pem(kind, function string, arguments ...any) string {
+func (v *variant) pem(kind, function string, arguments ...any) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: v.bytes(48, function+kind, arguments...)}))
 }
 
 // time returns the time of an argument of a date function, which is the current time for unsupported types.
-func (v variant) time(date any) time.Time {
+func (v *variant) time(date any) time.Time {
 	switch date := date.(type) {
 	case time.Time:
 		return date
@@ -155,10 +169,10 @@ func (v variant) time(date any) time.Time {
 	case int32:
 		return time.Unix(int64(date), 0)
 	}
-	return v.clock
+	return v.now()
 }
 
-func (v variant) dateInZone(format string, date any, zone string) string {
+func (v *variant) dateInZone(format string, date any, zone string) string {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
 		location = time.UTC
@@ -167,7 +181,7 @@ func (v variant) dateInZone(format string, date any, zone string) string {
 }
 
 // encryptAES encrypts as sprig does, with a fixed initialization vector, so that decryptAES reads the result.
-func (v variant) encryptAES(password, plain string) (string, error) {
+func (v *variant) encryptAES(password, plain string) (string, error) {
 	if plain == "" {
 		return "", nil
 	}
@@ -201,6 +215,6 @@ func (l *lookups) function(apiVersion, kind, namespace, name string) (map[string
 }
 
 // clusterLookup returns Helm's lookup function.
-func (r *Release) clusterLookup(_ context.Context) func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+func (r *Release) clusterLookup() func(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	return engine.NewLookupFunction(r.factory.rest)
 }

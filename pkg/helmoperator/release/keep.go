@@ -1,0 +1,68 @@
+package release
+
+import (
+	"context"
+
+	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// prepareRender is called before an action renders the chart. It returns the steps by which random fields keep the content that they
+// have in a base revision, if there is one, so that passwords and certificates do not rotate, and the fingerprints of the new
+// revision.
+func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Release, base *releasev1.Release, next situation) ([]renderStep, map[string]string, error) {
+	first, err := r.renderVariant(ctx, next, false, true)
+	if err != nil || !first.random {
+		return nil, nil, err
+	}
+	second, err := r.renderVariant(ctx, next, true, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	random := only(first.view, second.view)
+	alignNames(first.view, first.view, second.view)
+	fingerprints := map[string]string{}
+	for _, f := range differences(first.view, second.view) {
+		fingerprints[f.String()] = fingerprint(first.view, f)
+	}
+	if base == nil {
+		return nil, fingerprints, nil
+	}
+	c, err := r.compare(ctx, revisions, base)
+	if err != nil || len(c.kept) == 0 {
+		return nil, fingerprints, err
+	}
+	keep := func(objects []manifestObject) ([]manifestObject, error) {
+		r.keepContent(objects, c, random)
+		return objects, nil
+	}
+	return []renderStep{keep}, fingerprints, nil
+}
+
+// keepContent replaces the kept fields of rendered objects by their content in the base. Objects of the random groups have other
+// names than in the base.
+func (r *Release) keepContent(objects []manifestObject, c *comparison, random map[group][]key) {
+	v := newView()
+	for _, object := range objects {
+		v.add(r.keyOf(object.Unstructured), object)
+	}
+	inBase := only(c.base, v)
+	for g, keys := range only(v, c.base) {
+		if deployed := inBase[g]; len(random[g]) == len(keys) && len(deployed) == len(keys) {
+			v.rename(keys, deployed)
+		}
+	}
+	normalized := map[key]bool{}
+	for _, f := range c.kept {
+		object, ok := v.objects[f.key]
+		if !ok {
+			continue
+		}
+		if !normalized[f.key] { // as the fields are those of a normalized object
+			normalized[f.key] = true
+			r.normalize(object)
+		}
+		content, _ := c.base.value(f)
+		v.replace(f, runtime.DeepCopyJSONValue(content))
+	}
+}
