@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -29,15 +30,26 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, streams{os.Stdin, os.Stdout, os.Stderr}, os.Args)
+	code := run(ctx, streams{os.Stdin, os.Stdout, os.Stderr, os.Environ()}, os.Args)
 	stop()
 	os.Exit(code)
 }
 
-// streams are the standard streams of the program.
+// streams are the standard streams of the program, and its environment as KEY=VALUE.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	environ  []string
+}
+
+// getenv returns the value of an environment variable, or "".
+func (s streams) getenv(name string) string {
+	for _, entry := range slices.Backward(s.environ) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // run runs the command in args, where args[0] is the program, and returns its exit code.

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/operon-sdk/operon/pkg/watches"
+)
+
+// options are the flags of "helm-operator run" and its variables. Names and defaults are those of operator-sdk's program.
+type options struct {
+	watchesFile       string
+	reconcilePeriod   time.Duration
+	maxConcurrent     int
+	suppressOverrides bool
+	kubeconfig        string
+
+	metricsAddress string
+	metricsSecure  bool
+	metricsRBAC    bool
+	probeAddress   string
+	http2          bool
+
+	leaderElect     bool
+	leaderID        string
+	leaderNamespace string
+
+	zap zap.Options
+
+	// namespaces are those of WATCH_NAMESPACE; none are all.
+	namespaces []string
+}
+
+// bind adds the flags to a command.
+func (o *options) bind(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = true
+	f.StringVar(&o.watchesFile, "watches-file", "./"+watches.FileName, "`file` with the kinds to reconcile and their charts")
+	f.DurationVar(&o.reconcilePeriod, "reconcile-period", time.Minute, "`time` between two passes of a resource without changes; 0 disables them")
+	f.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", runtime.NumCPU(), "`number` of resources of each kind that are reconciled at a time")
+	f.BoolVar(&o.suppressOverrides, "suppress-override-values", false, "hide the values of overrideValues in events")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, the service account of the pod, or ~/.kube/config)")
+
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics endpoint; 0 disables it")
+	f.BoolVar(&o.metricsSecure, "metrics-secure", false, "serve metrics over HTTPS")
+	f.BoolVar(&o.metricsRBAC, "metrics-require-rbac", false, "authenticate and authorize requests for metrics; requires --metrics-secure")
+	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
+	f.BoolVar(&o.http2, "enable-http2", false, "enable HTTP/2 for metrics")
+
+	f.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while this process is the leader of all with the same --leader-election-id")
+	f.StringVar(&o.leaderID, "leader-election-id", "", "`name` of the Lease of the leader election")
+	f.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the Lease (default: the namespace of the pod)")
+
+	f.StringVar(&o.metricsAddress, "metrics-addr", ":8080", "`address` of the metrics endpoint")
+	f.BoolVar(&o.leaderElect, "enable-leader-election", false, "same as --leader-elect")
+	for old, replacement := range map[string]string{"metrics-addr": "metrics-bind-address", "enable-leader-election": "leader-elect"} {
+		_ = f.MarkDeprecated(old, "use --"+replacement) // the only error is a flag that does not exist
+	}
+
+	logging := flag.NewFlagSet("", flag.ContinueOnError)
+	o.zap.BindFlags(logging)
+	f.AddGoFlagSet(logging)
+	for name, usage := range map[string]string{
+		"zap-devel":            "log as text, from level debug",
+		"zap-encoder":          "`format` of the log: json or console",
+		"zap-log-level":        "`level` of the log: debug, info, error, panic or a number greater than 0",
+		"zap-stacktrace-level": "`level` from which stack traces are logged: info, error or panic",
+		"zap-time-encoding":    "`format` of times: epoch, millis, nano, iso8601, rfc3339 or rfc3339nano (default epoch)",
+	} {
+		f.Lookup(name).Usage = usage
+	}
+}
+
+// complete adds the variables and validates. The error has all problems.
+func (o *options) complete(c *cobra.Command, getenv func(string) string) error {
+	var errs []error
+	addf := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if o.reconcilePeriod < 0 {
+		addf("--reconcile-period %q: must not be negative", o.reconcilePeriod)
+	}
+	if o.maxConcurrent < 1 {
+		addf("--max-concurrent-reconciles \"%d\": must be greater than zero", o.maxConcurrent)
+	}
+	if o.metricsRBAC && !o.metricsSecure {
+		addf("--metrics-require-rbac requires --metrics-secure")
+	}
+	for _, aliases := range [][2]string{{"metrics-addr", "metrics-bind-address"}} {
+		if c.Flags().Changed(aliases[0]) && c.Flags().Changed(aliases[1]) {
+			addf("--%s is deprecated and cannot be combined with --%s", aliases[0], aliases[1])
+		}
+	}
+	if o.leaderID == "" {
+		o.leaderID = getenv("OPERATOR_NAME") // the deprecated source
+	}
+	if o.leaderElect && o.leaderID == "" {
+		addf("--leader-elect requires --leader-election-id")
+	}
+	var invalid []string
+	o.namespaces, invalid = splitNamespaces(getenv("WATCH_NAMESPACE"))
+	for _, name := range invalid {
+		addf("WATCH_NAMESPACE: %q is not a valid namespace", name)
+	}
+	if len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
+}
+
+// splitNamespaces returns the sorted names of a comma-separated list, in which blanks and empty elements are ignored.
+func splitNamespaces(list string) (names, invalid []string) {
+	for name := range strings.SplitSeq(list, ",") {
+		switch name = strings.TrimSpace(name); {
+		case name == "":
+		case len(validation.IsDNS1123Label(name)) > 0:
+			invalid = append(invalid, name)
+		default:
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), invalid
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/operon-sdk/operon/pkg/buildinfo"
+	"github.com/operon-sdk/operon/pkg/helmoperator"
+)
+
+// shutdownTimeout is the time to end the current passes. Pods of scaffolded projects are killed 10 seconds after SIGTERM.
+const shutdownTimeout = 8 * time.Second
+
+// run reconciles until ctx ends.
+func (o *options) run(ctx context.Context, s streams) error {
+	entries, err := o.readWatches()
+	if err != nil {
+		return err
+	}
+	reconcilers, err := o.reconcilers(entries, s.getenv)
+	if err != nil {
+		return err
+	}
+	log := zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(s.err))
+	setLoggers(log)
+	restConfig, err := o.restConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := o.newManager(restConfig, log)
+	if err != nil {
+		return err
+	}
+	if err := checkCluster(ctx, mgr, entries, o.namespaces, log); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	if err := helmoperator.Setup(mgr, reconcilers...); err != nil {
+		return err
+	}
+	log.Info("starting", "version", buildinfo.Read().Version, "watches", len(entries), "namespaces", o.namespaces)
+	return mgr.Start(ctx)
+}
+
+// setLoggers sets the loggers of the libraries. Helm's logs values, which can be secrets.
+func setLoggers(log logr.Logger) {
+	ctrllog.SetLogger(log)
+	klog.SetLogger(log)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+}
+
+// restConfig returns how to access the cluster.
+func (o *options) restConfig() (*rest.Config, error) {
+	load := config.GetConfig
+	if o.kubeconfig != "" {
+		load = func() (*rest.Config, error) { return clientcmd.BuildConfigFromFlags("", o.kubeconfig) }
+	}
+	c, err := load()
+	if err != nil {
+		return nil, fmt.Errorf("no access to a cluster: %w; set KUBECONFIG, or run in a pod with a service account", err)
+	}
+	c.QPS = -1 // the server limits requests
+	return c, nil
+}
+
+// newManager returns a manager without controllers.
+func (o *options) newManager(c *rest.Config, log logr.Logger) (manager.Manager, error) {
+	grace := shutdownTimeout
+	options := manager.Options{
+		Logger: log,
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+		},
+		Metrics: server.Options{
+			BindAddress:   o.metricsAddress,
+			SecureServing: o.metricsSecure,
+			TLSOpts:       o.tlsOptions(),
+		},
+		HealthProbeBindAddress:     o.probeAddress,
+		LeaderElection:             o.leaderElect,
+		LeaderElectionID:           o.leaderID,
+		LeaderElectionNamespace:    o.leaderNamespace,
+		GracefulShutdownTimeout:    &grace,
+		LeaderElectionResourceLock: "leases",
+		// The process ends with the manager, so that the next leader need not wait.
+		LeaderElectionReleaseOnCancel: true,
+	}
+	if o.metricsRBAC {
+		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	if len(o.namespaces) > 0 {
+		options.Cache.DefaultNamespaces = map[string]cache.Config{}
+		for _, namespace := range o.namespaces {
+			options.Cache.DefaultNamespaces[namespace] = cache.Config{}
+		}
+	}
+	mgr, err := manager.New(c, options)
+	if err != nil {
+		return nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	ready := func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("custom resources are not listed yet")
+		}
+		return nil
+	}
+	return mgr, errors.Join(mgr.AddHealthzCheck("healthz", healthz.Ping), mgr.AddReadyzCheck("readyz", ready))
+}
+
+// tlsOptions disables HTTP/2, whose denial-of-service vulnerabilities a metrics endpoint does not need, unless it is enabled.
+func (o *options) tlsOptions() []func(*tls.Config) {
+	if o.http2 {
+		return nil
+	}
+	return []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
+}
