@@ -35,7 +35,7 @@ func layers() map[string][]string {
 			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
 			"pkg/worktree",
 		},
-		"cmd/operon-runtime": {"pkg/buildinfo", "pkg/helmchart", "pkg/helmchart/source"},
+		"cmd/operon-runtime": {"pkg/buildinfo", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/safeyaml", "pkg/watches"},
 		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/action": {
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
