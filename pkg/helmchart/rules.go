@@ -2,6 +2,7 @@ package helmchart
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -76,9 +77,7 @@ func (r *ruler) chart(api ChartAPI) {
 	for _, warning := range api.Rendered.Warnings {
 		r.notef("Chart.yaml", "%s", warning)
 	}
-	for _, set := range api.Rendered.Failed() {
-		r.notef("values.yaml", "the chart cannot be rendered with %s: %s", describeSet(set), set.Error)
-	}
+	r.failures(api.Rendered)
 	if len(api.Rendered.CRDs) > 0 {
 		r.permissions.grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
 	}
@@ -97,13 +96,21 @@ func (r *ruler) chart(api ChartAPI) {
 	}
 }
 
-// describeSet returns what is special about the values of a set.
-func describeSet(set RenderedSet) string {
-	switch set.Name {
-	case defaultValues, allSwitches, goodSwitches:
-		return set.Name
+// failures adds notes about value sets that the chart cannot be rendered with, one for each reason.
+func (r *ruler) failures(rendered *Rendered) {
+	names := map[string][]string{}
+	failed := rendered.Failed()
+	for _, set := range failed {
+		switch {
+		case set.Name == defaultValues, set.Name == goodSwitches, set.Name == allSwitches && len(failed) == 1:
+			names[set.Error] = append(names[set.Error], set.Name)
+		case set.Name != allSwitches: // the reason is that of a single switch
+			names[set.Error] = append(names[set.Error], set.Name+"=true")
+		}
 	}
-	return set.Name + "=true"
+	for _, reason := range slices.Sorted(maps.Keys(names)) {
+		r.notef("values.yaml", "the chart cannot be rendered with %s: %s", strings.Join(names[reason], ", or with "), reason)
+	}
 }
 
 // object adds the permissions to install an object.
