@@ -176,9 +176,6 @@ func (c cluster) checkRole(name string, files helmchart.Files) {
 	}
 	created := 0
 	for i, rendering := range answer.Renderings {
-		if i > 1 && i < len(answer.Renderings)-1 {
-			continue // a switch of many: the last rendering has all that can be rendered
-		}
 		var objects []helmchart.RenderedObject
 		for _, o := range rendering.Objects {
 			if len(o.Hooks) == 0 || !strings.HasPrefix(o.Hooks[0], "test") {
@@ -191,7 +188,7 @@ func (c cluster) checkRole(name string, files helmchart.Files) {
 		}
 		created += len(withCRDs)
 		if len(objects) > 0 && !slices.ContainsFunc(c.as("another", objects[:1], "create", "-f", "-"), isPermission) {
-			t.Errorf("%s: an account without the role is not refused", sets[i].Name)
+			t.Errorf("%.100s: an account without the role is not refused", sets[i].Name)
 		}
 		for _, action := range []struct {
 			objects []helmchart.RenderedObject
@@ -204,9 +201,9 @@ func (c cluster) checkRole(name string, files helmchart.Files) {
 		} {
 			for _, problem := range c.as(name, action.objects, action.args...) {
 				if isPermission(problem) {
-					t.Errorf("%s: kubectl %s: %s", sets[i].Name, action.args[0], problem)
+					t.Errorf("%.100s: kubectl %s: %s", sets[i].Name, action.args[0], problem)
 				} else if action.args[0] == "create" {
-					t.Logf("%s: %s", sets[i].Name, problem)
+					t.Logf("%.100s: %s", sets[i].Name, problem)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package helmchart
 import (
 	"context"
 	"slices"
+	"strings"
 )
 
 // The release that charts are rendered for. The names are unlikely to be part of others, so that names that depend on the
@@ -14,10 +15,11 @@ const (
 
 // A ValueSet is a set of values to render a chart with.
 type ValueSet struct {
-	// Name describes the values: "default values", "all switches on", or the path of the switch that is on, such as
-	// "metrics.enabled".
+	// Name describes the values: "default values", "all switches on", or the paths of switches, such as "metrics.enabled".
 	Name   string
 	Values map[string]any
+	// switches are those that are on, without those that enable them.
+	switches []chartSwitch
 }
 
 // A RenderedSet is a rendering with a set of values.
@@ -39,103 +41,130 @@ type Rendered struct {
 }
 
 // Explore renders a chart with its default values and with its switches on. If the chart cannot be rendered with all of them, it
-// is rendered with each, and with all that succeed. render is called at most four times. Errors are those of render; templates
-// that fail are in the result.
+// is rendered with halves of them, and so on, until it is known which switches fail. Errors are those of render; templates that
+// fail are in the result.
 func Explore(ctx context.Context, files Files, render func(context.Context, RenderRequest) (*RenderAnswer, error)) (*Rendered, error) {
-	rendered := &Rendered{}
-	run := func(sets []ValueSet, builtin bool) ([]RenderedSet, error) {
-		request := RenderRequest{
-			Protocol: Protocol, Files: files, ReleaseName: RenderRelease, Namespace: RenderNamespace, BuiltinOnly: builtin,
-		}
-		for _, set := range sets {
-			request.Values = append(request.Values, set.Values)
-		}
-		answer, err := render(ctx, request)
+	e := explorer{files: files, off: switchesOff(files), render: render}
+	round := []ValueSet{{Name: defaultValues, Values: map[string]any{}}}
+	if len(e.off) > 0 {
+		round = append(round, e.set(allSwitches, e.off))
+	}
+	for len(round) > 0 {
+		results, err := e.run(ctx, round, false)
 		if err != nil {
 			return nil, err
 		}
-		rendered.Chart, rendered.CRDs, rendered.Warnings = answer.Chart, answer.CRDs, answer.Warnings
-		var results []RenderedSet
-		for i, rendering := range answer.Renderings {
-			results = append(results, RenderedSet{sets[i], rendering})
-		}
-		return results, nil
+		e.rendered.Sets = append(e.rendered.Sets, results...)
+		round = e.halves(results)
 	}
-	for sets := ValueSets(files); len(sets) > 0; sets = rendered.further(files) {
-		results, err := run(sets, false)
-		if err != nil {
-			return nil, err
-		}
-		rendered.Sets = append(rendered.Sets, results...)
+	if err := e.combine(ctx); err != nil {
+		return nil, err
 	}
-	sets := []ValueSet{rendered.Sets[0].ValueSet}
-	if last := rendered.Sets[len(rendered.Sets)-1]; len(rendered.Sets) > 1 && last.Error == "" {
-		sets = append(sets, last.ValueSet)
+	e.rendered.Warnings = append(e.rendered.Warnings, e.rendered.Sets[0].Warnings...)
+	return &e.rendered, nil
+}
+
+// An explorer renders a chart with several sets of values.
+type explorer struct {
+	files  Files
+	render func(context.Context, RenderRequest) (*RenderAnswer, error)
+	// off are the switches that are off by default.
+	off      []chartSwitch
+	rendered Rendered
+}
+
+func (e *explorer) run(ctx context.Context, sets []ValueSet, builtin bool) ([]RenderedSet, error) {
+	request := RenderRequest{
+		Protocol: Protocol, Files: e.files, ReleaseName: RenderRelease, Namespace: RenderNamespace, BuiltinOnly: builtin,
 	}
-	builtin, err := run(sets, true)
+	for _, set := range sets {
+		request.Values = append(request.Values, set.Values)
+	}
+	answer, err := e.render(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	rendered.Builtin = slices.DeleteFunc(builtin, func(s RenderedSet) bool { return s.Error != "" })
-	rendered.Warnings = append(rendered.Warnings, rendered.Sets[0].Warnings...)
-	return rendered, nil
+	e.rendered.Chart, e.rendered.CRDs, e.rendered.Warnings = answer.Chart, answer.CRDs, answer.Warnings
+	var results []RenderedSet
+	for i, rendering := range answer.Renderings {
+		results = append(results, RenderedSet{sets[i], rendering})
+	}
+	return results, nil
+}
+
+// set returns the values with switches on, and with those that enable them.
+func (e *explorer) set(name string, switches []chartSwitch) ValueSet {
+	on := slices.Clone(switches)
+	for _, s := range e.off {
+		if slices.ContainsFunc(switches, s.enables) {
+			on = append(on, s)
+		}
+	}
+	return ValueSet{Name: name, Values: switchedOn(on), switches: switches}
+}
+
+// halves returns two sets for each one that fails with several switches.
+func (e *explorer) halves(results []RenderedSet) []ValueSet {
+	var sets []ValueSet
+	for _, r := range results {
+		if n := len(r.switches); r.Error != "" && n > 1 {
+			for _, half := range [][]chartSwitch{r.switches[:n/2], r.switches[n/2:]} {
+				sets = append(sets, e.set(names(half), half))
+			}
+		}
+	}
+	return sets
+}
+
+// combine renders all switches that do not fail together, and without the APIs of other operators.
+func (e *explorer) combine(ctx context.Context) error {
+	most := e.rendered.Sets[:1]
+	if len(e.rendered.Sets) > 1 {
+		most = e.rendered.Sets[1:2]
+	}
+	failed := map[string]bool{}
+	for _, set := range e.rendered.Failed() {
+		failed[set.Name] = true
+	}
+	good := slices.DeleteFunc(slices.Clone(e.off), func(s chartSwitch) bool { return failed[s.name()] })
+	if most[0].Error != "" && len(good) > 0 {
+		results, err := e.run(ctx, []ValueSet{e.set(names(good), good)}, false)
+		if err != nil {
+			return err
+		}
+		if most = results; most[0].Error == "" { // otherwise two switches exclude each other
+			e.rendered.Sets = append(e.rendered.Sets, results...)
+		}
+	}
+	sets := []ValueSet{e.rendered.Sets[0].ValueSet}
+	if most[0].Name != sets[0].Name {
+		sets = append(sets, most[0].ValueSet)
+	}
+	builtin, err := e.run(ctx, sets, true)
+	if err != nil {
+		return err
+	}
+	e.rendered.Builtin = slices.DeleteFunc(builtin, func(s RenderedSet) bool { return s.Error != "" })
+	return nil
+}
+
+// names returns the names of switches.
+func names(switches []chartSwitch) string {
+	var list []string
+	for _, s := range switches {
+		list = append(list, s.name())
+	}
+	return strings.Join(list, ", ")
 }
 
 // all returns the renderings for all clusters.
 func (r *Rendered) all() []RenderedSet { return slices.Concat(r.Sets, r.Builtin) }
 
-// The names of value sets.
+// The names of value sets that are not those of switches.
 const (
 	defaultValues = "default values"
 	allSwitches   = "all switches on"
-	goodSwitches  = "all switches on that can be rendered alone"
 )
-
-// ValueSets returns the value sets that a chart is rendered with at first: the defaults, and all switches on.
-func ValueSets(files Files) []ValueSet {
-	sets := []ValueSet{{Name: defaultValues, Values: map[string]any{}}}
-	if off := switchesOff(files); len(off) > 0 {
-		sets = append(sets, ValueSet{Name: allSwitches, Values: switchedOn(off)})
-	}
-	return sets
-}
-
-// SingleValueSets returns a value set for each switch, which enables the switches that it depends on, too. A chart is rendered
-// with them if it cannot be rendered with all switches on.
-func SingleValueSets(files Files) []ValueSet {
-	var sets []ValueSet
-	off := switchesOff(files)
-	for _, s := range off {
-		set := []chartSwitch{s}
-		for _, other := range off {
-			if other.enables(s) {
-				set = append(set, other)
-			}
-		}
-		sets = append(sets, ValueSet{Name: s.name(), Values: switchedOn(set)})
-	}
-	return sets
-}
-
-// further returns the value sets to render after those of the chart, if any.
-func (r *Rendered) further(files Files) []ValueSet {
-	last := r.Sets[len(r.Sets)-1]
-	switch {
-	case last.Name == allSwitches && last.Error != "":
-		return SingleValueSets(files)
-	case last.Name == allSwitches, last.Name == defaultValues, last.Name == goodSwitches:
-		return nil
-	}
-	failed := map[string]bool{}
-	for _, set := range r.Sets[2:] {
-		failed[set.Name] = set.Error != ""
-	}
-	good := slices.DeleteFunc(switchesOff(files), func(s chartSwitch) bool { return failed[s.name()] })
-	if len(good) < 2 || len(good) == len(failed) {
-		return nil
-	}
-	return []ValueSet{{Name: goodSwitches, Values: switchedOn(good)}}
-}
 
 // switchesOff returns the switches that are off by default.
 func switchesOff(files Files) []chartSwitch {
@@ -172,9 +201,9 @@ func switchedOn(switches []chartSwitch) map[string]any {
 	return values
 }
 
-// Failed returns the sets that the chart cannot be rendered with.
+// Failed returns the sets that the chart cannot be rendered with: the defaults, and those of one switch.
 func (r *Rendered) Failed() []RenderedSet {
-	return slices.DeleteFunc(slices.Clone(r.Sets), func(s RenderedSet) bool { return s.Error == "" })
+	return slices.DeleteFunc(slices.Clone(r.Sets), func(s RenderedSet) bool { return s.Error == "" || len(s.switches) > 1 })
 }
 
 // DefaultError is the reason that the chart cannot be rendered with its default values, or empty.

@@ -82,7 +82,7 @@ func (r *ruler) chart(api ChartAPI) {
 		r.permissions.grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
 	}
 	r.lookups(api.Files)
-	if len(api.Rendered.Failed()) == len(api.Rendered.Sets) && len(api.Rendered.Builtin) == 0 {
+	if !slices.ContainsFunc(api.Rendered.all(), func(s RenderedSet) bool { return s.Error == "" }) {
 		r.unrendered(api.Files)
 		return
 	}
@@ -99,14 +99,12 @@ func (r *ruler) chart(api ChartAPI) {
 // failures adds notes about value sets that the chart cannot be rendered with, one for each reason.
 func (r *ruler) failures(rendered *Rendered) {
 	names := map[string][]string{}
-	failed := rendered.Failed()
-	for _, set := range failed {
-		switch {
-		case set.Name == defaultValues, set.Name == goodSwitches, set.Name == allSwitches && len(failed) == 1:
-			names[set.Error] = append(names[set.Error], set.Name)
-		case set.Name != allSwitches: // the reason is that of a single switch
-			names[set.Error] = append(names[set.Error], set.Name+"=true")
+	for _, set := range rendered.Failed() {
+		name := set.Name
+		if name != defaultValues {
+			name += "=true"
 		}
+		names[set.Error] = append(names[set.Error], name)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(names)) {
 		r.notef("values.yaml", "the chart cannot be rendered with %s: %s", strings.Join(names[reason], ", or with "), reason)

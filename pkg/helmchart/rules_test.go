@@ -26,8 +26,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// Each archive contains a chart, the objects of its renderings by the name of the value set (as printed by "helm template", or a
-// line "error: …"), and the expected value sets, role and notes.
+// Each archive contains a chart, the objects that it renders with switches (as printed by "helm template", or a line "error: …"),
+// and the expected value sets, role and notes.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/rules/*.txtar")
@@ -53,15 +53,12 @@ func TestRules(t *testing.T) {
 			rendered, err := Explore(t.Context(), files, func(_ context.Context, request RenderRequest) (*RenderAnswer, error) {
 				answer := &RenderAnswer{Chart: Metadata{Name: "app"}, CRDs: objects(t, inputs["crds.yaml"])}
 				for _, values := range request.Values {
-					name := "default"
-					if len(values) > 0 {
-						name = flatValues("", values)
-					}
+					on := switchesOn("", values)
 					if request.BuiltinOnly {
-						name = "builtin " + name
+						on = append(on, "builtin")
 					}
-					fmt.Fprintln(&sets, name)
-					answer.Renderings = append(answer.Renderings, rendering(t, inputs["rendered/"+name]))
+					fmt.Fprintln(&sets, "on:", strings.Join(on, " "))
+					answer.Renderings = append(answer.Renderings, rendering(t, inputs, on))
 				}
 				return answer, nil
 			})
@@ -94,27 +91,37 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// flatValues returns the paths of values, which are all true, sorted.
-func flatValues(prefix string, values map[string]any) string {
+// switchesOn returns the paths of values, which are all true, sorted.
+func switchesOn(prefix string, values map[string]any) []string {
 	var paths []string
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if inner, ok := values[key].(map[string]any); ok {
-			paths = append(paths, flatValues(prefix+key+".", inner))
+			paths = append(paths, switchesOn(prefix+key+".", inner)...)
 		} else {
 			paths = append(paths, prefix+key)
 		}
 	}
-	return strings.Join(paths, " ")
+	return paths
 }
 
 var source = regexp.MustCompile(`(?m)^# Source: (.*)$`)
 
-func rendering(t *testing.T, text []byte) Rendering {
+// rendering returns the objects of all files whose switches are on.
+func rendering(t *testing.T, inputs map[string][]byte, on []string) Rendering {
 	t.Helper()
-	if message, ok := strings.CutPrefix(string(text), "error: "); ok {
-		return Rendering{Error: strings.TrimSpace(message)}
+	var result Rendering
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		needs, ok := strings.CutPrefix(name, "rendered/")
+		isOff := func(path string) bool { return path != "default" && !slices.Contains(on, path) }
+		if !ok || slices.ContainsFunc(strings.Fields(needs), isOff) {
+			continue
+		}
+		if message, ok := strings.CutPrefix(string(inputs[name]), "error: "); ok {
+			return Rendering{Error: strings.TrimSpace(message)}
+		}
+		result.Objects = append(result.Objects, objects(t, inputs[name])...)
 	}
-	return Rendering{Objects: objects(t, text)}
+	return result
 }
 
 func objects(t *testing.T, text []byte) []RenderedObject {
