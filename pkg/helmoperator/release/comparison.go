@@ -16,42 +16,84 @@ type comparison struct {
 	changed fields
 	// random are fields that differ between renderings. kept are those of them whose content an upgrade keeps.
 	random, kept fields
+	// retained are objects of the revision that templates only leave out because lookup finds them.
+	retained []key
 	// base is the view of the revision.
 	base *view
 }
 
 // compare renders in the situation of a revision. The cluster is read only if that is required, or if templates that call the
 // lookup function differ without it.
-func (r *Release) compare(ctx context.Context, revisions []*releasev1.Release, revision *releasev1.Release) (*comparison, error) {
+func (r *Release) compare(ctx context.Context, revisions []*releasev1.Release, revision *releasev1.Release, cluster bool) (*comparison, error) {
 	base, err := r.view(revision.Manifest)
 	if err != nil {
 		return nil, err
 	}
 	s := situationOf(revisions, revision)
-	cluster := r.options.DryRun == "server"
-	first, err := r.renderVariant(ctx, s, false, cluster)
+	first, err := r.renderVariant(ctx, s, false, readCluster(cluster))
 	if err != nil {
 		return nil, err
 	}
 	if first.lookedUp && !cluster && len(differences(base, first.view)) > 0 {
 		cluster = true
-		if first, err = r.renderVariant(ctx, s, false, cluster); err != nil {
+		if first, err = r.renderVariant(ctx, s, false, readCluster(cluster)); err != nil {
 			return nil, err
 		}
 	}
-	c := &comparison{base: base, changed: differences(base, first.view)}
+	c := &comparison{base: base}
+	if first.lookedUp && cluster {
+		if err := r.retain(ctx, s, c, first.view); err != nil {
+			return nil, err
+		}
+	}
+	c.changed = differences(base, first.view)
 	if len(c.changed) == 0 || !first.random {
 		return c, nil
 	}
-	second, err := r.renderVariant(ctx, s, true, cluster)
+	second, err := r.renderVariant(ctx, s, true, readCluster(cluster))
 	if err != nil {
 		return nil, err
 	}
+	second.retain(c)
 	alignNames(base, first.view, second.view)
 	c.random = differences(first.view, second.view)
 	c.changed = slices.DeleteFunc(differences(base, first.view), c.random.cover)
 	c.judge(first.view, second.view, r.fingerprints[revision.Version])
 	return c, nil
+}
+
+// retain finds objects that templates render only if lookup does not find them, and adds them to the view. Otherwise the object
+// would be deleted by one upgrade and created by the next one.
+func (r *Release) retain(ctx context.Context, s situation, c *comparison, first *view) error {
+	var missing []key
+	for _, k := range c.base.keys {
+		if _, ok := first.objects[k]; !ok {
+			missing = append(missing, k)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	hidden, err := r.renderVariant(ctx, s, false, lookupMode{cluster: true, hide: c.base})
+	if err != nil {
+		return err
+	}
+	for _, k := range missing {
+		if _, ok := hidden.objects[k]; ok {
+			c.retained = append(c.retained, k)
+		}
+	}
+	first.retain(c)
+	return nil
+}
+
+// retain adds the retained objects.
+func (v *view) retain(c *comparison) {
+	for _, k := range c.retained {
+		if _, ok := v.objects[k]; !ok {
+			v.add(k, manifestObject{c.base.objects[k].DeepCopy(), c.base.sources[k]})
+		}
+	}
 }
 
 // judge divides the random fields into those that are kept and those that are changed: because the revision does not have them,
@@ -102,12 +144,19 @@ type variantView struct {
 	random, lookedUp bool
 }
 
-// renderVariant renders one of the variants, in which lookup reads the cluster or finds nothing.
-func (r *Release) renderVariant(ctx context.Context, s situation, second, cluster bool) (*variantView, error) {
-	variant, calls := newVariant(second), &lookups{}
-	if cluster {
-		calls.lookup = r.clusterLookup()
-	}
+// A lookupMode is what the lookup function of templates finds.
+type lookupMode struct {
+	// cluster makes it read the cluster. Otherwise it finds nothing, as in Helm without cluster.
+	cluster bool
+	// hide contains objects that are not found by their name. It may be nil.
+	hide *view
+}
+
+func readCluster(cluster bool) lookupMode { return lookupMode{cluster: cluster} }
+
+// renderVariant renders one of the variants.
+func (r *Release) renderVariant(ctx context.Context, s situation, second bool, mode lookupMode) (*variantView, error) {
+	variant, calls := newVariant(second), &lookups{release: r, mode: mode}
 	functions := variant.functions()
 	functions["lookup"] = calls.function
 	rendered, err := r.render(ctx, s, functions)

@@ -96,6 +96,9 @@ func (r *Release) discard(ctx context.Context) error {
 	if _, err := r.deleteObjects(ctx, revisions, nil); err != nil {
 		return r.errorf("delete the objects of the failed installation: %w", err)
 	}
+	if err := r.deleteHooks(ctx, revisions); err != nil {
+		return r.errorf("delete the hooks of the failed installation: %w", err)
+	}
 	return r.purge(revisions)
 }
 

@@ -11,29 +11,40 @@ import (
 // have in a base revision, if there is one, so that passwords and certificates do not rotate, and the fingerprints of the new
 // revision.
 func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Release, base *releasev1.Release, next situation) ([]renderStep, map[string]string, error) {
-	first, err := r.renderVariant(ctx, next, false, true)
-	if err != nil || !first.random {
+	first, err := r.renderVariant(ctx, next, false, readCluster(true))
+	if err != nil || !first.random && !first.lookedUp {
 		return nil, nil, err
 	}
-	second, err := r.renderVariant(ctx, next, true, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	random := only(first.view, second.view)
-	alignNames(first.view, first.view, second.view)
-	fingerprints := map[string]string{}
-	for _, f := range differences(first.view, second.view) {
-		fingerprints[f.String()] = fingerprint(first.view, f)
+	random, fingerprints := map[group][]key{}, map[string]string{}
+	if first.random {
+		second, err := r.renderVariant(ctx, next, true, readCluster(true))
+		if err != nil {
+			return nil, nil, err
+		}
+		random = only(first.view, second.view)
+		alignNames(first.view, first.view, second.view)
+		for _, f := range differences(first.view, second.view) {
+			fingerprints[f.String()] = fingerprint(first.view, f)
+		}
 	}
 	if base == nil {
 		return nil, fingerprints, nil
 	}
-	c, err := r.compare(ctx, revisions, base)
-	if err != nil || len(c.kept) == 0 {
+	c, err := r.compare(ctx, revisions, base, true)
+	if err != nil || len(c.kept) == 0 && len(c.retained) == 0 {
 		return nil, fingerprints, err
 	}
 	keep := func(objects []manifestObject) ([]manifestObject, error) {
 		r.keepContent(objects, c, random)
+		present := map[key]bool{}
+		for _, object := range objects {
+			present[r.keyOf(object.Unstructured)] = true
+		}
+		for _, k := range c.retained {
+			if !present[k] {
+				objects = append(objects, manifestObject{c.base.objects[k].DeepCopy(), c.base.sources[k]})
+			}
+		}
 		return objects, nil
 	}
 	return []renderStep{keep}, fingerprints, nil

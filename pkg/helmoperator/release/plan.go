@@ -24,7 +24,7 @@ func (r *Release) Plan(ctx context.Context) (Plan, error) {
 	if deployed == nil {
 		return r.planWithoutDeployed(last), nil
 	}
-	c, err := r.compare(ctx, revisions, deployed)
+	c, err := r.compare(ctx, revisions, deployed, r.options.DryRun == "server")
 	if err != nil {
 		return Plan{}, err
 	}

@@ -152,3 +152,41 @@ data: {name: {{ $name }}}
 	}
 	e.settled(e.release(chart, map[string]any{"v": "2"}))
 }
+
+// TestLookupHidesOwnObject has the pattern of charts that create a Secret only if there is none.
+func TestLookupHidesOwnObject(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"client", "server"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			chart := e.chart(`
+-- templates/s.yaml --
+{{- if not (lookup "v1" "Secret" .Release.Namespace "s") }}
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+data: {p: {{ randAlphaNum 12 | b64enc }}}
+{{- end }}
+-- templates/c.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+data: {v: {{ .Values.v | quote }}}
+`)
+			release := func(v string) *Release {
+				return e.release(chart, values("v", v), func(o *Options) { o.DryRun = mode })
+			}
+			e.install(release("1"))
+			password := e.field("v1 Secret s", "data", "p")
+			e.settled(release("1"))
+			e.upgrade(release("2"))
+			e.settled(release("2"))
+			if after := e.field("v1 Secret s", "data", "p"); after != password {
+				t.Errorf("password %s, was %s", after, password)
+			}
+			e.uninstall(nil)
+			e.mustNot("v1 Secret s")
+		})
+	}
+}

@@ -2,7 +2,6 @@ package release
 
 import (
 	"encoding/base64"
-	"errors"
 	"slices"
 	"strings"
 
@@ -37,8 +36,7 @@ func (r *Release) redact(err error, revisions ...*releasev1.Release) error {
 	if text == err.Error() {
 		return err
 	}
-	// The tree of errors is kept for its types only.
-	return &redactedError{text, errors.Unwrap(err)}
+	return &redactedError{text, err}
 }
 
 // secretContents returns the contents of all Secrets, longest first.

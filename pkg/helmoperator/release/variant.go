@@ -12,8 +12,6 @@ import (
 	"strings"
 	"text/template"
 	"time"
-
-	"helm.sh/helm/v4/pkg/engine"
 )
 
 // A variant replaces the template functions whose results depend on chance or time by functions of their arguments. Two
@@ -197,24 +195,4 @@ func (v *variant) encryptAES(password, plain string) (string, error) {
 	encrypted := make([]byte, len(content))
 	cipher.NewCBCEncrypter(block, vector).CryptBlocks(encrypted, content)
 	return base64.StdEncoding.EncodeToString(append(vector, encrypted...)), nil
-}
-
-// lookups provides the lookup function of templates and records whether it was called.
-type lookups struct {
-	called bool
-	// lookup reads the cluster. Without it, nothing is found, as in Helm without cluster.
-	lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
-}
-
-func (l *lookups) function(apiVersion, kind, namespace, name string) (map[string]any, error) {
-	l.called = true
-	if l.lookup == nil {
-		return map[string]any{}, nil
-	}
-	return l.lookup(apiVersion, kind, namespace, name)
-}
-
-// clusterLookup returns Helm's lookup function.
-func (r *Release) clusterLookup() func(apiVersion, kind, namespace, name string) (map[string]any, error) {
-	return engine.NewLookupFunction(r.factory.rest)
 }
