@@ -50,15 +50,10 @@ func (f *fetcher) download(ctx context.Context, e *entry, u *url.URL) ([]byte, e
 		request.SetBasicAuth(user, password)
 	}
 	client := &http.Client{Transport: baseTransport(config), CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		switch last := via[len(via)-1]; {
-		case len(via) > maxRedirects:
-			return errors.New("too many redirects")
-		case last.URL.Scheme == "https" && next.URL.Scheme != "https":
-			return errors.New("redirects to a URL without TLS")
-		case !sameHost(via[0].URL, next.URL) && !e.passesAll():
+		if !sameHost(via[0].URL, next.URL) && !e.passesAll() {
 			next.Header.Del("Authorization")
 		}
-		return nil
+		return checkRedirect(next, via)
 	}}
 	defer client.CloseIdleConnections()
 	response, err := client.Do(request)
@@ -81,6 +76,17 @@ func (f *fetcher) download(ctx context.Context, e *entry, u *url.URL) ([]byte, e
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
 	return data, nil
+}
+
+// checkRedirect returns an error for a redirect that turns off TLS.
+func checkRedirect(next *http.Request, via []*http.Request) error {
+	switch last := via[len(via)-1]; {
+	case len(via) > maxRedirects:
+		return errors.New("too many redirects")
+	case last.URL.Scheme == "https" && next.URL.Scheme != "https":
+		return errors.New("redirects to a URL without TLS")
+	}
+	return nil
 }
 
 // A statusError is a response that is not a success.

@@ -102,11 +102,26 @@ func dependenciesOf(n *node) ([]*chart.Dependency, *chart.Lock, error) {
 // child returns the chart in charts/ for a dependency, or nil.
 func (n *node) child(d *chart.Dependency) *node {
 	for _, dir := range sortedKeys(n.children) {
-		if child := n.children[dir]; child.name == d.Name && chartutil.IsCompatibleRange(d.Version, child.version) {
+		if child := n.children[dir]; child.name == d.Name && compatible(d.Version, child.version) {
 			return child
 		}
 	}
 	return nil
+}
+
+// compatible reports whether a version is that of a dependency, whose version can be missing.
+func compatible(constraint, version string) bool {
+	return constraint == "" || chartutil.IsCompatibleRange(constraint, version)
+}
+
+// otherVersion returns the version of the chart in charts/ with the name of a dependency, or "".
+func (n *node) otherVersion(name string) string {
+	for _, dir := range sortedKeys(n.children) {
+		if n.children[dir].name == name {
+			return n.children[dir].version
+		}
+	}
+	return ""
 }
 
 // addDependency fetches a dependency with its own dependencies.
@@ -115,6 +130,10 @@ func (f *fetcher) addDependency(
 ) error {
 	if d.Name == "" || !chartName.MatchString(d.Name) {
 		return fmt.Errorf("name %q is not valid", d.Name)
+	}
+	if other := n.otherVersion(d.Name); other != "" && d.Repository == "" { // Helm installs it, but not under an alias
+		f.warn("dependency %s of %s: version %q is required, but charts/ has %s", d.Name, n.name, d.Version, other)
+		return nil
 	}
 	if needed == dependencyLeft {
 		return fmt.Errorf("version %q is not in charts/", d.Version)
@@ -134,7 +153,7 @@ func (f *fetcher) addDependency(
 	if err != nil {
 		return err
 	}
-	if child.name != d.Name || !versionMatches(d.Version, child.version) {
+	if child.name != d.Name || !compatible(d.Version, child.version) {
 		return fmt.Errorf("%s has chart %s %s instead of version %q", displayed(d.Repository), child.name, child.version, d.Version)
 	}
 	next := dependencyWanted
@@ -157,7 +176,7 @@ func (n *node) removeUnused(name string, all []*chart.Dependency) {
 		}
 		used := false
 		for _, d := range all {
-			used = used || d.Name == name && chartutil.IsCompatibleRange(d.Version, child.version)
+			used = used || d.Name == name && compatible(d.Version, child.version)
 		}
 		if !used {
 			delete(n.children, dir)
@@ -176,7 +195,7 @@ func lockedVersion(d *chart.Dependency, lock *chart.Lock) (string, error) {
 	locked := ""
 	for _, entry := range lock.Dependencies {
 		if entry != nil && entry.Name == d.Name {
-			if chartutil.IsCompatibleRange(d.Version, entry.Version) {
+			if compatible(d.Version, entry.Version) {
 				return entry.Version, nil
 			}
 			locked = entry.Version

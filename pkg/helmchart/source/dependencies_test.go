@@ -104,6 +104,28 @@ func TestDependenciesPresent(t *testing.T) {
 	}
 }
 
+// TestDependenciesWithoutVersion checks dependencies in charts/ whose version is missing or differs, as Helm installs them.
+func TestDependenciesWithoutVersion(t *testing.T) {
+	t.Parallel()
+	files := minimal("app", "1.0.0", "dependencies: [{name: a, condition: a.enabled}, {name: b, version: 2.x}, {name: c, version: '*'}]\n")
+	for name, version := range map[string]string{"a": "0.1.0", "b": "1.0.0", "c": "0.0.0-dev"} {
+		for file, data := range minimal(name, version, "") {
+			files["charts/"+name+"/"+file] = data
+		}
+	}
+	answer := mustFetch(t, newFetcher(t), helmchart.FetchRequest{Chart: writeChart(t, t.TempDir(), files)})
+	want := `dependency b of app: version "2.x" is required, but charts/ has 1.0.0; dependency c of app: version "*" is required, but charts/ has 0.0.0-dev`
+	if got := strings.Join(answer.Warnings, "; "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	rendered, err := Render(t.Context(), helmchart.RenderRequest{
+		Files: answer.Files, ReleaseName: "demo", Values: []map[string]any{{"a": map[string]any{"enabled": true}}, {"a": map[string]any{"enabled": false}}},
+	})
+	if err != nil || len(rendered.Renderings[0].Objects) != 4 || len(rendered.Renderings[1].Objects) != 3 {
+		t.Errorf("%v %+v", err, rendered)
+	}
+}
+
 // TestDependenciesLock checks that the versions in Chart.lock are used, and that it has to match Chart.yaml.
 func TestDependenciesLock(t *testing.T) {
 	t.Parallel()

@@ -94,7 +94,7 @@ func registryError(reference, host string, err error) error {
 func (f *fetcher) registryClient(ctx context.Context, host string) (*registry.Client, error) {
 	retry := registry.NewTransport(false)
 	retry.Base = &boundTransport{ctx: ctx, base: baseTransport(&tls.Config{MinVersion: tls.VersionTLS12})}
-	client := &http.Client{Transport: retry}
+	client := &http.Client{Transport: retry, CheckRedirect: checkRedirect}
 	options := []registry.ClientOption{
 		registry.ClientOptCredentialsFile(f.settings.RegistryConfig),
 		registry.ClientOptHTTPClient(client),

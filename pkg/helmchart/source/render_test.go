@@ -142,6 +142,19 @@ data:
   size: {{ .Values.size | quote }}
 `
 
+// TestRenderWindowsFiles checks files with a byte order mark and CRLF.
+func TestRenderWindowsFiles(t *testing.T) {
+	t.Parallel()
+	files := helmchart.Files{}
+	for name, data := range chartOf(smallChart) {
+		files[name] = []byte("\xEF\xBB\xBF" + strings.ReplaceAll(string(data), "\n", "\r\n"))
+	}
+	got := renderText(t, helmchart.RenderRequest{Files: files, ReleaseName: "demo", Values: []map[string]any{{}}})
+	if want := "chart small 1.2.3\nrendering 0\nsmall/templates/config.yaml v1 ConfigMap demo {\"size\":\"1\"}\n"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 // TestKubernetesVersion checks that templates find the version of the Kubernetes libraries.
 func TestKubernetesVersion(t *testing.T) {
 	t.Parallel()
