@@ -108,8 +108,10 @@ quickstart: control-plane modules ## Create a memcached operator and run it agai
 	$(GO) run ./testdata/tutorial -operon $(BIN) docs/tutorial.md
 
 .PHONY: bench
-bench: build ## Compare the speed of Operon, controller-gen, kustomize and kubebuilder
+bench: build ## Compare the speed of Operon, controller-gen, kustomize and kubebuilder; measure Helm operators
 	$(GO) run ./testdata/bench -operon $(BIN)
+	@echo "==> Helm operators: a pass of an unchanged release, and the memory of 50 releases"
+	$(TEST) -count=1 -v ./cmd/operon-runtime -run 'TestMemory$$' -bench . -args -memory
 
 .PHONY: golden
 golden: ## Rewrite the golden projects with the current output of commands

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,23 +15,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
-// programVariable is the environment variable that makes the test binary the program.
+// programVariable is the environment variable that makes the test binary the program, or the client of wholeCache.
 const programVariable = "OPERON_RUNTIME_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(programVariable) != "" {
+	switch os.Getenv(programVariable) {
+	case "":
+	case wholeCacheProgram:
+		wholeCache(os.Args[slices.Index(os.Args, "--kubeconfig")+1])
+	default:
 		main() // exits
 	}
+	ctrllog.SetLogger(logr.Discard())
 	code := m.Run()
 	if p := started.Load(); p != nil {
 		if err := p.Stop(); err != nil {
