@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,13 @@ func newCreateAPI(a *app) *cobra.Command {
 them with the manager. With --image the controller deploys that image and keeps it as the resource
 specifies; without it, the controller is a small reconciler to complete.
 
-If --resource or --controller is not given, the command asks.`,
+If --resource or --controller is not given, the command asks.
+
+In a Helm project, add a kind whose objects are releases of a chart: the chart, its entry in
+watches.yaml, the CRD with the schema of its values, the permissions of the operator, roles and
+a sample. --helm-chart is a directory, an archive, a URL, an oci:// reference, REPOSITORY/NAME of a
+repository of your Helm configuration, or the name of a chart in --helm-chart-repo. Without it, the
+chart is Helm's starter. Group, version and kind are derived from the chart if they are not given.`,
 		Example: fmt.Sprintf(`  # An API with a controller to complete:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller
 
@@ -30,6 +37,11 @@ If --resource or --controller is not given, the command asks.`,
   # A controller for a kind of Kubernetes or of another project:
   %[1]s create api --group apps --version v1 --kind Deployment --resource=false --controller
   %[1]s create api --group cert-manager --version v1 --kind Certificate --resource=false --controller --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2
+
+  # In a Helm project, a chart of a repository, of a registry, or a new one:
+  %[1]s create api --helm-chart memcached --helm-chart-repo https://charts.example.com --helm-chart-version 1.2.3
+  %[1]s create api --group cache --kind Memcached --helm-chart oci://registry.example.com/charts/memcached
+  %[1]s create api --group cache --version v1alpha1 --kind Memcached
 
   # Answers from a pipe:
   printf 'y\ny\n' | %[1]s create api --group cache --version v1 --kind Memcached`, a.program),
@@ -52,22 +64,27 @@ If --resource or --controller is not given, the command asks.`,
 	f.BoolVar(&o.Manifests, "manifests", true, "generate manifests afterwards; --make=false skips both code and manifests")
 	f.BoolVar(&o.SSA, "ssa", false, "generate apply configurations of the types, and use server-side apply in the controller")
 	addExternal(f, &o.ResourceOptions)
+	addChart(c, &o.Chart)
 	f.StringVar(&o.Image.Ref, "image", "", "`image` that the controller deploys")
 	f.StringVar(&o.Image.Command, "image-container-command", "", "`command` of the container, as comma-separated words")
 	f.StringVar(&o.Image.Port, "image-container-port", "", "`port` of the container")
 	f.StringVar(&o.Image.RunAsUser, "run-as-user", "", "numeric `user` ID of the container")
 	a.addPlugins(f, "`plugins` to use; --image selects deploy-image/v1-alpha")
-	completeValues(c, "plugins", "go/v4", "deploy-image/v1-alpha")
+	completeValues(c, "plugins", "go/v4", "helm/v1", "deploy-image/v1-alpha")
 	return c
 }
 
 func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
-		config, err := p.Load(action.RecentLayouts)
+		config, err := p.Load(action.ScaffoldedLayouts)
 		if err != nil {
 			return nil, err
 		}
 		o.Plugins = a.plugins
+		if config.IsHelm() {
+			return a.createHelmAPI(c, p, config, o)
+		}
+		o.Findings = refuseFlags(c, chartFlags(), "Helm")
 		if !o.API && !o.Controller {
 			return nil, nothingToCreate(c)
 		}
@@ -89,6 +106,17 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 		}
 		return p.CreateAPI(c.Context(), o)
 	})
+}
+
+// createHelmAPI adds a kind to a Helm project. Names are prompted for if no chart gives them.
+func (a *app) createHelmAPI(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
+	o.Findings = slices.Concat(refuseFlags(c, goFlags(), "Go"), a.checkCRDVersion(c))
+	if o.Chart.Source == "" && len(o.Findings) == 0 {
+		if err := a.askNames(config, &o.ResourceOptions); err != nil {
+			return nil, err
+		}
+	}
+	return p.CreateAPI(c.Context(), o)
 }
 
 // askNames prompts for a missing group, version and kind at a terminal.

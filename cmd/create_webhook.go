@@ -58,6 +58,9 @@ Fields that both versions have are converted; a test lists those that are not.`,
 
 func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, legacy bool) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
+		if err := p.RefuseHelm(action.NoHelmWebhooks); err != nil {
+			return nil, err
+		}
 		config, err := p.Load(action.CurrentLayout)
 		if err != nil {
 			return nil, err

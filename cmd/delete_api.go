@@ -19,7 +19,11 @@ and create webhook inserted into the manager, suites and kustomizations, and its
 If files were edited after create api wrote them, they are listed and nothing is deleted; --force
 deletes them too. An API that other code of the project uses is kept, and the uses are listed. A
 version that others convert to and from is kept until delete webhook removes the conversion. Objects
-in a cluster are not deleted.`,
+in a cluster are not deleted.
+
+In a Helm project, delete the chart unless another kind has it, the entry in watches.yaml, the CRD,
+the roles and the sample of a kind. A chart that was edited since create api is deleted only with
+--force.`,
 		Example: fmt.Sprintf(`  # An API with its controllers:
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached
 
@@ -30,7 +34,16 @@ in a cluster are not deleted.`,
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached --force --dry-run`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.DeleteAPI(c.Context(), o) })
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
+				config, err := p.Load(action.ScaffoldedLayouts)
+				if err != nil {
+					return nil, err
+				}
+				if config.IsHelm() {
+					o.Findings = refuseFlags(c, goFlags(), "Go")
+				}
+				return p.DeleteAPI(c.Context(), o)
+			})
 		},
 	}
 	f := c.Flags()

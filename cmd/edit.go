@@ -78,11 +78,15 @@ func ifGiven[T any](c *cobra.Command, flag string, value *T) *T {
 
 func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
+		config, err := p.Load(action.EditableLayouts)
+		if err != nil {
+			return nil, err
+		}
+		if config.IsHelm() {
+			o.Findings = refuseFlags(c, goFlags(), "Go")
+		}
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)
-		}
-		if _, err := p.Load(action.CurrentLayout); err != nil {
-			return nil, err
 		}
 		if _, findings := project.CheckPlugins(o.Plugins); len(findings) > 0 {
 			return nil, findings

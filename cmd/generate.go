@@ -56,6 +56,9 @@ func newGenerate(a *app) *cobra.Command {
 		`Generate the deepcopy methods of the API types, their CRDs, the RBAC role and the webhook
 configurations. Files that are up to date are not written.
 
+In a Helm project, generate the CRDs and the role from the charts. Rules of the role that you added
+outside of the generated block are kept.
+
 The result is the same as that of the project's own calls of controller-gen: those in the targets
 manifests and generate of the Makefile, otherwise those in go:generate lines, otherwise those in
 scripts in hack, otherwise those of the scaffold. --verbose lists the calls and where they are.
@@ -99,7 +102,7 @@ To use other calls, write them to .operon/config.yaml:
 func (a *app) watchGenerated(ctx context.Context, p *action.Project, what codegen.Generators) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	if _, err := p.Load(action.RecentLayouts); err != nil {
+	if _, err := p.Load(action.ScaffoldedLayouts); err != nil {
 		return err
 	}
 	watch, err := a.watch(p.Root)

@@ -19,6 +19,8 @@ import (
 type initOptions struct {
 	action.InitOptions
 	fetchDeps, skipGoCheck bool
+	// api is the first kind of a Helm project, if its flags are given.
+	api action.CreateAPIOptions
 	// interactive prompts for missing values.
 	interactive bool
 }
@@ -33,7 +35,8 @@ and no program is run.
 
 By default, the operator is written in Go: the project has the manager with tests, and complete
 go.mod and go.sum. With --plugins helm, the operator installs Helm charts, and the project has no
-code. Flags of one layout are refused for the other.
+code. Flags of one layout are refused for the other. With flags for a kind or a chart, the first
+kind of a Helm project is added, as by create api, which may fetch the chart from the network.
 
 Existing files that the project does not need, such as a README.md, are kept. If files are in the
 way, all of them are listed and nothing is written.`,
@@ -46,8 +49,9 @@ way, all of them are listed and nothing is written.`,
   # For several groups, with a manager for one namespace and an MIT header:
   %[1]s init --domain example.com --multigroup --namespaced --license mit --owner "Example Inc."
 
-  # An operator that installs Helm charts:
-  %[1]s init --plugins helm --domain example.com`, a.program),
+  # An operator that installs Helm charts, without and with its first chart:
+  %[1]s init --plugins helm --domain example.com
+  %[1]s init --plugins helm --domain example.com --group cache --kind Memcached --helm-chart oci://registry.example.com/charts/memcached`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
 	}
@@ -60,6 +64,11 @@ way, all of them are listed and nothing is written.`,
 	f.StringVar(&o.File, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
 	f.BoolVar(&o.Multigroup, "multigroup", false, "write APIs to api/<group>/<version>, for several groups")
 	f.BoolVar(&o.Namespaced, "namespaced", false, "watch one namespace, with Roles instead of ClusterRoles")
+	f.StringVar(&o.api.Group, "group", "", "`group` of the first kind of a Helm project, without the domain (default: charts)")
+	f.StringVar(&o.api.Version, "version", "", "`version` of the first kind of a Helm project (default: v1alpha1)")
+	f.StringVar(&o.api.Kind, "kind", "", "first `kind` of a Helm project (default: derived from --helm-chart)")
+	addChart(c, &o.api.Chart)
+	a.addOffline(f)
 	a.addPlugins(f, "`layout` of the project: go/v4 (default) or helm/v1")
 	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
@@ -90,8 +99,15 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 		return err
 	}
 	plugins, _ := project.CheckPlugins(a.plugins) // Init reports the findings
-	if plugins.Helm {
-		o.Findings = refuseFlags(c, goFlags())
+	switch {
+	case !plugins.Helm:
+		o.Findings = refuseFlags(c, helmInitFlags(), "Helm")
+	case anyGiven(c, helmInitFlags()):
+		o.API = &o.api
+		o.api.Findings = a.checkCRDVersion(c)
+		fallthrough
+	default:
+		o.Findings = refuseFlags(c, goFlags(), "Go")
 	}
 	if o.interactive && len(o.Findings) == 0 {
 		if err := a.askInit(c, root, &o, plugins.Helm); err != nil {

@@ -41,7 +41,7 @@ func layers() map[string][]string {
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
 			"pkg/codegen/calls", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor",
-			"pkg/safeyaml", "pkg/scaffold", "pkg/worktree",
+			"pkg/safeyaml", "pkg/scaffold", "pkg/watches", "pkg/worktree",
 		},
 		"pkg/buildinfo":        {},
 		"pkg/bundle":           {"pkg/bundle/base", "pkg/diag", "pkg/manifest", "pkg/safeyaml", "templates"},

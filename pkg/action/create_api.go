@@ -2,9 +2,11 @@ package action
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -13,6 +15,10 @@ import (
 // CreateAPIOptions are the options of CreateAPI.
 type CreateAPIOptions struct {
 	project.ResourceOptions
+	// Chart is the chart of a kind in a Helm project.
+	Chart ChartOptions
+	// Findings are problems of the options that the caller has found.
+	Findings diag.Findings
 	// Domain is the new domain of a project without APIs, or empty to keep it.
 	Domain string
 	// Image is the image that the controller deploys, or empty.
@@ -24,8 +30,15 @@ type CreateAPIOptions struct {
 	Generate, Manifests bool
 }
 
-// CreateAPI adds the types of an API, its manifests and a controller.
+// CreateAPI adds the types of an API, its manifests and a controller, or in a Helm project a kind with a chart.
 func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, error) {
+	config, err := p.Load(ScaffoldedLayouts)
+	if err != nil {
+		return nil, err
+	}
+	if config.IsHelm() {
+		return p.createHelmAPI(ctx, config, o)
+	}
 	return p.create(ctx, creation{
 		layouts: RecentLayouts, resolve: o.resolve, domain: o.Domain, module: o.ExternalModule,
 		generate: o.generators(), next: "edit the types and the controller",
@@ -71,9 +84,12 @@ func (o CreateAPIOptions) Check(config *project.Config) error {
 
 // resolve validates the options and returns the resource that they describe.
 func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, error) {
-	_, findings := project.CheckPlugins(o.Plugins)
+	plugins, findings := project.CheckPlugins(o.Plugins)
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
-	findings = append(findings, others...)
+	findings = slices.Concat(o.Findings, findings, others)
+	if plugins.Helm {
+		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Helm projects; this is a Go project")
+	}
 	if o.SSA && !o.API {
 		findings.Add("--ssa", "true", "requires types; leave out --resource=false or --ssa")
 	}

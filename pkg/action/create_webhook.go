@@ -21,6 +21,9 @@ type CreateWebhookOptions struct {
 
 // CreateWebhook adds webhooks to a kind.
 func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*Result, error) {
+	if err := p.RefuseHelm(NoHelmWebhooks); err != nil {
+		return nil, err
+	}
 	var generate codegen.Generators
 	if o.Generate {
 		generate = codegen.All

@@ -19,14 +19,23 @@ type DeleteAPIOptions struct {
 	Group, Version, Kind string
 	// ControllerName, if not empty, is the controller to delete; the rest of the API is kept.
 	ControllerName string
+	// Findings are problems of the options that the caller has found.
+	Findings diag.Findings
 	// Force deletes edited files, too.
 	Force bool
 	// Generate generates code and manifests afterwards.
 	Generate bool
 }
 
-// DeleteAPI deletes an API with its types, controllers and manifests.
+// DeleteAPI deletes an API with its types, controllers and manifests, or in a Helm project a kind with its chart.
 func (p *Project) DeleteAPI(ctx context.Context, o DeleteAPIOptions) (*Result, error) {
+	config, err := p.Load(ScaffoldedLayouts)
+	if err != nil {
+		return nil, err
+	}
+	if config.IsHelm() {
+		return p.deleteHelmAPI(ctx, config, o)
+	}
 	return p.delete(ctx, RecentLayouts, o.Generate, func(tree *worktree.Tree, config *project.Config, header string) (deletion, error) {
 		r, err := o.resolve(config, p.Program)
 		if err != nil {

@@ -25,6 +25,9 @@ type DeleteWebhookOptions struct {
 
 // DeleteWebhook deletes webhooks of an API.
 func (p *Project) DeleteWebhook(ctx context.Context, o DeleteWebhookOptions) (*Result, error) {
+	if err := p.RefuseHelm(NoHelmWebhooks); err != nil {
+		return nil, err
+	}
 	return p.delete(ctx, CurrentLayout, o.Generate, func(_ *worktree.Tree, config *project.Config, _ string) (deletion, error) {
 		removed, err := o.resolve(config)
 		if err != nil {

@@ -25,6 +25,8 @@ type EditOptions struct {
 	Plugins                     []string
 	// Force leaves edited lines that Namespaced would change to the user.
 	Force bool
+	// Findings are problems of the options that the caller has found.
+	Findings diag.Findings
 	// NoVerify moves code with Multigroup without compiling it.
 	NoVerify bool
 }
@@ -40,7 +42,7 @@ func (o EditOptions) IsEmpty() bool {
 
 // Edit changes the layout, the scope or the license header of the project.
 func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
-	config, err := p.Load(CurrentLayout)
+	config, err := p.Load(EditableLayouts)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +63,23 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 	if len(result.Changes) == 0 {
 		result.Unchanged = "the project already has these settings; nothing was changed"
 	} else {
-		result.nextf("review what changed, then 'make test'")
+		result.nextf("review what changed, then '%s'", testTarget(config))
 	}
 	return result, nil
+}
+
+// testTarget returns the command that checks a changed project.
+func testTarget(config *project.Config) string {
+	if config.IsHelm() {
+		return "make verify"
+	}
+	return "make test"
 }
 
 // checkEdit validates the options.
 func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings {
 	_, findings := checkInitPlugins(o.Plugins)
+	findings = append(findings, o.Findings...)
 	if o.changesHeader() {
 		license := LicenseOptions{License: "apache2", File: deref(o.LicenseFile), Owner: deref(o.Owner)} // apache2 is valid
 		if o.License != nil {
@@ -110,12 +121,15 @@ func deref(s *string) string {
 
 // applyEdit makes all changes in the tree, including generated files. It returns the changes that are left to the user.
 func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOptions) ([]string, error) {
-	config, err := Load(tree, CurrentLayout)
+	config, err := Load(tree, EditableLayouts)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.checkEdit(config, o).Err(); err != nil {
 		return nil, err
+	}
+	if config.IsHelm() {
+		return nil, p.editHelm(ctx, tree, config, o)
 	}
 	header, headerFile, err := p.header(tree)
 	if err != nil {
@@ -163,6 +177,16 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 		return nil, err
 	}
 	return notes, p.GenerateIn(ctx, tree, codegen.All)
+}
+
+// editHelm applies the options that a Helm project has to its tree.
+func (p *Project) editHelm(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) error {
+	options := refactor.MultigroupOptions{Multi: *o.Multigroup, Init: p.projectData(config, ""), Go: p.Go, NoVerify: true}
+	if err := refactor.SetMultigroup(ctx, tree, config, options); err != nil {
+		return err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
+	return nil
 }
 
 // replaceHeader replaces the license header in the header file and in Go files.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
+	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -16,15 +17,28 @@ import (
 // Generate updates the generated files of the project.
 func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Result, error) {
 	return p.Update(ctx, func(tree *worktree.Tree) error {
-		if _, err := Load(tree, RecentLayouts); err != nil {
+		if _, err := Load(tree, ScaffoldedLayouts); err != nil {
 			return err
 		}
 		return p.GenerateIn(ctx, tree, what)
 	})
 }
 
-// GenerateIn updates the generated files in a tree. It downloads modules that are missing for that.
+// GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, or in a Helm project
+// those of charts.
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
+	config, err := readProject(tree)
+	if err != nil || !config.IsHelm() {
+		return p.generateCode(ctx, tree, what)
+	}
+	if what&(codegen.CRD|codegen.RBAC) == 0 {
+		return nil // the other generators need code
+	}
+	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{})
+}
+
+// generateCode updates the files that are generated from Go code.
+func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	var start time.Time
 	if p.Now != nil {
 		start = p.Now()

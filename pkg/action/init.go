@@ -28,6 +28,8 @@ type InitOptions struct {
 	Plugins                []string
 	// ProjectVersion is the version of PROJECT.
 	ProjectVersion string
+	// API is the first kind of a Helm project, or nil for a project without kinds.
+	API *CreateAPIOptions
 	// Findings are problems of the options that the caller has found.
 	Findings diag.Findings
 }
@@ -41,11 +43,24 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	config, err := newConfig(data.Project)
+	if err != nil {
+		return nil, err
+	}
+	var api *helmAPI
+	if o.API != nil {
+		if api, err = p.prepareHelmAPI(ctx, config, *o.API); err != nil {
+			return nil, err
+		}
+	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
 		if err := p.CheckNew(); err != nil {
 			return err
 		}
-		return p.applyInit(tree, data)
+		if err := p.applyInit(tree, config, data); err != nil || api == nil {
+			return err
+		}
+		return p.applyHelmAPI(ctx, tree, config, api)
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +68,11 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if o.Domain == DefaultDomain && !p.DryRun {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: the domain of the API groups is %s; --domain chooses another", o.Domain))
 	}
-	result.nextf("add an API with '%s create api'", p.Program)
+	if api != nil {
+		p.addHelmSteps(result, api)
+	} else {
+		result.nextf("add an API with '%s create api'", p.Program)
+	}
 	return result, nil
 }
 
@@ -114,21 +133,20 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 	return data, err
 }
 
-// applyInit writes the project and its PROJECT file into the tree.
-func (p *Project) applyInit(tree *worktree.Tree, data scaffold.Data) error {
-	report, err := scaffold.Init(tree, data)
-	if err != nil {
-		return err
-	}
+// newConfig returns the PROJECT file of a new project.
+func newConfig(p scaffold.Project) (*project.Config, error) {
 	layout := project.LayoutGoV4
-	if data.Project.Helm {
+	if p.Helm {
 		layout = project.LayoutHelmV1
 	}
-	config, err := project.New(project.Options{
-		Layout: layout,
-		Domain: data.Project.Domain, Repo: data.Project.Repo, ProjectName: data.Project.Name,
-		MultiGroup: data.Project.MultiGroup, Namespaced: data.Project.Namespaced,
+	return project.New(project.Options{
+		Layout: layout, Domain: p.Domain, Repo: p.Repo, ProjectName: p.Name, MultiGroup: p.MultiGroup, Namespaced: p.Namespaced,
 	})
+}
+
+// applyInit writes the project and its PROJECT file into the tree.
+func (p *Project) applyInit(tree *worktree.Tree, config *project.Config, data scaffold.Data) error {
+	report, err := scaffold.Init(tree, data)
 	if err != nil {
 		return err
 	}

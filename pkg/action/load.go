@@ -21,8 +21,12 @@ type Layouts int
 const (
 	// CurrentLayout is the layout that Init creates.
 	CurrentLayout Layouts = iota
+	// EditableLayouts are CurrentLayout and the layout of Helm projects.
+	EditableLayouts
 	// RecentLayouts are the current layout and the one before.
 	RecentLayouts
+	// ScaffoldedLayouts are RecentLayouts and the layout of Helm projects.
+	ScaffoldedLayouts
 	// UpgradableLayouts are all layouts and versions of PROJECT that Upgrade supports.
 	UpgradableLayouts
 )
@@ -47,7 +51,9 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 		config.FollowModule(modfile.ModulePath(mod))
 	}
 	switch {
-	case layouts == RecentLayouts:
+	case (layouts == ScaffoldedLayouts || layouts == EditableLayouts) && config.IsHelm():
+		return config, nil
+	case layouts == RecentLayouts, layouts == ScaffoldedLayouts:
 		return config, config.CheckOlderLayout()
 	case layouts == UpgradableLayouts && config.OlderLayout():
 		return config, nil

@@ -68,6 +68,9 @@ func (p *Project) RenameProject(ctx context.Context, name string) (*Result, erro
 
 // RenameModule changes the module path. Findings are about MODULE.
 func (p *Project) RenameModule(ctx context.Context, path string) (*Result, error) {
+	if err := p.RefuseHelm(helmModule); err != nil {
+		return nil, err
+	}
 	return p.rename(ctx, renaming{
 		check:  func(tree *worktree.Tree, config *project.Config) error { return checkModule(tree, config, path) },
 		change: func(config *project.Config) error { return config.SetRepo(path) },
@@ -101,6 +104,9 @@ func checkModule(tree *worktree.Tree, config *project.Config, path string) error
 
 // rename runs a rename command.
 func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
+	if err := p.RefuseHelm(helmRename); err != nil {
+		return nil, err
+	}
 	config, err := p.Load(CurrentLayout)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,9 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 		return nil, err
 	}
 	source := &Project{Config: config, Root: root}
+	if err := source.RefuseHelm(helmRescaffold); err != nil {
+		return nil, err
+	}
 	tree := source.tree()
 	recorded, err := Load(tree, UpgradableLayouts)
 	if err != nil {

@@ -49,6 +49,9 @@ func (p *Project) Upgrade(ctx context.Context, o UpgradeOptions) (*Result, error
 
 // checkUpgrade validates the options, after PROJECT. It returns the scaffolds that the project may result from.
 func (p *Project) checkUpgrade(o UpgradeOptions) (*migrate.Fingerprints, error) {
+	if err := p.RefuseHelm(helmUpgrade); err != nil {
+		return nil, err
+	}
 	if _, err := p.Load(UpgradableLayouts); err != nil {
 		return nil, err
 	}

@@ -202,6 +202,7 @@ func (c *Config) fields(i int, r Resource) (fields []field, state []field) {
 	newerKey(textOrNil(webhooks.DefaultingPath), "webhooks", "defaultingPath")
 	newerKey(textOrNil(webhooks.ValidationPath), "webhooks", "validationPath")
 	newerKey(textOrNil(r.Module), "module")
+	state = append(state, field{[]any{"openSchema"}, boolOrNil(r.OpenSchema)})
 
 	_, named := c.get([]any{"resources", i, "controllers"})
 	plain := len(r.Controllers) == 1 && r.Controllers[0] == strings.ToLower(r.Kind) && !named

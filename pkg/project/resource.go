@@ -61,6 +61,8 @@ type Resource struct {
 	// github.com/cert-manager/cert-manager@v1.18.2, or "".
 	Core, External bool
 	Module         string
+	// OpenSchema reports whether the schema of a Helm-backed kind allows any values.
+	OpenSchema bool
 }
 
 // HasAPI reports whether the types are in the project.

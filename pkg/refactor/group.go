@@ -37,9 +37,12 @@ func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Con
 	if findings := groupFindings(config, multi); len(findings) > 0 {
 		return findings
 	}
-	m, err := gosource.ReadModule(tree)
-	if err != nil {
-		return err
+	m := &gosource.Module{}
+	if !config.IsHelm() {
+		var err error
+		if m, err = gosource.ReadModule(tree); err != nil {
+			return err
+		}
 	}
 	p := &plan{
 		tree: tree, m: m, config: config, multi: multi,
@@ -96,7 +99,7 @@ func groupFindings(config *project.Config, multi bool) diag.Findings {
 	}
 	groups := map[string]bool{}
 	for _, r := range config.Resources() {
-		if isLocal(r, config) || r.HasController() || r.Webhooks != nil {
+		if isLocal(r, config) || r.HasController() || r.Webhooks != nil || config.IsHelm() {
 			groups[r.Group] = true
 		}
 	}

@@ -42,6 +42,9 @@ const (
 // adapt adapts data to an existing project: the required controller-runtime, the paths of files, the registration of types in
 // its API packages, and the variables of images.
 func adapt(tree *worktree.Tree, data *Data) error {
+	if data.Project.Helm {
+		return nil
+	}
 	runtime, err := findRuntime(tree)
 	if err != nil {
 		return err

@@ -1,0 +1,160 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// createHelmAPI adds a kind to a Helm project.
+func (p *Project) createHelmAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*Result, error) {
+	api, err := p.prepareHelmAPI(ctx, config, o)
+	if err != nil {
+		return nil, err
+	}
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		config, err := Load(tree, ScaffoldedLayouts)
+		if err != nil {
+			return err
+		}
+		return p.applyHelmAPI(ctx, tree, config, api)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.addHelmSteps(result, api)
+	return result, nil
+}
+
+// addHelmSteps adds the next steps after a kind was added.
+func (p *Project) addHelmSteps(result *Result, api *helmAPI) {
+	result.nextf("edit the chart in %s, then '%s generate'", api.dir, p.Program)
+}
+
+// applyHelmAPI writes the files of a kind into the tree.
+func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config *project.Config, api *helmAPI) error {
+	resource, err := api.resolveHelm(config)
+	if err != nil {
+		return err
+	}
+	if err := api.writeChart(tree); err != nil {
+		return err
+	}
+	report, err := scaffold.CreateHelmAPI(tree, p.helmData(config, resource))
+	if err != nil {
+		return err
+	}
+	if err := addWatch(tree, resource, api.dir, api.Force); err != nil {
+		return err
+	}
+	if err := p.writeSample(tree, config, resource, api); err != nil {
+		return err
+	}
+	if err := config.UpdateResource(resource); err != nil {
+		return err
+	}
+	if err := config.SetChart(p.chartRecord(api.chart)); err != nil {
+		return err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
+	if problem := api.rendered.DefaultError(); problem != "" {
+		p.reportf(Warning, "the templates of the chart fail with its default values, so that config/rbac/role.yaml may lack permissions: %s", problem)
+	}
+	p.reportKept(report)
+	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{api.dir: api.rendered})
+}
+
+// writeChart writes the files of the chart. Other content in its directory is a conflict, unless the chart was read from there.
+// With Force, the chart replaces the content.
+func (api *helmAPI) writeChart(tree *worktree.Tree) error {
+	existing, err := tree.Walk(api.dir, nil)
+	if err != nil {
+		return err
+	}
+	var conflicts []string
+	for _, name := range existing {
+		content, wanted := api.chart.Files[strings.TrimPrefix(name, api.dir+"/")]
+		switch {
+		case wanted:
+			current, err := tree.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(current, content) {
+				conflicts = append(conflicts, name)
+			}
+		case !api.inPlace:
+			conflicts = append(conflicts, name)
+			if api.Force {
+				tree.Remove(name)
+			}
+		}
+	}
+	if len(conflicts) > 0 && !api.Force {
+		return &scaffold.ConflictError{Paths: conflicts, Hint: "give --force to replace the chart in " + api.dir + ", or move it away"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(api.chart.Files)) {
+		file := path.Join(api.dir, name)
+		if err := tree.Blocked(file); err != nil {
+			return err
+		}
+		tree.WriteFile(file, api.chart.Files[name], worktree.FileMode)
+	}
+	return nil
+}
+
+// chartRecord returns the record of a chart in PROJECT. Relative paths are relative to the project there, and absolute ones, which
+// depend on the machine, are left out.
+func (p *Project) chartRecord(chart *helmchart.FetchAnswer) project.Chart {
+	origin := chart.Origin
+	if _, err := p.FS.Stat(p.absolute(origin.Chart)); err == nil && origin.Chart != "" && origin.Repo == "" {
+		rel, err := p.fromRoot(origin.Chart)
+		if err != nil || filepath.IsAbs(origin.Chart) && IsOutside(rel) {
+			rel = ""
+		}
+		origin.Chart = rel
+	}
+	return project.Chart{
+		Name: chart.Chart.Name, Source: origin.Chart, Repo: origin.Repo, Version: origin.Version, Digest: origin.Digest,
+		Files: chart.Files.Digest(),
+	}
+}
+
+// sampleSpec describes the sample of a kind.
+func sampleSpec(config *project.Config, r project.Resource, chart helmchart.Files, full bool) helmchart.SampleSpec {
+	return helmchart.SampleSpec{
+		APIVersion: r.QualifiedGroup() + "/" + r.Version, Kind: r.Kind, Chart: chart, Full: full,
+		Labels: map[string]string{"app.kubernetes.io/name": config.ProjectName(), "app.kubernetes.io/managed-by": "kustomize"},
+	}
+}
+
+// writeSample writes the sample of a kind.
+func (p *Project) writeSample(tree *worktree.Tree, config *project.Config, r project.Resource, api *helmAPI) error {
+	sample, err := helmchart.Sample(sampleSpec(config, r, api.chart.Files, api.Chart.FullSample))
+	if err != nil {
+		return fmt.Errorf("sample of %s: %w", r.Kind, err)
+	}
+	name := scaffold.SampleFile(r)
+	if err := tree.Blocked(name); err != nil {
+		return err
+	}
+	current, err := tree.ReadOptional(name)
+	if err != nil {
+		return err
+	}
+	if current != nil && !bytes.Equal(current, sample) && !api.Force {
+		return &scaffold.ConflictError{Paths: []string{name}, Hint: "give --force to replace it, or move it away"}
+	}
+	tree.WriteFile(name, sample, worktree.FileMode)
+	return nil
+}

@@ -1,0 +1,167 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// ChartOptions select the chart of a kind.
+type ChartOptions struct {
+	// Source is where the chart is from: a directory, an archive, a URL, an oci:// reference, or a name in Repo or in a repository
+	// of the user. Empty means a new chart with Helm's starter as its content.
+	Source string
+	// Repo is the URL of a repository, or empty.
+	Repo string
+	// Version is a version or a constraint; empty is the newest release.
+	Version string
+	// OpenSchema allows any values in the CRD, instead of those of the chart.
+	OpenSchema bool
+	// FullSample sets all default values of the chart in the sample.
+	FullSample bool
+}
+
+// The defaults of the API of a kind whose chart is given.
+const (
+	defaultChartGroup   = "charts"
+	defaultChartVersion = "v1alpha1"
+)
+
+// A helmAPI is a new kind of a Helm project with its chart.
+type helmAPI struct {
+	CreateAPIOptions
+	chart    *helmchart.FetchAnswer
+	rendered *helmchart.Rendered
+	// dir is the directory of the chart in the project. inPlace reports whether the chart was read from it.
+	dir     string
+	inPlace bool
+}
+
+// prepareHelmAPI validates the options of create api, fetches the chart and renders it.
+func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*helmAPI, error) {
+	if err := o.checkHelm(config).Err(); err != nil {
+		return nil, err
+	}
+	request := helmchart.FetchRequest{
+		Chart: o.Chart.Source, Repo: o.Chart.Repo, Version: o.Chart.Version, Offline: p.Go.Offline,
+	}
+	if o.Chart.Source == "" {
+		request = helmchart.FetchRequest{Starter: strings.ToLower(o.Kind)}
+	}
+	chart, err := p.Charts.Fetch(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range chart.Warnings {
+		p.reportf(Warning, "%s", warning)
+	}
+	api := &helmAPI{CreateAPIOptions: o.withNames(chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
+	api.inPlace = o.Chart.Source != "" && p.absolute(o.Chart.Source) == filepath.Join(p.Root, filepath.FromSlash(api.dir))
+	resource, err := api.resolveHelm(config)
+	if err != nil {
+		return nil, err
+	}
+	if api.rendered, err = helmchart.Explore(ctx, chart.Files, p.Charts.Render); err != nil {
+		return nil, err
+	}
+	return api, checkOwnKind(resource, api.rendered).Err()
+}
+
+// withNames returns the options with the names that a chart gives.
+func (o CreateAPIOptions) withNames(chart string) CreateAPIOptions {
+	if o.Chart.Source != "" {
+		o.Group, o.Version = cmp.Or(o.Group, defaultChartGroup), cmp.Or(o.Version, defaultChartVersion)
+		o.Kind = cmp.Or(o.Kind, kindOfChart(chart))
+	}
+	return o
+}
+
+// kindOfChart returns the name of a chart as a kind: NginxIngress for nginx-ingress.
+func kindOfChart(chart string) string {
+	var kind strings.Builder
+	for word := range strings.FieldsFuncSeq(chart, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		kind.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return kind.String()
+}
+
+// checkHelm validates the options before the chart is fetched.
+func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
+	plugins, others := project.CheckPlugins(o.Plugins)
+	findings := slices.Concat(o.Findings, others)
+	if plugins.Go || plugins.DeployImage {
+		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Go projects; this is a Helm project")
+	}
+	if o.Chart.Source == "" {
+		for _, f := range []struct{ flag, value string }{{"--helm-chart-repo", o.Chart.Repo}, {"--helm-chart-version", o.Chart.Version}} {
+			if f.value != "" {
+				findings.Add(f.flag, f.value, "requires --helm-chart")
+			}
+		}
+		if o.Kind == "" {
+			findings.Add("--kind", "", "is required; or give a chart with --helm-chart, from whose name it is derived")
+		}
+	}
+	named := o.withNames("")
+	if named.Kind != "" {
+		_, others := project.ResolveResource(config, named.resourceOptions())
+		return append(findings, others...)
+	}
+	// The other names are checked even if the kind is not known yet.
+	findings = append(findings, project.CheckGroup(named.Group, config.Domain())...)
+	if named.Version != "" || o.Chart.Source == "" {
+		findings = append(findings, project.CheckVersion(named.Version)...)
+	}
+	return findings
+}
+
+// resourceOptions returns the options that identify the API. All kinds of a Helm project are namespaced.
+func (o CreateAPIOptions) resourceOptions() project.ResourceOptions {
+	names := o.ResourceOptions
+	names.API, names.Controller, names.Namespaced = true, false, true
+	return names
+}
+
+// resolveHelm returns the resource of a kind in PROJECT.
+func (api *helmAPI) resolveHelm(config *project.Config) (project.Resource, error) {
+	r, findings := project.ResolveResource(config, api.resourceOptions())
+	for i, f := range findings {
+		if f.Field == "--kind" && f.Value == kindOfChart(api.chart.Chart.Name) {
+			findings[i].Problem = fmt.Sprintf("%s; it is derived from the name of the chart, give another with --kind", f.Problem)
+		}
+	}
+	r.Path, r.OpenSchema = "", api.Chart.OpenSchema
+	return r, findings.Err()
+}
+
+// checkOwnKind returns a finding if the chart installs objects of its own kind: each release would create another one.
+func checkOwnKind(r project.Resource, rendered *helmchart.Rendered) diag.Findings {
+	objects := slices.Clone(rendered.CRDs)
+	for _, set := range rendered.Sets {
+		objects = append(objects, set.Objects...)
+	}
+	for _, o := range objects {
+		kind, _ := o.Object["kind"].(string)
+		apiVersion, _ := o.Object["apiVersion"].(string)
+		group, _, _ := strings.Cut(apiVersion, "/")
+		metadata, _ := o.Object["metadata"].(map[string]any)
+		switch {
+		case kind == r.Kind && group == r.QualifiedGroup():
+			return diag.Findings{{Field: "--kind", Value: r.Kind, Problem: fmt.Sprintf(
+				"%s of the chart creates objects of this kind, and each of them would be another release; choose another kind or group", o.Template)}}
+		case kind == "CustomResourceDefinition" && metadata["name"] == r.CRDName():
+			return diag.Findings{{Field: "--kind", Value: r.Kind, Problem: fmt.Sprintf(
+				"%s of the chart defines %s, too; choose another kind or group", o.Template, r.CRDName())}}
+		}
+	}
+	return nil
+}

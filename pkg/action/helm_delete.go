@@ -1,0 +1,151 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// deleteHelmAPI deletes a kind of a Helm project: its chart unless another kind has it, its manifests and its entries.
+func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
+	if _, err := o.resolveHelm(config); err != nil {
+		return nil, err
+	}
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		config, err := Load(tree, ScaffoldedLayouts)
+		if err != nil {
+			return err
+		}
+		resource, err := o.resolveHelm(config)
+		if err != nil {
+			return err
+		}
+		return p.applyHelmDeletion(ctx, tree, config, resource, o.Force)
+	})
+	if err != nil {
+		return nil, err
+	}
+	result.nextf("review what changed, then '%s'", testTarget(config))
+	return result, nil
+}
+
+// resolveHelm returns the resource that the options name.
+func (o DeleteAPIOptions) resolveHelm(config *project.Config) (project.Resource, error) {
+	r, err := findResource(config, o.Group, o.Version, o.Kind)
+	if findings, ok := err.(diag.Findings); ok || len(o.Findings) > 0 {
+		return r, slices.Concat(o.Findings, findings).Err()
+	}
+	return r, err
+}
+
+// applyHelmDeletion removes a kind from the tree. The chart and the sample are removed only with force if they were edited.
+func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, config *project.Config, r project.Resource, force bool) error {
+	edited, err := p.removeCharts(tree, config, r)
+	if err != nil {
+		return err
+	}
+	deletion := scaffold.Deletion{Removed: []scaffold.Data{p.helmData(config, r)}, Force: true}
+	for _, other := range config.Resources() {
+		if other.GVK != r.GVK && other.HasAPI() {
+			deletion.Kept = append(deletion.Kept, p.helmData(config, other))
+		}
+	}
+	report, err := scaffold.Delete(tree, deletion)
+	if err != nil {
+		return err
+	}
+	edited = append(edited, report.Lost...)
+	slices.Sort(edited)
+	if len(edited) > 0 && !force {
+		return &scaffold.EditedError{Places: edited}
+	}
+	if err := removeWatch(tree, r); err != nil {
+		return err
+	}
+	if err := config.RemoveResource(r.GVK); err != nil {
+		return err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
+	if !slices.ContainsFunc(config.Resources(), func(other project.Resource) bool { return other.CRDName() == r.CRDName() }) {
+		removeIfExists(tree, path.Join(project.CRDBasesDir, r.CRDFile()))
+	}
+	if len(edited) > 0 {
+		p.reportf(Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
+	}
+	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{})
+}
+
+// helmData returns the data of create api for a resource in PROJECT.
+func (p *Project) helmData(config *project.Config, r project.Resource) scaffold.Data {
+	data := p.resourceData(config, r, "")
+	data.Resource.API, data.Resource.Namespaced = true, true
+	return data
+}
+
+// removeCharts removes the chart of a kind, unless other kinds have it, and the sample. It returns what the user has edited: a chart
+// whose files differ from those of its record in PROJECT, and a sample that differs from that of the chart.
+func (p *Project) removeCharts(tree *worktree.Tree, config *project.Config, r project.Resource) (edited []string, err error) {
+	list, err := readWatches(tree)
+	if err != nil {
+		return nil, err
+	}
+	var dir string
+	var files helmchart.Files
+	shared := false
+	for _, w := range list {
+		if w.GroupVersionKind() == kindOf(r) {
+			if dir = path.Clean(w.Chart); !tree.Exists(path.Join(dir, "Chart.yaml")) {
+				continue // the user has removed the chart
+			}
+			if files, err = readChart(tree, dir, w.Position); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, w := range list {
+		shared = shared || w.GroupVersionKind() != kindOf(r) && path.Clean(w.Chart) == dir
+	}
+	sample := scaffold.SampleFile(r)
+	if current, err := tree.ReadOptional(sample); err != nil {
+		return nil, err
+	} else if current != nil {
+		if same, err := p.isSample(config, r, files, current); err != nil {
+			return nil, err
+		} else if !same {
+			edited = append(edited, sample)
+		}
+		tree.Remove(sample)
+	}
+	if files == nil || shared {
+		return edited, nil
+	}
+	if record, ok := config.Chart(path.Base(dir)); !ok || record.Files != files.Digest() {
+		edited = append(edited, dir)
+	}
+	for name := range files {
+		tree.Remove(path.Join(dir, name))
+	}
+	return edited, config.RemoveChart(path.Base(dir))
+}
+
+// isSample reports whether a file is a sample as create api writes it.
+func (p *Project) isSample(config *project.Config, r project.Resource, files helmchart.Files, content []byte) (bool, error) {
+	if files == nil {
+		return false, nil
+	}
+	for _, full := range []bool{false, true} {
+		want, err := helmchart.Sample(sampleSpec(config, r, files, full))
+		if err != nil || bytes.Equal(content, want) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,144 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/watches"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// generateCharts updates the CRDs of a Helm project and the role of its manager. rendered contains charts that are rendered
+// already, by their directories.
+func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, config *project.Config, rendered map[string]*helmchart.Rendered) error {
+	kinds, err := p.chartKinds(ctx, tree, config, rendered)
+	if err != nil {
+		return err
+	}
+	if err := writeCRDs(tree, kinds); err != nil {
+		return err
+	}
+	apis := make([]helmchart.ChartAPI, len(kinds))
+	for i, kind := range kinds {
+		apis[i] = kind.ChartAPI
+	}
+	rules, notes := helmchart.Rules(apis)
+	p.report(Note, notes...)
+	role, err := tree.ReadFile(project.RoleFile)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", project.RoleFile, diag.Cause(err))
+	}
+	updated, err := helmchart.UpdateRole(project.RoleFile, role, rules)
+	if err != nil {
+		return err
+	}
+	tree.WriteFile(project.RoleFile, updated, worktree.FileMode)
+	return nil
+}
+
+// A chartKind is a kind of watches.yaml with its chart.
+type chartKind struct {
+	helmchart.ChartAPI
+	resource project.Resource
+	// own reports whether the kind belongs to the project, which has its CRD.
+	own bool
+}
+
+// chartKinds returns the kinds of watches.yaml with their rendered charts. Kinds of PROJECT without a chart are findings.
+func (p *Project) chartKinds(ctx context.Context, tree *worktree.Tree, config *project.Config, rendered map[string]*helmchart.Rendered) ([]chartKind, error) {
+	list, err := readWatches(tree)
+	if err != nil {
+		return nil, err
+	}
+	var findings diag.Findings
+	for _, r := range config.Resources() {
+		if r.HasAPI() && !slices.ContainsFunc(list, func(w watches.Watch) bool { return w.GroupVersionKind() == kindOf(r) }) {
+			findings.Addf(diag.Position{File: watches.FileName}, "no entry for %s; add one with its chart, or delete the API", r.GVK)
+		}
+	}
+	if err := findings.Err(); err != nil {
+		return nil, err
+	}
+	charts := map[string]helmchart.Files{}
+	var kinds []chartKind
+	for _, w := range list {
+		dir := path.Clean(w.Chart)
+		if charts[dir] == nil {
+			if charts[dir], err = readChart(tree, dir, w.Position); err != nil {
+				return nil, err
+			}
+		}
+		if rendered[dir] == nil {
+			if rendered[dir], err = helmchart.Explore(ctx, charts[dir], p.Charts.Render); err != nil {
+				return nil, fmt.Errorf("%s: %w", dir, err)
+			}
+		}
+		kind := chartKind{}
+		kind.resource, kind.own = resourceOf(config, w)
+		kind.ChartAPI = helmchart.ChartAPI{
+			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], Rendered: rendered[dir],
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
+}
+
+// readChart reads the files of the chart in a directory, to which a place in watches.yaml refers.
+func readChart(tree *worktree.Tree, dir string, at diag.Position) (helmchart.Files, error) {
+	if path.IsAbs(dir) || IsOutside(dir) {
+		return nil, diag.Finding{Position: at, Problem: fmt.Sprintf("chart %q: must be a directory of the project", dir)}
+	}
+	names, err := tree.Walk(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	files := helmchart.Files{}
+	for _, name := range names {
+		content, err := tree.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
+		}
+		files[strings.TrimPrefix(name, dir+"/")] = content
+	}
+	if files["Chart.yaml"] == nil {
+		return nil, diag.Finding{Position: at, Problem: fmt.Sprintf("chart %q: the directory contains no Chart.yaml", dir),
+			Fix: "correct the path, or restore the directory from version control"}
+	}
+	return files, nil
+}
+
+// writeCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored.
+func writeCRDs(tree *worktree.Tree, kinds []chartKind) error {
+	specs := map[string]*helmchart.CRDSpec{}
+	var names []string
+	for _, kind := range kinds {
+		if !kind.own {
+			continue
+		}
+		name := path.Join(project.CRDBasesDir, kind.resource.CRDFile())
+		if specs[name] == nil {
+			specs[name] = &helmchart.CRDSpec{Group: kind.Group, Kind: kind.resource.Kind, Plural: kind.Plural}
+			names = append(names, name)
+		}
+		specs[name].Versions = append(specs[name].Versions, helmchart.CRDVersion{
+			Name: kind.resource.Version, Chart: kind.Files, Open: kind.resource.OpenSchema,
+		})
+	}
+	for _, name := range names {
+		content, err := helmchart.CRD(*specs[name])
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := tree.Blocked(name); err != nil {
+			return err
+		}
+		tree.WriteFile(name, content, worktree.FileMode)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package action
+
+import (
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
+)
+
+// RefuseHelm returns an error with a reason if the project is a Helm project.
+func (p *Project) RefuseHelm(reason string) error {
+	config, err := readProject(p.tree())
+	if err != nil || !config.IsHelm() {
+		return nil // other problems are reported when the project is loaded
+	}
+	return diag.Finding{Position: diag.Position{File: project.FileName}, Problem: "layout " + strings.Join(config.Layout(), ",") + ": " + reason}
+}
+
+// The reasons why commands do not support Helm projects.
+const (
+	NoHelmWebhooks = "webhooks are Go code, and Helm projects have none; validate values with values.schema.json of the chart, from which the schema of the CRD is derived"
+	helmModule     = "Helm projects have no Go module"
+	helmRename     = "names of Helm projects cannot be changed yet; create the project again with the new names, and copy the charts"
+	helmRescaffold = "Helm projects cannot be scaffolded again yet; create a project of the same name, and copy the charts"
+	helmUpgrade    = "Helm projects cannot be upgraded yet; create a project of the same name in another directory, and compare the files"
+)
