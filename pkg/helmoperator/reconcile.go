@@ -42,19 +42,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 	}
 	r.metrics.setCreated(obj, r.gvk)
-	if deleted {
+	if !deleted {
+		if tracked, ok := r.tracker.takeLight(obj, r.now()); ok {
+			return r.reconcileReadiness(ctx, obj, tracked)
+		}
+	}
+	return r.reconcileFull(ctx, obj)
+}
+
+// reconcileFull installs, upgrades, repairs or uninstalls the release of obj.
+func (r *Reconciler) reconcileFull(ctx context.Context, obj *unstructured.Unstructured) (result reconcile.Result, err error) {
+	tracked := r.tracker.begin(obj)
+	defer func() {
+		// Changes that others make during the pass are examined in another one. Most are those of the pass itself.
+		if r.tracker.finish(tracked, err) && err == nil && (result.RequeueAfter == 0 || result.RequeueAfter > readinessDelay) {
+			result.RequeueAfter = readinessDelay
+		}
+	}()
+	if obj.GetDeletionTimestamp() != nil {
 		return r.reconcileDeleted(ctx, obj)
 	}
-	if tracked, ok := r.tracker.takeLight(obj, r.now()); ok {
-		return r.reconcileReadiness(ctx, obj, tracked)
-	}
-	tracked := r.tracker.begin(obj)
 	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked}
-	result, err := p.run(ctx)
-	if err != nil {
-		r.tracker.requireFull(request.NamespacedName)
-	}
-	return result, err
+	return p.run(ctx)
 }
 
 // reconcileReadiness updates the condition Ready after an object of the release has changed its status.

@@ -20,8 +20,11 @@ type trackedResource struct {
 
 	// nextFull is the time of the next full pass. It is zero if there is none until something changes, and light is false then.
 	nextFull time.Time
-	// light allows passes that only read whether objects are ready.
+	// light allows passes that only read whether objects are ready. Changes of objects of the release clear it.
 	light bool
+	// running is set during full passes, and failing after a failed one. Changes of objects do not add passes then: those that the pass
+	// makes itself would repeat a failing one without delay.
+	running, failing bool
 	// readinessDue is set when such a pass is requested.
 	readinessDue bool
 
@@ -38,22 +41,30 @@ type tracker struct {
 	resources map[types.NamespacedName]*trackedResource
 }
 
-// requireFull makes the next pass of a resource a full one.
-func (t *tracker) requireFull(key types.NamespacedName) {
+// requireFull makes the next pass of a resource a full one, after an object of its release has changed. It reports whether a pass has
+// to be added to the queue.
+func (t *tracker) requireFull(key types.NamespacedName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := t.resources[key]; r != nil {
-		r.light = false
+	r := t.resources[key]
+	if r == nil {
+		return true
 	}
+	r.light = false
+	return !r.running && !r.failing
 }
 
-// requestReadiness permits that the next pass of a resource only reads whether objects are ready.
-func (t *tracker) requestReadiness(key types.NamespacedName) {
+// requestReadiness permits that the next pass of a resource only reads whether objects are ready. It reports whether a pass has to be
+// added to the queue.
+func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := t.resources[key]; r != nil {
-		r.readinessDue = true
+	r := t.resources[key]
+	if r == nil || r.failing {
+		return false
 	}
+	r.readinessDue = true
+	return true
 }
 
 // takeLight returns the tracked state of obj if its next pass may be a light one.
@@ -72,7 +83,7 @@ func (t *tracker) takeLight(obj *unstructured.Unstructured, now time.Time) (*tra
 	return r, true
 }
 
-// begin returns the state of obj for a full pass. Changes of dependents during the pass make the next pass a full one, too.
+// begin returns the state of obj for a full pass, which ends with finish.
 func (t *tracker) begin(obj *unstructured.Unstructured) *trackedResource {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +97,18 @@ func (t *tracker) begin(obj *unstructured.Unstructured) *trackedResource {
 		t.resources[key] = r
 	}
 	r.generation, r.annotations, r.labels = obj.GetGeneration(), obj.GetAnnotations(), obj.GetLabels()
-	r.light, r.readinessDue = true, false
+	r.light, r.readinessDue, r.running = true, false, true
 	return r
+}
+
+// finish ends a full pass. It reports whether objects of the release have changed in the meantime.
+func (t *tracker) finish(r *trackedResource, err error) (changed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed = !r.light
+	r.running, r.failing = false, err != nil
+	r.light = r.light && err == nil
+	return changed
 }
 
 // isTracked reports whether obj was reconciled since the start of the process.

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -16,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
-// readinessDelay combines the many changes of status of a rollout to few passes.
+// readinessDelay combines the many changes of status of a rollout, and the objects of a list, to few passes.
 const readinessDelay = 2 * time.Second
 
 // watchedKinds are the kinds of dependents that a reconciler has a handler for.
@@ -59,15 +58,23 @@ func (r *Reconciler) watchDependents(ctx context.Context, objects []release.Obje
 }
 
 // dependentHandler returns the handler of changes of objects of releases. Creations are ignored, as the reconciler creates the
-// objects.
+// objects. Objects that exist when the watch starts may have changed since they were applied.
 func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) toolscache.ResourceEventHandler {
 	changed := func(obj *metav1.PartialObjectMetadata) {
-		if key, ok := ownerOf(obj, r.gvk.GroupKind()); ok {
-			r.tracker.requireFull(key)
+		if key, ok := ownerOf(obj, r.gvk.GroupKind()); ok && r.tracker.requireFull(key) {
 			queue.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
-	return toolscache.ResourceEventHandlerFuncs{
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			m, ok := obj.(*metav1.PartialObjectMetadata)
+			if !ok || !isInInitialList {
+				return
+			}
+			if key, ok := ownerOf(m, r.gvk.GroupKind()); ok && r.tracker.requireFull(key) {
+				queue.AddAfter(reconcile.Request{NamespacedName: key}, readinessDelay)
+			}
+		},
 		UpdateFunc: func(oldObj, newObj any) {
 			before, ok := oldObj.(*metav1.PartialObjectMetadata)
 			after, isMetadata := newObj.(*metav1.PartialObjectMetadata)
@@ -98,11 +105,8 @@ func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface
 
 // requestReadiness adds a pass that reads whether the objects of a release are ready, after the status of one has changed.
 func (r *Reconciler) requestReadiness(queue workqueue.TypedRateLimitingInterface[reconcile.Request], obj *metav1.PartialObjectMetadata) {
-	var key types.NamespacedName
 	key, ok := ownerOf(obj, r.gvk.GroupKind())
-	if !ok || isStateless(obj.GroupVersionKind().GroupKind()) {
-		return
+	if ok && !isStateless(obj.GroupVersionKind().GroupKind()) && r.tracker.requestReadiness(key) {
+		queue.AddAfter(reconcile.Request{NamespacedName: key}, readinessDelay)
 	}
-	r.tracker.requestReadiness(key)
-	queue.AddAfter(reconcile.Request{NamespacedName: key}, readinessDelay)
 }
