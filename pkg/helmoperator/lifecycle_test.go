@@ -128,3 +128,28 @@ func TestForeignStatus(t *testing.T) {
 }
 
 var errNotYet = errors.New("not yet")
+
+// TestStatusConflict checks that the status of others survives when both write at the same time.
+func TestStatusConflict(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.start(helmoperator.WithChart(chart("app", "", map[string]string{"configmap.yaml": configMap})))
+	obj := e.create("one", map[string]any{"text": "x"})
+	for i := range 50 {
+		e.patch(obj, fmt.Sprintf("{status: {phase: phase-%d}}", i), "status")
+		if i%10 == 0 {
+			e.patch(obj, fmt.Sprintf("{spec: {text: text-%d}}", i))
+		}
+	}
+	obj = e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
+	e.eventually("the last spec is deployed", func() error {
+		config, err := e.get("v1", "ConfigMap", "one-config")
+		if err == nil && text(config) != "text-40" {
+			err = errNotYet
+		}
+		return err
+	})
+	if phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase"); phase != "phase-49" {
+		t.Errorf("phase %q", phase)
+	}
+}
