@@ -57,6 +57,14 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
+// brokenAPIService is an API group that cannot be discovered during all tests.
+const brokenAPIService = `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.broken.example.com}
+spec: {group: broken.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100, service: {name: missing, namespace: default}}
+`
+
 // An env is a namespace with a custom resource.
 type env struct {
 	*testing.T
@@ -84,6 +92,7 @@ func startPlane(t *testing.T) {
 		}
 		e := &env{T: t, namespace: "default"}
 		e.connect()
+		e.apply(brokenAPIService)
 		e.apply(widgetCRD)
 		e.waitServed("example.com/v1", "Widget")
 	})
