@@ -3,6 +3,7 @@ package release
 import (
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -68,7 +69,7 @@ func (c *capabilities) get(client discovery.DiscoveryInterface) (*common.Capabil
 	if err != nil && c.found == nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
-	if err == nil {
+	if err == nil && !reflect.DeepEqual(found, c.found) { // otherwise results that depend on it remain valid
 		c.found = found
 	}
 	c.until = time.Now().Add(capabilitiesAge)

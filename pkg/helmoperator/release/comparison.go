@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-
-	releasev1 "helm.sh/helm/v4/pkg/release/v1"
 )
 
 // A comparison is the result of comparing a revision with renderings of the chart and the values.
@@ -20,16 +18,18 @@ type comparison struct {
 	retained []key
 	// base is the view of the revision.
 	base *view
+	// lookedUp reports whether templates called the lookup function.
+	lookedUp bool
 }
 
 // compare renders in the situation of a revision. The cluster is read only if that is required, or if templates that call the
 // lookup function differ without it.
-func (r *Release) compare(ctx context.Context, revisions []*releasev1.Release, revision *releasev1.Release, cluster bool) (*comparison, error) {
-	base, err := r.view(revision.Manifest)
+func (r *Release) compare(ctx context.Context, of *state, cluster bool) (*comparison, error) {
+	base, err := r.view(of.revision.Manifest)
 	if err != nil {
 		return nil, err
 	}
-	s := situationOf(revisions, revision)
+	s := of.situation
 	first, err := r.renderVariant(ctx, s, false, readCluster(cluster))
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (r *Release) compare(ctx context.Context, revisions []*releasev1.Release, r
 			return nil, err
 		}
 	}
-	c := &comparison{base: base}
+	c := &comparison{base: base, lookedUp: first.lookedUp}
 	if first.lookedUp && cluster {
 		if err := r.retain(ctx, s, c, first.view); err != nil {
 			return nil, err
@@ -58,7 +58,7 @@ func (r *Release) compare(ctx context.Context, revisions []*releasev1.Release, r
 	alignNames(base, first.view, second.view)
 	c.random = differences(first.view, second.view)
 	c.changed = slices.DeleteFunc(differences(base, first.view), c.random.cover)
-	c.judge(first.view, second.view, r.fingerprints[revision.Version])
+	c.judge(first.view, second.view, of.fingerprints)
 	return c, nil
 }
 

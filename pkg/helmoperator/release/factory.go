@@ -51,6 +51,7 @@ type Factory struct {
 	clients      restClients
 	capabilities capabilities
 	verified     verifiedObjects
+	states       states
 }
 
 // setFieldManager sets Helm's package variable once, as it must not change while releases are applied.
@@ -89,7 +90,8 @@ func NewFactory(c Config) (*Factory, error) {
 type Options struct {
 	// Owner is the custom resource. Its name and namespace are those of the release, and it owns the objects. Its UID is required.
 	Owner *unstructured.Unstructured
-	// Chart is the chart to deploy. It is not changed. Uninstall and Remaining do not need it.
+	// Chart is the chart to deploy. It is not changed, and must not be changed by others: a plan without action is repeated while
+	// the chart is the same, so pass the same pointer as long as the files have not changed. Uninstall does not need it.
 	Chart *chartv2.Chart
 	// Values override the values of the chart. They are not changed. Integers keep their type, so that large ones are not
 	// rendered in exponent notation.
@@ -115,6 +117,10 @@ type Release struct {
 	namespace string
 	// fingerprints are those of the revisions that history has read.
 	fingerprints map[int]map[string]string
+	// planned is the state that Plan has found to be settled, for the following Repair.
+	planned *state
+	// recordVersions are the versions of the records of the revisions that history has read.
+	recordVersions map[int]string
 }
 
 // Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.

@@ -17,7 +17,7 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkOwner(revisions); err != nil {
+	if err := r.checkChart(lastOf(revisions)); err != nil {
 		return nil, err
 	}
 	if revisions, err = r.prepareInstall(ctx, revisions); err != nil {
@@ -51,7 +51,8 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	if err := r.removeStale(ctx, revisions, installed); err != nil {
 		return nil, err
 	}
-	return r.deployedFrom(installed)
+	deployed, _, err := r.deployedFrom(installed)
+	return deployed, err
 }
 
 // prepareInstall returns the revisions that the installation replaces. An interrupted installation is continued: its objects

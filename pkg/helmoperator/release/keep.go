@@ -30,7 +30,7 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 	if base == nil {
 		return nil, fingerprints, nil
 	}
-	c, err := r.compare(ctx, revisions, base, true)
+	c, err := r.compare(ctx, r.stateOf(revisions, base), true)
 	if err != nil || len(c.kept) == 0 && len(c.retained) == 0 {
 		return nil, fingerprints, err
 	}

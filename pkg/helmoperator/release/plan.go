@@ -13,29 +13,63 @@ import (
 // Plan compares the deployed revision with the chart and the values. It changes nothing in the cluster. Errors are those of the
 // storage and of the chart: values that it refuses, templates that fail, a required version of Kubernetes.
 func (r *Release) Plan(ctx context.Context) (Plan, error) {
+	settled, err := r.settledState(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	if settled != nil {
+		return r.planSettled(ctx, settled)
+	}
 	revisions, err := r.history()
 	if err != nil {
 		return Plan{}, err
 	}
-	if err := r.checkOwner(revisions); err != nil {
+	deployed, last := deployedOf(revisions), lastOf(revisions)
+	if err := r.checkChart(last); err != nil {
 		return Plan{}, err
 	}
-	deployed, last := deployedOf(revisions), lastOf(revisions)
 	if deployed == nil {
 		return r.planWithoutDeployed(last), nil
 	}
-	c, err := r.compare(ctx, revisions, deployed, r.options.DryRun == "server")
-	if err != nil {
+	plan, _, err := r.planFrom(ctx, r.stateOf(revisions, deployed))
+	if err == nil && last.Info.Status != rcommon.StatusSuperseded {
+		plan.Action, plan.Reason = Upgrade, fmt.Sprintf("revision %d is %s", last.Version, last.Info.Status)
+	}
+	return plan, err
+}
+
+// planSettled plans if the last revision is deployed.
+func (r *Release) planSettled(ctx context.Context, s *state) (Plan, error) {
+	if err := r.checkChart(s.revision); err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Action: None, Revision: deployed.Version, Nondeterministic: c.random.strings()}
-	switch {
-	case last.Version != deployed.Version && last.Info.Status != rcommon.StatusSuperseded:
-		plan.Action, plan.Reason = Upgrade, fmt.Sprintf("revision %d is %s", last.Version, last.Info.Status)
-	case len(c.changed) > 0:
-		plan.Action, plan.Reason = Upgrade, summary(c.changed.strings())
+	known, current := s.settledPlan(r)
+	if known != nil {
+		r.planned = s
+		return *known, nil
+	}
+	plan, c, err := r.planFrom(ctx, s)
+	if err != nil || plan.Action != None {
+		return plan, err
+	}
+	r.planned = s
+	if current != nil && !c.lookedUp {
+		s.settle(current, plan)
 	}
 	return plan, nil
+}
+
+// planFrom plans from a comparison with a revision.
+func (r *Release) planFrom(ctx context.Context, s *state) (Plan, *comparison, error) {
+	c, err := r.compare(ctx, s, r.options.DryRun == "server")
+	if err != nil {
+		return Plan{}, nil, err
+	}
+	plan := Plan{Action: None, Revision: s.revision.Version, Nondeterministic: c.random.strings()}
+	if len(c.changed) > 0 {
+		plan.Action, plan.Reason = Upgrade, summary(c.changed.strings())
+	}
+	return plan, c, nil
 }
 
 func (r *Release) planWithoutDeployed(last *releasev1.Release) Plan {
@@ -59,10 +93,9 @@ func summary(differences []string) string {
 	return "differs: " + strings.Join(differences, ", ")
 }
 
-// checkOwner returns an error if the stored release is that of another custom resource: kinds of the same name share the name of
-// the release.
-func (r *Release) checkOwner(revisions []*releasev1.Release) error {
-	last := lastOf(revisions)
+// checkChart returns an error if the last revision was made from another chart: it is that of a custom resource of another kind with
+// the same name.
+func (r *Release) checkChart(last *releasev1.Release) error {
 	if last == nil || r.options.Chart == nil || last.Chart == nil || last.Chart.Metadata == nil {
 		return nil
 	}

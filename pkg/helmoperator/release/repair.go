@@ -20,67 +20,102 @@ import (
 // differ. Fields that the manifest does not contain are left to others. It continues after errors and returns all of them; they
 // name the objects. With Options.Observer, an object that has not changed since the last Repair costs no request.
 func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
-	revisions, err := r.history()
+	s, err := r.repairState(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	revision := deployedOf(revisions)
-	if revision == nil {
-		return nil, nil, r.errorf("repair: there is no deployed revision")
-	}
-	deployed, err := r.deployedFrom(revision)
+	deployed, err := s.describe(r)
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := parseManifest(revision.Manifest)
-	if err != nil {
-		return nil, nil, r.errorf("read its manifest: %w", err)
+	states, changed := map[verifiedKey]verifiedState{}, map[int]bool{}
+	for i, object := range deployed.Objects {
+		if object.Name != "" && !r.isVerified(s, object, states) { // the server has named objects without name
+			changed[i] = true
+		}
 	}
 	var repaired []Repaired
 	var errs []error
-	states := map[verifiedKey]verifiedState{}
-	for i, object := range objects {
-		if object.GetName() == "" { // the server has named it
-			continue
-		}
-		done, err := r.repairObject(ctx, object.Unstructured, states)
+	if len(changed) > 0 {
+		objects, err := parseManifest(s.revision.Manifest)
 		if err != nil {
-			errs = append(errs, r.errorf("repair %s: %w", deployed.Objects[i], err))
+			return nil, nil, r.errorf("read its manifest: %w", err)
 		}
-		if done != nil {
-			done.Object = deployed.Objects[i]
-			repaired = append(repaired, *done)
+		for i, object := range objects {
+			if !changed[i] {
+				continue
+			}
+			done, err := r.repairObject(ctx, s, object.Unstructured, states)
+			if err != nil {
+				errs = append(errs, r.errorf("repair %s: %w", deployed.Objects[i], err))
+			}
+			if done != nil {
+				done.Object = deployed.Objects[i]
+				repaired = append(repaired, *done)
+			}
 		}
 	}
 	r.factory.verified.set(r.owner.uid, states)
-	return deployed, repaired, r.redact(errors.Join(errs...), revision)
+	return deployed, repaired, r.redact(errors.Join(errs...), s.revision)
+}
+
+// repairState returns the deployed revision.
+func (r *Release) repairState(ctx context.Context) (*state, error) {
+	if s := r.planned; s != nil {
+		r.planned = nil
+		return s, nil
+	}
+	s, err := r.settledState(ctx)
+	if err != nil || s != nil {
+		return s, err
+	}
+	revisions, err := r.history()
+	if err != nil {
+		return nil, err
+	}
+	revision := deployedOf(revisions)
+	if revision == nil {
+		return nil, r.errorf("repair: there is no deployed revision")
+	}
+	return r.stateOf(revisions, revision), nil
+}
+
+// verifiedRecord identifies what the objects are made of: the record, and the label.
+func (r *Release) verifiedRecord(s *state) string { return s.record + "/" + r.chartName() }
+
+// isVerified reports whether an object is observed in the state in which it corresponded to the manifest. It then adds the state to
+// states.
+func (r *Release) isVerified(s *state, object Object, states map[verifiedKey]verifiedState) bool {
+	if r.options.Observer == nil {
+		return false
+	}
+	k := verifiedKey{object.GroupVersionKind, object.Namespace, object.Name}
+	verified, ok := r.factory.verified.get(r.owner.uid, k)
+	if !ok || verified.record != r.verifiedRecord(s) {
+		return false
+	}
+	metadata, known := r.options.Observer.Observe(k.GroupVersionKind, types.NamespacedName{Namespace: k.namespace, Name: k.name})
+	if !known || metadata == nil || liveHash(metadata) != verified.live {
+		return false
+	}
+	states[k] = verified
+	return true
 }
 
 // repairObject repairs one object and adds its state to states.
-func (r *Release) repairObject(ctx context.Context, object *unstructured.Unstructured, states map[verifiedKey]verifiedState) (*Repaired, error) {
+func (r *Release) repairObject(ctx context.Context, s *state, object *unstructured.Unstructured, states map[verifiedKey]verifiedState) (*Repaired, error) {
 	info, err := r.info(object)
 	if err != nil {
 		return nil, err
 	}
 	r.applied(info)
 	k := verifiedKey{object.GroupVersionKind(), info.Namespace, info.Name}
-	wanted, err := manifestHash(object)
-	if err != nil {
-		return nil, err
-	}
-	if state, ok := r.factory.verified.get(r.owner.uid, k); ok && state.manifest == wanted && r.options.Observer != nil {
-		metadata, known := r.options.Observer.Observe(k.GroupVersionKind, types.NamespacedName{Namespace: k.namespace, Name: k.name})
-		if known && metadata != nil && liveHash(metadata) == state.live {
-			states[k] = state
-			return nil, nil
-		}
-	}
 	live, err := r.get(ctx, info)
 	if isMissing(err) {
 		if live, err = r.create(ctx, info); err != nil {
 			return nil, err
 		}
-		states[k] = verifiedState{wanted, liveHash(live)}
+		states[k] = verifiedState{r.verifiedRecord(s), liveHash(live)}
 		return &Repaired{Created: true}, nil
 	}
 	if err != nil {
@@ -94,10 +129,10 @@ func (r *Release) repairObject(ctx context.Context, object *unstructured.Unstruc
 		return nil, err
 	}
 	if patched == nil {
-		states[k] = verifiedState{wanted, liveHash(live)}
+		states[k] = verifiedState{r.verifiedRecord(s), liveHash(live)}
 		return nil, nil
 	}
-	states[k] = verifiedState{wanted, liveHash(patched)}
+	states[k] = verifiedState{r.verifiedRecord(s), liveHash(patched)}
 	return &Repaired{}, nil
 }
 

@@ -71,7 +71,11 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 	for _, secret := range list.Items {
 		var fingerprints map[string]string
 		version, err := strconv.Atoi(secret.Labels["version"])
-		if data := secret.Data[fingerprintsKey]; err == nil && json.Unmarshal(data, &fingerprints) == nil {
+		if err != nil {
+			continue
+		}
+		s.release.recordVersions[version] = secret.ResourceVersion
+		if data, ok := secret.Data[fingerprintsKey]; ok && json.Unmarshal(data, &fingerprints) == nil {
 			s.release.fingerprints[version] = fingerprints
 		}
 	}
@@ -80,7 +84,7 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 
 // history returns all stored revisions, oldest first.
 func (r *Release) history() ([]*releasev1.Release, error) {
-	r.fingerprints = map[int]map[string]string{}
+	r.fingerprints, r.recordVersions = map[int]map[string]string{}, map[int]string{}
 	stored, err := r.storage(nil).History(r.name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil

@@ -31,7 +31,7 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 	}
 	last := lastOf(revisions)
 	if last == nil {
-		r.factory.verified.remove(r.owner.uid)
+		r.factory.remove(r.owner.uid)
 		return r.deleteOrphans(ctx)
 	}
 	removal := &Removal{}
@@ -54,7 +54,7 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 	if o.Wait && len(removal.Remaining) > 0 {
 		return removal, hookError
 	}
-	r.factory.verified.remove(r.owner.uid)
+	r.factory.remove(r.owner.uid)
 	if err := r.purge(revisions); err != nil {
 		return nil, err
 	}

@@ -145,11 +145,9 @@ func TestObserver(t *testing.T) {
 	}
 	e.requests.take("")
 	e.settled(release)
-	for _, path := range []string{"/deployments/", "/services/", "/secrets/plain"} {
-		if requests := e.requests.take(path); len(requests) > 0 {
-			t.Errorf("requests %v", requests)
-		}
-		e.settled(release)
+	want := "GET /api/v1/namespaces/" + e.namespace + "/secrets?labelSelector=owner%3Dhelm%2Cname%3Dweb"
+	if requests := e.requests.take(""); len(requests) != 1 || requests[0] != want {
+		t.Errorf("requests %v", requests)
 	}
 	// The status and its resource version do not matter, the spec does.
 	r, object := e.reference("apps/v1 Deployment web")

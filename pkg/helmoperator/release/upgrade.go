@@ -43,7 +43,7 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkOwner(revisions); err != nil {
+	if err := r.checkChart(lastOf(revisions)); err != nil {
 		return nil, err
 	}
 	last := lastOf(revisions)
@@ -86,7 +86,8 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 	if err := r.removeStale(ctx, revisions, upgraded); err != nil {
 		return nil, err
 	}
-	return r.deployedFrom(upgraded)
+	deployed, _, err := r.deployedFrom(upgraded)
+	return deployed, err
 }
 
 // rollback returns to the deployed revision after an upgrade that failed with cause. It returns the error of the upgrade. An

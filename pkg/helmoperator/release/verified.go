@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -23,8 +22,11 @@ type verifiedKey struct {
 	namespace, name string
 }
 
-// A verifiedState is the hash of what was applied, and the state of the live object.
-type verifiedState struct{ manifest, live [sha256.Size]byte }
+// A verifiedState is the record that an object was compared with, and the hash of the live object.
+type verifiedState struct {
+	record string
+	live   [sha256.Size]byte
+}
 
 func (v *verifiedObjects) get(owner types.UID, k verifiedKey) (verifiedState, bool) {
 	v.mutex.Lock()
@@ -47,12 +49,6 @@ func (v *verifiedObjects) remove(owner types.UID) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	delete(v.byOwner, owner)
-}
-
-// manifestHash returns the hash of an object that is applied.
-func manifestHash(object *unstructured.Unstructured) ([sha256.Size]byte, error) {
-	data, err := json.Marshal(object.Object)
-	return sha256.Sum256(data), err
 }
 
 // liveHash returns the hash of the metadata that change whenever a repair may be necessary. The generation changes with the spec,
