@@ -29,7 +29,7 @@ Environment variables:
   OPERATOR_NAME    deprecated: the default of --leader-election-id`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.complete(c, s.getenv); err != nil {
+			if err := o.complete(s.getenv); err != nil {
 				return err
 			}
 			return o.run(c.Context(), s)

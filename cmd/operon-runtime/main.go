@@ -85,7 +85,7 @@ func newRoot(s streams, name string) *cobra.Command {
 	}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/watches"
 )
+
+// podNamespace is the file with the namespace of a pod.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // options are the flags of "helm-operator run" and its variables. Names and defaults are those of operator-sdk's program.
 type options struct {
@@ -81,7 +85,7 @@ func (o *options) bind(c *cobra.Command) {
 }
 
 // complete adds the variables and validates. The error has all problems.
-func (o *options) complete(c *cobra.Command, getenv func(string) string) error {
+func (o *options) complete(getenv func(string) string) error {
 	var errs []error
 	addf := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if o.reconcilePeriod < 0 {
@@ -93,16 +97,14 @@ func (o *options) complete(c *cobra.Command, getenv func(string) string) error {
 	if o.metricsRBAC && !o.metricsSecure {
 		addf("--metrics-require-rbac requires --metrics-secure")
 	}
-	for _, aliases := range [][2]string{{"metrics-addr", "metrics-bind-address"}} {
-		if c.Flags().Changed(aliases[0]) && c.Flags().Changed(aliases[1]) {
-			addf("--%s is deprecated and cannot be combined with --%s", aliases[0], aliases[1])
-		}
-	}
 	if o.leaderID == "" {
 		o.leaderID = getenv("OPERATOR_NAME") // the deprecated source
 	}
 	if o.leaderElect && o.leaderID == "" {
 		addf("--leader-elect requires --leader-election-id")
+	}
+	if _, err := os.Stat(podNamespace); err != nil && o.leaderElect && o.leaderNamespace == "" {
+		addf("--leader-elect requires --leader-election-namespace outside of a pod")
 	}
 	var invalid []string
 	o.namespaces, invalid = splitNamespaces(getenv("WATCH_NAMESPACE"))

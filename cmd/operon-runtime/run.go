@@ -41,6 +41,9 @@ func (o *options) run(ctx context.Context, s streams) error {
 	}
 	log := zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(s.err))
 	setLoggers(log)
+	if s.getenv("OPERATOR_NAME") != "" {
+		log.Info("the variable OPERATOR_NAME is deprecated; use --leader-election-id")
+	}
 	restConfig, err := o.restConfig()
 	if err != nil {
 		return err

@@ -98,6 +98,29 @@ func TestSelectorAndGroups(t *testing.T) {
 	p.mustStop()
 }
 
+// TestKindCreatedLater checks that a kind without a CRD does not prevent others, and is reconciled once it has one.
+func TestKindCreatedLater(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "App")
+	later := "later." + e.group
+	data, err := os.ReadFile(e.dir + "/watches.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.write("watches.yaml", string(data)+strings.ReplaceAll(string(data), "group: "+e.group, "group: "+later))
+	namespace := e.namespace("a")
+	e.create(e.group, "App", namespace, "one")
+	p := e.start(nil)
+	e.waitDeployed(e.group, "App", namespace, "one")
+	if !strings.Contains(p.output(), "the cluster does not have this kind yet") {
+		t.Error("the missing kind is not reported")
+	}
+	e.addKind(later, "App")
+	e.create(later, "App", namespace, "two")
+	e.waitDeployed(later, "App", namespace, "two")
+	p.mustStop()
+}
+
 // TestStartupErrors checks what is reported before anything is reconciled.
 func TestStartupErrors(t *testing.T) {
 	t.Parallel()
@@ -125,7 +148,7 @@ func TestStartupErrors(t *testing.T) {
 		want      []string
 	}{
 		"no file":     {2, []string{"--watches-file", "none.yaml"}, nil, []string{`error: --watches-file "none.yaml": no such file; 'create api' writes one`}},
-		"flags":       {2, []string{"--metrics-require-rbac", "--max-concurrent-reconciles", "0", "--leader-elect", "--reconcile-period", "-1s"}, []string{"WATCH_NAMESPACE=a,B_"}, []string{"--metrics-require-rbac requires --metrics-secure", `--max-concurrent-reconciles "0"`, "--leader-elect requires --leader-election-id", `--reconcile-period "-1s"`, `WATCH_NAMESPACE: "B_"`}},
+		"flags":       {2, []string{"--metrics-require-rbac", "--max-concurrent-reconciles", "0", "--leader-elect", "--reconcile-period", "-1s"}, []string{"WATCH_NAMESPACE=a,B_"}, []string{"--metrics-require-rbac requires --metrics-secure", `--max-concurrent-reconciles "0"`, "--leader-elect requires --leader-election-id", "--leader-elect requires --leader-election-namespace outside of a pod", `--reconcile-period "-1s"`, `WATCH_NAMESPACE: "B_"`}},
 		"empty":       {1, []string{"--watches-file", file("# none\n")}, nil, []string{"has no entries; 'create api' adds one"}},
 		"findings":    {1, []string{"--watches-file", file("- {kind: A, chart: x}\n- {kind: B, version: v1, char: x}\n")}, nil, []string{":1:3: version is required", `:2:26: unknown key "char"; did you mean "chart"?`}},
 		"charts":      {1, []string{"--watches-file", file("- {kind: A, version: v1, chart: no/a}\n- {kind: B, version: v1, chart: no/b}\n- {kind: C, version: v1, chart: .}\n")}, nil, []string{`:1:3: chart "no/a": no such file or directory`, `:2:3: chart "no/b": no such`, `:3:3: chart ".": is not a chart: it has no Chart.yaml`}},
@@ -168,12 +191,7 @@ func TestEndpoints(t *testing.T) {
 	namespace := e.namespace("a")
 	e.create(e.group, "App", namespace, "one")
 	plain, secure, probes := freeAddress(t), freeAddress(t), freeAddress(t)
-	p := e.start([]string{"WATCH_NAMESPACE=" + namespace}, "--metrics-addr", plain, "--health-probe-bind-address", probes, "--metrics-bind-address="+plain)
-	<-p.done
-	if code := p.cmd.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(p.output(), "--metrics-addr is deprecated") {
-		t.Errorf("both flags of the address of metrics: exit code %d, %s", code, p.output())
-	}
-	p = e.start([]string{"WATCH_NAMESPACE=" + namespace, "OPERATOR_NAME=" + namespace}, "--metrics-bind-address", plain,
+	p := e.start([]string{"WATCH_NAMESPACE=" + namespace, "OPERATOR_NAME=" + namespace}, "--metrics-addr", plain,
 		"--health-probe-bind-address", probes, "--enable-leader-election", "--leader-election-namespace", namespace, "--zap-log-level", "debug", "--zap-encoder", "console")
 	e.waitDeployed(e.group, "App", namespace, "one")
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -185,8 +203,10 @@ func TestEndpoints(t *testing.T) {
 	if _, err := e.get("coordination.k8s.io/v1", "Lease", namespace, namespace); err != nil {
 		t.Errorf("the Lease that OPERATOR_NAME names: %v", err)
 	}
-	if !strings.Contains(p.output(), "Flag --enable-leader-election has been deprecated, use --leader-elect") {
-		t.Error("the deprecated flag is not reported")
+	for _, want := range []string{"Flag --enable-leader-election has been deprecated, use --leader-elect", "Flag --metrics-addr has been deprecated, use --metrics-bind-address", "the variable OPERATOR_NAME is deprecated"} {
+		if !strings.Contains(p.output(), want) {
+			t.Errorf("the output does not contain %q", want)
+		}
 	}
 	p.mustStop()
 
