@@ -19,8 +19,8 @@ var (
 		`terminationgraceperiodseconds|initialdelayseconds|periodseconds|timeoutseconds|successthreshold|failurethreshold|minreadyseconds|` +
 		`progressdeadlineseconds|runasuser|runasgroup|fsgroup|concurrency|workers|threads)$`)
 	// stringName matches names whose values are strings, also if the default is empty.
-	stringName = regexp.MustCompile(`(?i)(name|names?pace|class|registry|repository|image|host|hostname|domain|url|uri|path|file|dir|directory|user|username|` +
-		`email|issuer|schedule|cron|region|zone|bucket|prefix|suffix|override|digest|policy|namespace|endpoint|description|title)$|^existing(Secret|Claim|ConfigMap)`)
+	stringName = regexp.MustCompile(`(?i)(name|names?pace|class|registry|repository|host|hostname|domain|url|uri|path|file|dir|directory|user|username|` +
+		`email|issuer|schedule|cron|region|zone|bucket|prefix|suffix|override|digest|namespace|endpoint|description|title)$|^existing(Secret|Claim|ConfigMap)`)
 	// freeName matches names of mappings whose keys are chosen by the user.
 	freeName = regexp.MustCompile(`(?i)(annotations?|labels?|selector|matchlabels|env|envs|envvars?|environment|vars|variables|args|arguments|flags|` +
 		`headers|limits|requests|affinity|resources)$`)

@@ -22,7 +22,7 @@ var (
 	// paramLine matches the documentation of a key in the notation of Bitnami.
 	paramLine = regexp.MustCompile(`(?m)^[ \t]*##?[ \t]*@(?:param|extra)[ \t]+([^ \t\r\n]+)[ \t]*(\[[^\]\r\n]*\])?[ \t]*([^\r\n]*)`)
 	// docsLine matches the first line of documentation in the notation of helm-docs.
-	docsLine = regexp.MustCompile(`^(?:[\w.\[\]"/-]+[ \t]+)?--(?:[ \t]+|$)(?:\(([^)\r\n]*)\)[ \t]*)?(.*)$`)
+	docsLine = regexp.MustCompile(`^(?:([\w.\[\]"/-]+)[ \t]+)?--(?:[ \t]+|$)(?:\(([^)\r\n]*)\)[ \t]*)?(.*)$`)
 	// tagLine matches annotations of documentation tools: @default, @section, @schema.
 	tagLine = regexp.MustCompile(`^@\w+`)
 	// exampleLine matches a value that is commented out.
@@ -60,7 +60,7 @@ func (r valueReader) noteOf(key, child *yaml.Node, path string) note {
 	if key.Line < 1 || key.Line > len(r.lines) || !r.isFirst(key) {
 		return note{}
 	}
-	if n := noteFrom(r.commentAbove(key.Line - 1)); n.text != "" || n.typ != "" {
+	if n := noteFrom(r.commentAbove(key.Line-1), path); n.text != "" || n.typ != "" {
 		return n
 	}
 	line := child.LineComment
@@ -70,7 +70,7 @@ func (r valueReader) noteOf(key, child *yaml.Node, path string) note {
 	if line == "" {
 		return note{}
 	}
-	return noteFrom([]string{line})
+	return noteFrom([]string{line}, path)
 }
 
 // isFirst reports whether a key is the first one on its line.
@@ -95,21 +95,31 @@ func (r valueReader) commentAbove(line int) []string {
 	return lines
 }
 
-// noteFrom returns the documentation in the lines of a comment, without values that are commented out.
-func noteFrom(lines []string) note {
+// docs returns the type and the text in the first line of documentation in the notation of helm-docs, which can have the path of the
+// key in front.
+func docs(content, path string) (n note, ok bool) {
+	match := docsLine.FindStringSubmatch(content)
+	if match == nil || match[1] != "" && match[1] != path {
+		return note{}, false
+	}
+	return note{typ: match[2], text: match[3]}, true
+}
+
+// noteFrom returns the documentation of a key in the lines of a comment, without values that are commented out.
+func noteFrom(lines []string, path string) note {
 	var n note
 	start := 0
 	for i, line := range lines { // the notation of helm-docs excludes the lines before it
-		if match := docsLine.FindStringSubmatch(commentText(line)); match != nil && strings.Contains(line, "# --") {
-			n, start = note{typ: match[1]}, i
+		if first, ok := docs(commentText(line), path); ok {
+			n, start = note{typ: first.typ}, i
 		}
 	}
 	var text []string
 	inSchema := false
 	for _, line := range lines[start:] {
 		content := commentText(line)
-		if match := docsLine.FindStringSubmatch(content); match != nil && strings.Contains(line, "# --") {
-			content = match[2]
+		if first, ok := docs(content, path); ok {
+			content = first.text
 		}
 		if content == "@schema" {
 			inSchema = !inSchema
