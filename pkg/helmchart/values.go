@@ -43,7 +43,7 @@ type value struct {
 }
 
 // documentMark matches the lines that separate the documents of a stream.
-var documentMark = regexp.MustCompile(`(?m)^---([ \t#].*)?\r?$`)
+var documentMark = regexp.MustCompile(`(?m)^---[ \t]*(#.*)?\r?$`)
 
 // readValues reads values.yaml. Later documents of a stream override earlier ones, as in Helm.
 func readValues(name string, data []byte) (*value, error) {
