@@ -98,7 +98,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	group("Develop", newInit(a), newCreate(a), newGenerate(a), newEdit(a), newRename(a), newDelete(a))
 	group("Run and install", newRun(a), newCleanup(a), newOLM(a), newHelmOperator(a))
 	group("Bundle and publish", newBundle(a), newScorecard(a), newImage(a), newCatalog(a), newPkgmanToBundle(a))
-	group("Maintain", newUpgrade(a), newAlpha(a))
+	group("Maintain", newUpgrade(a), newChart(a), newAlpha(a))
 	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), help)
 	root.AddCommand(helpTopics()...)
 	root.AddCommand(newBuild(a), newScorecardTest(a)) // hidden

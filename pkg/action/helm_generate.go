@@ -29,7 +29,9 @@ func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, confi
 		apis[i] = kind.ChartAPI
 	}
 	rules, notes := helmchart.Rules(apis)
-	p.report(Note, notes...)
+	if tree.CheckConflicts() == nil { // notes about a chart with conflicts would follow from these
+		p.report(Note, notes...)
+	}
 	role, err := tree.ReadFile(project.RoleFile)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", project.RoleFile, diag.Cause(err))

@@ -154,3 +154,14 @@ func (f *finder) subcharts(dir string) []subchart {
 	}
 	return found
 }
+
+// Version returns the version in Chart.yaml, or "" if there is none.
+func Version(files Files) string {
+	var chart struct {
+		Version string `yaml:"version"`
+	}
+	if safeyaml.Unmarshal(files["Chart.yaml"], &chart) != nil {
+		return ""
+	}
+	return chart.Version
+}

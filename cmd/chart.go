@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+func newChart(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "chart",
+		Short: "Manage the Helm charts of the project",
+		Long:  "List the Helm charts in helm-charts, and update them from where they are from.",
+		Args:  noArgs,
+		RunE:  showHelp,
+	}
+	c.AddCommand(newChartList(a), newChartUpdate(a))
+	return c
+}
+
+func newChartUpdate(a *app) *cobra.Command {
+	var o action.ChartUpdateOptions
+	c := &cobra.Command{
+		Use:   "update",
+		Short: "Update a Helm chart and merge your edits",
+		Long: `Fetch a newer version of a chart in helm-charts from where 'create api' fetched it, and merge it with
+your edits. The CRD, the role of the manager and the sample follow, unless you edited the sample.
+
+PROJECT records where a chart is from, and its version. The unchanged files of that version are
+fetched again as the base of the merge. Files that you did not edit are replaced. Templates are
+merged line by line, other YAML also by field and item. Where you and the new version set a value,
+yours is kept and named in a note. Archives in charts and Chart.lock are replaced.
+
+Where both changed the same lines, the file contains both between conflict markers, and the command
+lists those files and fails; --conflict decides for one side instead.
+
+If the current version cannot be fetched again, a chart without edits is replaced. For one with
+edits, the command fails, unless --conflict theirs discards them.
+
+A chart that is recorded nowhere, such as one in a project of operator-sdk, is updated with
+--helm-chart.`,
+		Example: fmt.Sprintf(`  # Show what the newest version changes, then update:
+  %[1]s chart update --dry-run
+  %[1]s chart update
+
+  # Select one of several charts, and a version:
+  %[1]s chart update --chart redis --helm-chart-version 20.1.0
+
+  # Continue with another source:
+  %[1]s chart update --kind Redis --helm-chart oci://registry.example.com/charts/redis`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.UpdateChart(c.Context(), o) })
+		},
+	}
+	f := c.Flags()
+	a.addOffline(f)
+	a.addOutput(c, textOutput, jsonOutput)
+	f.StringVar(&o.Chart, "chart", "", "`name` of the chart's directory in helm-charts (default: the only one)")
+	f.StringVar(&o.Kind, "kind", "", "`kind` whose chart is updated, instead of --chart")
+	f.StringVar(&o.Source, "helm-chart", "", "new source of the `chart`: a directory, an archive, a URL, an oci:// reference or a name (default: the recorded one)")
+	f.StringVar(&o.Repo, "helm-chart-repo", "", "`URL` of the repository of --helm-chart")
+	f.StringVar(&o.Version, "helm-chart-version", "", "`version` of the chart or a constraint (default: the newest)")
+	f.StringVar(&o.Conflict, "conflict", "", "side that decides conflicts: the project's lines (ours) or those of the new version (theirs)")
+	completeValues(c, "conflict", "ours", "theirs")
+	return c
+}
+
+func newChartList(a *app) *cobra.Command {
+	output := ""
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the Helm charts of the project",
+		Long: `List the charts that watches.yaml refers to, with their kinds and versions, where they are from, and
+whether their files have been edited.`,
+		Example: fmt.Sprintf("  %[1]s chart list\n  %[1]s chart list -o json", a.program),
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !slices.Contains([]string{"", "json", "yaml"}, output) {
+				return diag.Findings{{Field: "-o", Value: output, Problem: "must be json or yaml"}}
+			}
+			root, err := a.intactProject()
+			if err != nil {
+				return err
+			}
+			charts, err := a.at(root).ListCharts()
+			if err != nil {
+				return err
+			}
+			if output != "" {
+				return printAs(a.Out, output, charts)
+			}
+			return a.printCharts(charts)
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "output format (default: a table)")
+	completeValues(c, "output", "json", "yaml")
+	return c
+}
+
+// printCharts prints charts as a table.
+func (a *app) printCharts(charts []action.ChartStatus) error {
+	if len(charts) == 0 {
+		a.progressf("the project has no charts")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.Out, 0, 4, 3, ' ', 0)
+	fmt.Fprintln(table, "NAME\tVERSION\tEDITED\tKINDS\tSOURCE")
+	for _, chart := range charts {
+		edited := "unknown"
+		if chart.Edited != nil {
+			edited = map[bool]string{true: "yes", false: "no"}[*chart.Edited]
+		}
+		source := cmp.Or(chart.Source, "-")
+		if chart.Repo != "" {
+			source = strings.TrimSuffix(chart.Repo, "/") + " " + source
+		}
+		fmt.Fprintln(table, strings.Join([]string{chart.Name, cmp.Or(chart.Version, "-"), edited, strings.Join(chart.Kinds, ","), source}, "\t"))
+	}
+	return table.Flush()
+}
