@@ -62,17 +62,18 @@ func (r Runtime) Render(ctx context.Context, request RenderRequest) (*RenderAnsw
 	return answer, nil
 }
 
-// withoutUserInfo returns a URL without the user and the password in it, and other texts unchanged.
+// withoutUserInfo returns a URL without the user, the password and the query in it, and other texts unchanged.
 func withoutUserInfo(chart string) string {
 	scheme, rest, ok := strings.Cut(chart, "://")
 	if !ok {
 		return chart
 	}
+	rest, _, _ = strings.Cut(rest, "?")
 	host, path, _ := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(host, '@'); at >= 0 {
 		return scheme + "://" + strings.TrimSuffix(host[at+1:]+"/"+path, "/")
 	}
-	return chart
+	return scheme + "://" + rest
 }
 
 // call sends a request to a chart command of Program and decodes its answer.

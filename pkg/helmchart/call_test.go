@@ -32,7 +32,7 @@ func TestRuntime(t *testing.T) {
 		_, err := io.WriteString(out, `{"chart": {"name": "redis"}, "files": {"Chart.yaml": "bmFtZQ=="}, "renderings": [{"error": "no"}]}`)
 		return err
 	}}
-	fetched, err := runtime.Fetch(t.Context(), helmchart.FetchRequest{Chart: "https://user:word@example.com/a/redis.tgz"})
+	fetched, err := runtime.Fetch(t.Context(), helmchart.FetchRequest{Chart: "https://user:word@example.com/a/redis.tgz?token=word"})
 	if err != nil || fetched.Chart.Name != "redis" || string(fetched.Files["Chart.yaml"]) != "name" {
 		t.Errorf("Fetch returns %+v, %v", fetched, err)
 	}

@@ -41,6 +41,11 @@ func loadChart(files helmchart.Files) (*chart.Chart, error) {
 		if err := checkPath(name); err != nil {
 			return nil, err
 		}
+		if isParsed(name) {
+			if err := safeyaml.Check(files[name]); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
 		buffered = append(buffered, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(files[name], byteOrderMark)})
 	}
 	loaded, err := loader.LoadFiles(buffered)
@@ -50,6 +55,15 @@ func loadChart(files helmchart.Files) (*chart.Chart, error) {
 	}
 	sortDependencies(loaded)
 	return loaded, nil
+}
+
+// isParsed reports whether Helm's loader parses a file, which safeyaml limits first.
+func isParsed(name string) bool {
+	switch path.Base(name) {
+	case chartFile, "values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock":
+		return !strings.Contains(name, "/") || strings.HasPrefix(name, chartsPath)
+	}
+	return false
 }
 
 // checkPath returns an error for paths that are not below the directory of the chart.

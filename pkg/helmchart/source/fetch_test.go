@@ -286,6 +286,31 @@ func TestFetchHostileArchives(t *testing.T) {
 	}
 }
 
+// FuzzReadArchive checks that the paths of an archive are in the directory of its chart.
+func FuzzReadArchive(f *testing.F) {
+	for _, name := range []string{"app/Chart.yaml", "app/../../x", `app\x`, "app//x", "./app/x", "/x", "app/c:/x", "app/x/.."} {
+		f.Add(name, byte(tar.TypeReg))
+	}
+	f.Add("app/link", byte(tar.TypeSymlink))
+	f.Fuzz(func(t *testing.T, name string, kind byte) {
+		var buffer bytes.Buffer
+		zipped := gzip.NewWriter(&buffer)
+		archive := tar.NewWriter(zipped)
+		if archive.WriteHeader(&tar.Header{Name: name, Typeflag: kind, Linkname: "/etc/passwd"}) != nil || archive.Close() != nil || zipped.Close() != nil {
+			t.Skip("the header cannot be written")
+		}
+		files, err := readArchive(buffer.Bytes(), newBudget())
+		if err != nil {
+			return
+		}
+		for file := range files {
+			if !filepath.IsLocal(filepath.FromSlash(file)) || strings.ContainsAny(file, "\\\x00") {
+				t.Errorf("%q: path %q", name, file)
+			}
+		}
+	})
+}
+
 // TestFetchWindowsArchive checks an archive whose paths have backslashes.
 func TestFetchWindowsArchive(t *testing.T) {
 	t.Parallel()

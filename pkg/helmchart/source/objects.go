@@ -26,6 +26,9 @@ var oldHook = regexp.MustCompile(`helm\.sh/hook["']?:\s*["']?crd-install`)
 // splitObjects returns the objects in rendered templates, in the order in which Helm installs them, hooks last.
 func splitObjects(rendered map[string]string) (objects []helmchart.RenderedObject, warnings []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		if err := safeyaml.Check([]byte(rendered[name])); err != nil && path.Base(name) != notesFile {
+			return nil, warnings, fmt.Errorf("%s: %w", name, err)
+		}
 		switch {
 		case path.Base(name) == notesFile:
 			delete(rendered, name)

@@ -174,6 +174,9 @@ func TestCapabilities(t *testing.T) {
 		"apps/v1":                                 {true, true},
 		"apps/v1/Deployment":                      {true, true},
 		"v1/ConfigMap":                            {true, true},
+		"policy/v1/PodDisruptionBudget":           {true, true},
+		"networking.k8s.io/v1/IngressClass":       {true, true},
+		"apiregistration.k8s.io/v1beta1":          {false, false},
 		"policy/v1":                               {true, true},
 		"autoscaling/v2":                          {true, true},
 		"networking.k8s.io/v1/Ingress":            {true, true},
@@ -223,6 +226,15 @@ func TestRenderCancel(t *testing.T) {
 	}
 }
 
+// bombOf returns a small text that is large after expanding its aliases.
+func bombOf() []byte {
+	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 8 {
+		text += fmt.Sprintf("a%d: &a%[1]d [*a%d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d, *a%[2]d]\n", i+1, i)
+	}
+	return []byte(text)
+}
+
 // TestRenderRefuses checks the errors of charts that cannot be loaded.
 func TestRenderRefuses(t *testing.T) {
 	t.Parallel()
@@ -244,6 +256,7 @@ func TestRenderRefuses(t *testing.T) {
 		"apiVersion":      {chart("apiVersion: apps/v1\nname: a\nversion: 1.0.0\n"), `Chart.yaml: unsupported apiVersion "apps/v1"; it must be v1 or v2`},
 		"library":         {chart("apiVersion: v2\nname: a\nversion: 1.0.0\ntype: library\n"), `Chart.yaml: chart "a" is a library chart, which has no objects of its own; use a chart of type application`},
 		"values":          {func(f helmchart.Files) { f["values.yaml"] = []byte("a: [\n") }, "chart small: cannot load values.yaml: cannot unmarshal yaml document: error converting YAML to JSON: yaml: line 1: did not find expected node content"},
+		"alias bomb":      {func(f helmchart.Files) { f["values.yaml"] = bombOf() }, "values.yaml: line 1: contains more than 500000 values after expanding its aliases"},
 		"path":            {func(f helmchart.Files) { f["../x"] = nil }, `"../x": the path is not in the directory of the chart`},
 		"absolute path":   {func(f helmchart.Files) { f["/x"] = nil }, `"/x": the path is not in the directory of the chart`},
 		"invalid subs":    {func(f helmchart.Files) { f["charts/a/Chart.yaml"] = []byte("name: a\n") }, "chart small: error unpacking subchart a in small: validation: chart.metadata.version is required"},

@@ -152,6 +152,9 @@ func (f *fetcher) downloadIndex(ctx context.Context, e *entry) (*index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository %s: %w", e.label(), err)
 	}
+	if len(data) > maxIndex {
+		return nil, fmt.Errorf("repository %s: %s: larger than %d MiB", e.label(), displayed(address.String()), maxIndex>>20)
+	}
 	file, err := f.temporary("index.yaml", data)
 	if err != nil {
 		return nil, err

@@ -19,8 +19,10 @@ const (
 	maxBytes = 100 << 20
 	// maxFiles is the number of files, directories and other entries.
 	maxFiles = 20_000
-	// maxDownload is the size of an archive or an index.
+	// maxDownload is the size of an archive.
 	maxDownload = 100 << 20
+	// maxIndex is the size of the index of a repository; the largest public ones have 25 MiB.
+	maxIndex = 50 << 20
 	// maxDepth is the number of nested dependencies.
 	maxDepth = 10
 )
