@@ -74,6 +74,22 @@ func (b *bench) rows() []row {
 	golden := func(dir string) error {
 		return os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "memcached-operator")))
 	}
+	ledger, err := filepath.Abs(filepath.Join("testdata", "charts", "ledger"))
+	if err != nil {
+		ledger = err.Error() // the command fails with it
+	}
+	helmInit := []string{"init", "--plugins", "helm", "--domain", "example.com", "--project-name", "bench"}
+	helmCreate := []string{"create", "api", "--group", "storage", "--version", "v1", "--kind", "Ledger", "--helm-chart", ledger}
+	helm := func(commands ...[]string) func(string) error {
+		return func(dir string) error {
+			for _, args := range commands {
+				if _, err := b.exec(dir, append(command{b.operon}, args...), ""); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
 	return []row{
 		{name: "version", goal: 18 * time.Millisecond, operon: []command{{b.operon, "version"}}, peer: []command{{peer("kubebuilder"), "version"}}},
 		{
@@ -111,6 +127,14 @@ func (b *bench) rows() []row {
 		{
 			name: "bundle, nothing changed", goal: 50 * time.Millisecond, change: b.prepared(golden),
 			operon: []command{bundle}, peer: steps,
+		},
+		{
+			name: "create api, Helm, from a local chart", prepare: helm(helmInit),
+			operon: []command{append(command{b.operon}, append(helmCreate, "--kind", "Ledger{new}")...)},
+		},
+		{
+			name: "generate, Helm, nothing changed", change: b.prepared(helm(helmInit, helmCreate)),
+			operon: []command{{b.operon, "generate"}},
 		},
 		// The second of these shall take twice what the first does.
 		{name: "bundle from 150 CRDs, 5,000 objects", prepare: stream(150, 5_000), operon: []command{streamed}},
