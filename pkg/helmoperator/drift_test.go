@@ -130,10 +130,23 @@ stringData:
 	if _, message := conditionOf(obj, helmoperator.ConditionDeterministic); !strings.Contains(message, "one-secret data.password") {
 		t.Errorf("message %q, want the field", message)
 	}
+	secret, err := e.get("v1", "Secret", "one-secret")
+	if err != nil {
+		t.Fatal(err)
+	}
 	e.eventuallyEvents(helmoperator.EventNondeterministic, 1)
 	e.patch(obj, `spec: {text: "y"}`)
 	e.waitFor("one", helmoperator.ConditionDeployed, "True/UpgradeSuccessful")
 	e.waitFor("one", helmoperator.ConditionDeterministic, "False/NondeterministicTemplate")
+	after, err := e.get("v1", "Secret", "one-secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range secret.Object["data"].(map[string]any) {
+		if after.Object["data"].(map[string]any)[key] != value {
+			t.Errorf("%s of the Secret has changed", key)
+		}
+	}
 	if got := e.revisions(); len(got) != 2 {
 		t.Errorf("revisions %v, want one upgrade", got)
 	}

@@ -58,7 +58,8 @@ func (r *Reconciler) readyCondition(ctx context.Context, tracked *trackedResourc
 	count := 0
 	current := map[objectKey]readiness{}
 	for _, object := range tracked.objects {
-		if isStateless(object.GroupKind()) {
+		// The server names objects without a name.
+		if object.Name == "" || isStateless(object.GroupKind()) {
 			continue
 		}
 		key := objectKey{object.GroupVersionKind, object.Namespace, object.Name}
@@ -82,7 +83,7 @@ func (r *Reconciler) readyCondition(ctx context.Context, tracked *trackedResourc
 		case count > 2:
 			message += fmt.Sprintf(" (and %d more objects are not ready)", count-1)
 		}
-		return condition{ConditionReady, metav1.ConditionFalse, reason, message}
+		return condition{ConditionReady, metav1.ConditionFalse, reason, tracked.secrets.redact(message)}
 	}
 	return condition{ConditionReady, metav1.ConditionTrue, ReasonObjectsReady, ""}
 }

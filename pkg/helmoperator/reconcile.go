@@ -115,10 +115,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
-	p.tracked.objects = deployed.Objects
+	p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
 	p.watchDependents(ctx, deployed.Objects)
 	ready := p.readyCondition(ctx, p.tracked)
-	ready.message = p.secrets.redact(ready.message)
 	p.change.set(ready)
 	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
 	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {

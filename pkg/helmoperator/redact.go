@@ -1,7 +1,9 @@
 package helmoperator
 
 import (
+	"cmp"
 	"encoding/base64"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +31,9 @@ var secretKey = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?$|pwd|secret|token
 
 // A redactor removes secret data from texts that users read: conditions, events, errors and logs.
 type redactor struct {
-	secrets []string
+	secrets map[string]bool
+	// sorted are the secrets, longest first, as a secret may contain another one; nil after a change.
+	sorted []string
 }
 
 // addManifest adds the data of all Secrets of a rendered manifest.
@@ -80,23 +84,27 @@ func (r *redactor) addValues(values any) {
 
 // add adds a value, and each of its lines, as texts often contain parts of a file.
 func (r *redactor) add(secret string) {
+	if r.secrets == nil {
+		r.secrets = map[string]bool{}
+	}
 	for _, text := range append(strings.Split(secret, "\n"), secret) {
-		if text = strings.TrimSpace(text); len(text) >= minSecret && !slices.Contains(r.secrets, text) {
-			r.secrets = append(r.secrets, text)
+		if text = strings.TrimSpace(text); len(text) >= minSecret && !r.secrets[text] {
+			r.secrets[text], r.sorted = true, nil
 		}
 	}
 }
 
 // redact returns text without the secrets.
 func (r *redactor) redact(text string) string {
-	// A secret may contain another one.
-	slices.SortFunc(r.secrets, func(a, b string) int {
-		if d := len(b) - len(a); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
-	for _, secret := range r.secrets {
+	if text == "" {
+		return ""
+	}
+	if r.sorted == nil {
+		r.sorted = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int {
+			return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+		})
+	}
+	for _, secret := range r.sorted {
 		if !strings.Contains(text, secret) {
 			continue
 		}

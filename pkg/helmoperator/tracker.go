@@ -29,6 +29,8 @@ type trackedResource struct {
 	readinessDue bool
 
 	objects []release.Object
+	// secrets are those of the release, which the messages of light passes must not contain.
+	secrets *redactor
 	// ready are the results of readiness by object. They hold as long as the resource version of the object.
 	ready map[objectKey]readiness
 	// waits is the number of consecutive passes in which an object was not ready.
