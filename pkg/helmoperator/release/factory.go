@@ -119,6 +119,10 @@ type Release struct {
 	fingerprints map[int]map[string]string
 	// planned is the state that Plan has found to be settled, for the following Repair.
 	planned *state
+	// otherOwner is the kind of the custom resource that the records belong to, if it is another one. isOwner reports whether
+	// one belongs to this custom resource.
+	otherOwner string
+	isOwner    bool
 	// recordVersions are the versions of the records of the revisions that history has read.
 	recordVersions map[int]string
 }

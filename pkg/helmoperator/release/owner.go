@@ -85,6 +85,20 @@ func (o owner) owns(object metav1.Object) bool {
 	return true
 }
 
+// other returns the kind of the controller among owner references if it is not that of the custom resource, such as "Web.example.com".
+func (o owner) other(references []metav1.OwnerReference) string {
+	for _, reference := range references {
+		if reference.Controller == nil || !*reference.Controller {
+			continue
+		}
+		kind := schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind()
+		if kind != o.gvk.GroupKind() {
+			return kind.String()
+		}
+	}
+	return ""
+}
+
 func isKept(object metav1.Object) bool {
 	return object.GetAnnotations()[policyAnnotation] == policyKeep
 }

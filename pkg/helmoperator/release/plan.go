@@ -93,9 +93,12 @@ func summary(differences []string) string {
 	return "differs: " + strings.Join(differences, ", ")
 }
 
-// checkChart returns an error if the last revision was made from another chart: it is that of a custom resource of another kind with
-// the same name.
+// checkChart returns an error if the release is that of a custom resource of another kind with the same name: its records belong to
+// it, or were made from another chart.
 func (r *Release) checkChart(last *releasev1.Release) error {
+	if r.otherOwner != "" {
+		return r.errorf("it belongs to %s; choose another name for the %s", r.otherOwner, r.owner.gvk.Kind)
+	}
 	if last == nil || r.options.Chart == nil || last.Chart == nil || last.Chart.Metadata == nil {
 		return nil
 	}

@@ -100,6 +100,7 @@ func (r *Release) settledState(ctx context.Context) (*state, error) {
 	}
 	last, record := 0, ""
 	for _, item := range list.Items {
+		r.readOwners(item.OwnerReferences)
 		if version, err := strconv.Atoi(item.Labels["version"]); err == nil && version > last {
 			last, record = version, ""
 			if item.Labels["status"] == rcommon.StatusDeployed.String() {

@@ -74,6 +74,7 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 		if err != nil {
 			continue
 		}
+		s.release.readOwners(secret.OwnerReferences)
 		s.release.recordVersions[version] = secret.ResourceVersion
 		if data, ok := secret.Data[fingerprintsKey]; ok && json.Unmarshal(data, &fingerprints) == nil {
 			s.release.fingerprints[version] = fingerprints
@@ -82,8 +83,19 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 	return list, nil
 }
 
+// readOwners reads the owner references of a record.
+func (r *Release) readOwners(references []metav1.OwnerReference) {
+	if other := r.owner.other(references); other != "" {
+		r.otherOwner = other
+	}
+	for _, reference := range references {
+		r.isOwner = r.isOwner || reference.UID == r.owner.uid
+	}
+}
+
 // history returns all stored revisions, oldest first.
 func (r *Release) history() ([]*releasev1.Release, error) {
+	r.otherOwner, r.isOwner = "", false
 	r.fingerprints, r.recordVersions = map[int]map[string]string{}, map[int]string{}
 	stored, err := r.storage(nil).History(r.name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {

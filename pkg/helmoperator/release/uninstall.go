@@ -21,7 +21,7 @@ type UninstallOptions struct {
 	Wait bool
 }
 
-// Uninstall runs the hooks and deletes the objects and the records of the release. It does not require the chart. If there is no
+// Uninstall runs the hooks and deletes the objects and the records of the release, if they belong to the custom resource. It does not require the chart. If there is no
 // record, the chart and the values, if they are set, serve to find objects outside of the namespace. Hooks are not run in a
 // namespace that is being deleted. It can be repeated after errors, which name the objects that block it.
 func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, error) {
@@ -33,6 +33,9 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 	if last == nil {
 		r.factory.remove(r.owner.uid)
 		return r.deleteOrphans(ctx)
+	}
+	if r.isForeign(last) {
+		return &Removal{Done: true}, nil
 	}
 	removal := &Removal{}
 	var hookError error
@@ -59,6 +62,11 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 		return nil, err
 	}
 	return removal, hookError
+}
+
+// isForeign reports whether a release of the same name belongs to another custom resource, or to nobody and is of another chart.
+func (r *Release) isForeign(last *releasev1.Release) bool {
+	return r.otherOwner != "" || !r.isOwner && r.checkChart(last) != nil
 }
 
 // runUninstall calls Helm's action. It keeps the records. The first error is one of a post-delete hook, which does not prevent
