@@ -85,7 +85,7 @@ func (r *Release) rewriting(fingerprints map[string]string, steps ...renderStep)
 	if err != nil {
 		return nil, err
 	}
-	configuration.Releases.Driver = rewritingDriver{configuration.Releases.Driver, client.rewriter}
+	configuration.Releases.Driver = recordDriver{configuration.Releases.Driver, client.rewriter}
 	return configuration, nil
 }
 

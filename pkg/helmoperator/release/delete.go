@@ -103,7 +103,7 @@ func (r *Release) deleteObjects(ctx context.Context, revisions []*releasev1.Rele
 			return err
 		}
 		described := Object{object.GroupVersionKind(), info.Namespace, info.Name, isKept(object) || isKept(live), info.Namespaced()}
-		if described.Keep || !r.isOwned(live) {
+		if described.Keep || !r.isOwned(live) && !r.owner.owns(live) {
 			removal.Kept = append(removal.Kept, described)
 			return nil
 		}

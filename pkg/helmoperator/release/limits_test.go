@@ -1,6 +1,8 @@
 package release
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -152,4 +154,35 @@ data: {v: {{ (.Values.imported | default dict).v | default "none" | quote }}}
 	if len(chart.Dependencies()) != 1 || len(disabled.options.Values) != 1 {
 		t.Error("the chart or the values have changed")
 	}
+}
+
+// TestLargeRelease stores a release whose chart does not fit into a Secret, and refuses one whose objects do not.
+func TestLargeRelease(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func(n int) string { // hardly compressible
+		line := make([]byte, n)
+		for i := range line {
+			line[i] = (letters + digits)[random.IntN(len(letters+digits))]
+		}
+		return string(line)
+	}
+	large := text(1 << 20)
+	chart := e.chart("-- files/large --\n" + large + text(1<<19) + "\n-- templates/c.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {v: {{ .Values.v | quote }}}\n")
+	e.install(e.release(chart, values("v", "1")))
+	e.upgrade(e.release(chart, values("v", "2")))
+	e.settled(e.release(chart, values("v", "2")))
+	if records := e.records(); records != "1 superseded, 2 deployed" {
+		t.Errorf("records %s", records)
+	}
+	var manifest strings.Builder
+	for i := range 3 {
+		fmt.Fprintf(&manifest, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: large-%d}\ndata: {v: %s}\n", i, large[:i*1000+900000])
+	}
+	_, err := e.release(e.chart("-- templates/c.yaml --\n"+manifest.String()), values("v", text(1<<20))).Upgrade(t.Context(), UpgradeOptions{})
+	if err == nil || !strings.Contains(err.Error(), "the release is larger than a Secret can be") {
+		t.Errorf("error %.300v", err)
+	}
+	e.settled(e.release(chart, values("v", "2")))
 }

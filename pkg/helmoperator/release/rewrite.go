@@ -6,9 +6,6 @@ import (
 	"reflect"
 	"strings"
 
-	helmrelease "helm.sh/helm/v4/pkg/release"
-	releasev1 "helm.sh/helm/v4/pkg/release/v1"
-	"helm.sh/helm/v4/pkg/storage/driver"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -112,22 +109,4 @@ func (w *rewriter) rewrite(manifest string) (string, error) {
 		out.Write(data)
 	}
 	return out.String(), nil
-}
-
-// A rewritingDriver stores rewritten manifests.
-type rewritingDriver struct {
-	driver.Driver
-	rewriter *rewriter
-}
-
-// Create implements driver.Driver. It changes the release, which the action stores again when it has been applied.
-func (d rewritingDriver) Create(key string, release helmrelease.Releaser) error {
-	if revision, ok := release.(*releasev1.Release); ok {
-		manifest, err := d.rewriter.apply(revision.Manifest)
-		if err != nil {
-			return err
-		}
-		revision.Manifest = manifest
-	}
-	return d.Driver.Create(key, release)
 }
