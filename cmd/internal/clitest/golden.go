@@ -6,8 +6,23 @@ import (
 	"testing"
 )
 
-// GoldenProjects returns the names of the golden projects in testdata. NAME.commands contains the commands that create NAME.
+// GoldenProjects returns the names of the golden Go projects in testdata. NAME.commands contains the commands that create NAME.
 func GoldenProjects(t *testing.T) []string {
+	t.Helper()
+	return goldenProjects(t, func(commands string) bool { return !strings.Contains(commands, helmPlugin) })
+}
+
+// GoldenHelmProjects returns the names of the golden Helm projects in testdata.
+func GoldenHelmProjects(t *testing.T) []string {
+	t.Helper()
+	return goldenProjects(t, func(commands string) bool { return strings.Contains(commands, helmPlugin) })
+}
+
+// helmPlugin is in the commands that create a Helm project.
+const helmPlugin = "init --plugins helm "
+
+// goldenProjects returns the names of the golden projects whose commands are wanted.
+func goldenProjects(t *testing.T, wanted func(commands string) bool) []string {
 	t.Helper()
 	scripts, err := filepath.Glob(Testdata("*.commands"))
 	if err != nil || len(scripts) == 0 {
@@ -15,6 +30,9 @@ func GoldenProjects(t *testing.T) []string {
 	}
 	var names []string
 	for _, s := range scripts {
+		if !wanted(ReadFile(t, s)) {
+			continue
+		}
 		names = append(names, strings.TrimSuffix(filepath.Base(s), ".commands"))
 	}
 	return names

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
@@ -16,6 +17,36 @@ func TestGoldenBundlesAreValid(t *testing.T) {
 			if code != 0 {
 				t.Errorf("%s, %q: exit code %d\n%s%s", name, selector, code, out, errOut)
 			}
+		}
+	}
+}
+
+// TestGoldenHelmBundles checks the bundles of golden Helm projects: they are valid and up to date, name the layout, take the
+// namespaces of the OperatorGroup, and pass the basic tests of scorecard.
+func TestGoldenHelmBundles(t *testing.T) {
+	t.Parallel()
+	for _, name := range clitest.GoldenHelmProjects(t) {
+		dir := clitest.CopyGolden(t, name)
+		for _, args := range [][]string{
+			{"generate", "--check"}, {"bundle", "validate", "bundle", "--strict"}, {"scorecard", "bundle", "--local", "--selector", "suite=basic"},
+		} {
+			clitest.MustRun(t, dir, args...)
+		}
+		files := clitest.ReadTree(t, dir)
+		const layout = "project_layout: helm.sdk.operatorframework.io/v1\n"
+		for file, want := range map[string]string{
+			"bundle/metadata/annotations.yaml":                               "operators.operatorframework.io.metrics." + layout,
+			"bundle.Dockerfile":                                              "LABEL operators.operatorframework.io.metrics.project_layout=helm.sdk.operatorframework.io/v1\n",
+			"bundle/manifests/" + name + ".clusterserviceversion.yaml":       "operators.operatorframework.io/" + layout,
+			"config/manifests/bases/" + name + ".clusterserviceversion.yaml": "- supported: true\n    type: SingleNamespace\n",
+		} {
+			if !strings.Contains(files[file], want) {
+				t.Errorf("%s: %s does not contain %q", name, file, want)
+			}
+		}
+		csv := files["bundle/manifests/"+name+".clusterserviceversion.yaml"]
+		if !strings.Contains(csv, "name: WATCH_NAMESPACE\n") || !strings.Contains(csv, "fieldPath: metadata.annotations['olm.targetNamespaces']\n") {
+			t.Errorf("%s: the operator does not watch the namespaces of the OperatorGroup", name)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // replay runs the commands of a golden project in a new directory of that name, and returns the directory. Other commands than
-// operon run in the shell: edits of a user are patches in NAME.edits.
+// operon run in the shell: edits of a user are patches in NAME.edits. Charts are in charts beside the directory.
 func replay(t *testing.T, name string) string {
 	t.Helper()
 	script, err := os.ReadFile(clitest.Testdata(name + ".commands"))
@@ -22,6 +22,9 @@ func replay(t *testing.T, name string) string {
 	}
 	dir := filepath.Join(t.TempDir(), name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(filepath.Dir(dir), "charts"), os.DirFS(clitest.Testdata("charts"))); err != nil {
 		t.Fatal(err)
 	}
 	edits := clitest.Testdata(name + ".edits")
@@ -55,7 +58,7 @@ func shell(t *testing.T, dir, line string) {
 // TestGolden replays the commands of all golden projects and compares the trees.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, name := range clitest.GoldenProjects(t) {
+	for _, name := range append(clitest.GoldenProjects(t), clitest.GoldenHelmProjects(t)...) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, want := replay(t, name), clitest.Testdata(name)
@@ -88,6 +91,24 @@ func TestGoldenBuilds(t *testing.T) {
 			dir := clitest.CopyGolden(t, name)
 			clitest.CheckCompiles(t, dir)
 		})
+	}
+}
+
+// TestGoldenHelmTree checks that a golden Helm project has all files of operator-sdk's projects, except for those of its chart.
+func TestGoldenHelmTree(t *testing.T) {
+	t.Parallel()
+	files := clitest.ReadTree(t, clitest.Testdata("shop-operator"))
+	for name := range strings.FieldsSeq(clitest.ReadFile(t, filepath.Join("testdata", "helm-operator.txt"))) {
+		name = strings.NewReplacer("cache.example.com_memcacheds", "shops.example.com_shops", "cache_v1alpha1_memcached", "shops_v1alpha1_shop",
+			"memcached_", "shop_").Replace(name)
+		if _, ok := files[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	for name, content := range clitest.ReadTree(t, clitest.Testdata("charts", "shop")) {
+		if name != ".helmignore" && files["helm-charts/shop/"+name] != content {
+			t.Errorf("helm-charts/shop/%s is not that of the chart", name)
+		}
 	}
 }
 
