@@ -9,23 +9,22 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// valueNodes returns the mappings of the documents of values.yaml that are not empty.
+// valueNodes returns the mappings of the documents of values.yaml that are not empty. Helm ignores what follows the mapping in a
+// document, such as lines that are indented less.
 func valueNodes(data []byte) ([]*yaml.Node, error) {
 	var roots []*yaml.Node
-	for decoder := safeyaml.NewDecoder(data); ; {
+	for _, text := range documentMark.Split(string(data), -1) {
 		var document yaml.Node
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return roots, nil
-		}
-		if err != nil {
+		err := safeyaml.NewDecoder([]byte(text)).Decode(&document)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if isEmptyDocument(&document) || document.Content[0].Kind == yaml.MappingNode && len(document.Content[0].Content) == 0 {
+		if err != nil || isEmptyDocument(&document) || document.Content[0].Kind == yaml.MappingNode && len(document.Content[0].Content) == 0 {
 			continue
 		}
 		roots = append(roots, document.Content[0])
 	}
+	return roots, nil
 }
 
 // isPlainBlock reports whether the lines of a mapping are valid on their own: it has block style and no aliases.

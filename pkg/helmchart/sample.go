@@ -7,6 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // A SampleSpec describes the sample of a kind whose objects are releases of a chart.
@@ -135,7 +137,7 @@ func valueLines(data []byte) ([]string, error) {
 	if err != nil || len(roots) == 0 {
 		return nil, err
 	}
-	if len(roots) == 1 && isPlainBlock(roots[0]) {
+	if _, err := safeyaml.Documents[yaml.Node](data); err == nil && len(roots) == 1 && isPlainBlock(roots[0]) {
 		return textLines(data), nil
 	}
 	merged := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
