@@ -57,6 +57,13 @@ func (r *ruler) role(o RenderedObject) {
 		if slices.ContainsFunc(rule.ResourceNames, dependsOnRelease) {
 			rule.ResourceNames = nil // releases have other names
 		}
+		for _, list := range []*[]string{&rule.APIGroups, &rule.NonResourceURLs, &rule.Resources} {
+			if i := slices.IndexFunc(*list, dependsOnRelease); i >= 0 {
+				r.notef(o.template(), "%s %s has a rule for %s, which is another one in each release; "+
+					"grant the manager its permissions for the releases that you need", o.text("kind"), displayName(o.text("metadata", "name")), displayName((*list)[i]))
+				*list = slices.DeleteFunc(*list, dependsOnRelease)
+			}
+		}
 		r.permissions.addRule(rule)
 	}
 	if o.isAggregated() {
