@@ -127,7 +127,7 @@ func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Releas
 	var hooks []*releasev1.Release
 	for _, revision := range revisions {
 		for _, hook := range revision.Hooks {
-			if hook.Kind != "CustomResourceDefinition" {
+			if hook.Kind != "CustomResourceDefinition" && !onlyTests(hook) {
 				hooks = append(hooks, &releasev1.Release{Manifest: hook.Manifest, Version: revision.Version})
 			}
 		}
@@ -145,6 +145,11 @@ func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Releas
 		}
 		return r.delete(ctx, info, live)
 	})
+}
+
+// onlyTests reports whether a hook is run by "helm test" only. The operator has never created its object, and may not be permitted to.
+func onlyTests(hook *releasev1.Hook) bool {
+	return !slices.ContainsFunc(hook.Events, func(event releasev1.HookEvent) bool { return event != releasev1.HookTest })
 }
 
 // checkReadable returns an error if an object cannot be read. Helm would leave it and remove the record of the release.

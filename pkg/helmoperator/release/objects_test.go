@@ -145,7 +145,12 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "ex
 		t.Errorf("error %v", err)
 	}
 	e.settled(second)
+	e.requests.take("")
 	e.uninstall(nil)
+	// The role of an operator need not permit the objects of tests, which it does not create.
+	if requests := e.requests.take("/configmaps/test"); len(requests) > 0 {
+		t.Errorf("the removal requests the object of a test: %s", requests)
+	}
 	for _, name := range []string{"before", "after", "c"} {
 		e.mustNot("v1 ConfigMap " + name)
 	}
