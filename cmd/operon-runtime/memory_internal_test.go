@@ -20,11 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/operon-sdk/operon/pkg/helmoperator"
 )
 
 var memory = flag.Bool("memory", false, "measure the memory of 50 releases with 5,000 objects of others")
@@ -97,7 +93,7 @@ func TestForeignObjectsAreNotCached(t *testing.T) {
 	p.mustStop()
 }
 
-// twentyObjects is a template that makes 20 objects of a chart with those of newEnv.
+// twentyObjects is a template with 18 objects; the chart of newEnv has 2.
 const twentyObjects = `{{- range $i := until 5 }}
 ---
 apiVersion: v1
@@ -200,40 +196,4 @@ func wholeCache(kubeconfig string) {
 	c.WaitForCacheSync(ctx)
 	fmt.Println("synced")
 	select {}
-}
-
-// BenchmarkPass measures a pass of an unchanged release of 20 objects.
-func BenchmarkPass(b *testing.B) {
-	e := newEnv(b, "App")
-	e.write("helm-charts/app-"+e.group+"/templates/more.yaml", twentyObjects)
-	namespace := e.namespace("a")
-	e.create(e.group, "App", namespace, "one")
-	setLoggers(logr.Discard())
-	reconciler, err := helmoperator.New(
-		helmoperator.WithGroupVersionKind(schema.GroupVersionKind{Group: e.group, Version: "v1", Kind: "App"}),
-		helmoperator.WithChartPath(filepath.Join(e.dir, "helm-charts", "app-"+e.group)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	o := options{metricsAddress: "0", probeAddress: "0"}
-	mgr, err := o.newManager(e.config, logr.Discard())
-	if err == nil {
-		err = helmoperator.Setup(mgr, reconciler)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	go func() {
-		if err := mgr.Start(b.Context()); err != nil {
-			b.Error(err)
-		}
-	}()
-	e.waitDeployed(e.group, "App", namespace, "one")
-	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "one"}}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := reconciler.Reconcile(b.Context(), request); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
