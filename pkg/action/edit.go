@@ -78,8 +78,10 @@ func testTarget(config *project.Config) string {
 
 // checkEdit validates the options.
 func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings {
-	_, findings := checkInitPlugins(o.Plugins)
-	findings = append(findings, o.Findings...)
+	plugins, findings := checkInitPlugins(o.Plugins)
+	if findings = append(findings, o.Findings...); plugins.Go && config.IsHelm() || plugins.Helm && !config.IsHelm() {
+		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is not the layout of the project, "+strings.Join(config.Layout(), ","))
+	}
 	if o.changesHeader() {
 		license := LicenseOptions{License: "apache2", File: deref(o.LicenseFile), Owner: deref(o.Owner)} // apache2 is valid
 		if o.License != nil {
