@@ -52,11 +52,16 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 	if options.Record, err = p.readBaseRecord(tree, b); err != nil {
 		return nil, err
 	}
-	if isGo(config) {
+	if isGo(config) || config.IsHelm() {
 		for _, r := range config.Resources() {
 			options.Known = append(options.Known, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
 		}
-		if options.Kinds, options.APIs, err = p.apis(ctx, tree, config, b.APIsDir); err != nil {
+		if config.IsHelm() {
+			options.Kinds, options.APIs, err = p.helmAPIs(ctx, tree, config)
+		} else {
+			options.Kinds, options.APIs, err = p.apis(ctx, tree, config, b.APIsDir)
+		}
+		if err != nil {
 			_, other := base.Generate(options) // reports the problems of the base at the same time
 			return nil, errors.Join(err, other)
 		}

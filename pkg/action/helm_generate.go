@@ -48,8 +48,8 @@ func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, confi
 type chartKind struct {
 	helmchart.ChartAPI
 	resource project.Resource
-	// own reports whether the kind belongs to the project, which has its CRD.
-	own bool
+	// own reports whether the kind belongs to the project, which has its CRD. recorded reports whether PROJECT records the chart.
+	own, recorded bool
 }
 
 // chartKinds returns the kinds of watches.yaml with their rendered charts. Kinds of PROJECT without a chart are findings.
@@ -83,6 +83,7 @@ func (p *Project) chartKinds(ctx context.Context, tree *worktree.Tree, config *p
 		}
 		kind := chartKind{}
 		kind.resource, kind.own = resourceOf(config, w)
+		_, kind.recorded = config.Chart(rendered[dir].Chart.Name)
 		kind.ChartAPI = helmchart.ChartAPI{
 			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], Rendered: rendered[dir],
 		}
@@ -115,7 +116,8 @@ func readChart(tree *worktree.Tree, dir string, at diag.Position) (helmchart.Fil
 	return files, nil
 }
 
-// writeCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored.
+// writeCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored. Other
+// tools do not derive a schema from the chart: their CRDs may have one of the user, and are kept.
 func writeCRDs(tree *worktree.Tree, kinds []chartKind) error {
 	specs := map[string]*helmchart.CRDSpec{}
 	var names []string
@@ -124,6 +126,9 @@ func writeCRDs(tree *worktree.Tree, kinds []chartKind) error {
 			continue
 		}
 		name := path.Join(project.CRDBasesDir, kind.resource.CRDFile())
+		if !kind.recorded && tree.Exists(name) {
+			continue
+		}
 		if specs[name] == nil {
 			specs[name] = &helmchart.CRDSpec{Group: kind.Group, Kind: kind.resource.Kind, Plural: kind.Plural}
 			names = append(names, name)

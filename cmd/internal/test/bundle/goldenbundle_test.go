@@ -22,13 +22,13 @@ func TestGoldenBundlesAreValid(t *testing.T) {
 }
 
 // TestGoldenHelmBundles checks the bundles of golden Helm projects: they are valid and up to date, name the layout, take the
-// namespaces of the OperatorGroup, and pass the basic tests of scorecard.
+// namespaces of the OperatorGroup, and pass scorecard.
 func TestGoldenHelmBundles(t *testing.T) {
 	t.Parallel()
 	for _, name := range clitest.GoldenHelmProjects(t) {
 		dir := clitest.CopyGolden(t, name)
 		for _, args := range [][]string{
-			{"generate", "--check"}, {"bundle", "validate", "bundle", "--strict"}, {"scorecard", "bundle", "--local", "--selector", "suite=basic"},
+			{"generate", "--check"}, {"bundle", "validate", "bundle", "--strict"}, {"scorecard", "bundle", "--local"},
 		} {
 			clitest.MustRun(t, dir, args...)
 		}

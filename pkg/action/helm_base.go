@@ -1,0 +1,79 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/watches"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// helmAPIs describes the kinds of a Helm project for the base: the description is that of the chart, the resources are the kinds that
+// it creates with its default values.
+func (p *Project) helmAPIs(ctx context.Context, tree *worktree.Tree, config *project.Config) ([]base.Kind, []codegen.API, error) {
+	if !tree.Exists(watches.FileName) {
+		return nil, nil, nil
+	}
+	list, err := readWatches(tree)
+	if err != nil {
+		return nil, nil, err
+	}
+	var kinds []base.Kind
+	var apis []codegen.API
+	for _, w := range list {
+		resource, own := resourceOf(config, w)
+		if !own {
+			continue
+		}
+		dir := path.Clean(w.Chart)
+		chart, err := readChart(tree, dir, w.Position)
+		if err != nil {
+			return nil, nil, err
+		}
+		answer, err := p.Charts.Render(ctx, helmchart.RenderRequest{
+			Files: chart, ReleaseName: "release", Namespace: "default", Values: []map[string]any{{}},
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		api := codegen.API{
+			Group: resource.QualifiedGroup(), Version: resource.Version, Kind: resource.Kind, Plural: resource.Plural,
+			Doc: describeChart(resource.Kind, answer.Chart), Markers: []codegen.KindMarker{{Resources: createdKinds(answer)}},
+		}
+		kinds, apis = append(kinds, base.KindOf(api)), append(apis, api)
+	}
+	return kinds, apis, nil
+}
+
+// describeChart describes a kind whose objects are releases of a chart.
+func describeChart(kind string, chart helmchart.Metadata) string {
+	text := fmt.Sprintf("%s installs the Helm chart %s", kind, chart.Name)
+	if description := strings.TrimRight(strings.Join(strings.Fields(chart.Description), " "), "."); description != "" {
+		text += ": " + description
+	}
+	return text + "."
+}
+
+// createdKinds returns the kinds and versions of the objects that a chart creates, sorted, as the values of a marker have them.
+func createdKinds(answer *helmchart.RenderAnswer) [][]string {
+	var created [][]string
+	for _, rendering := range answer.Renderings {
+		for _, o := range rendering.Objects {
+			if len(o.Hooks) > 0 {
+				continue
+			}
+			kind, _ := o.Object["kind"].(string)
+			apiVersion, _ := o.Object["apiVersion"].(string)
+			created = append(created, []string{kind, apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]})
+		}
+	}
+	slices.SortFunc(created, slices.Compare)
+	return slices.CompactFunc(created, slices.Equal)
+}
