@@ -64,6 +64,10 @@ func (r *ruler) role(o RenderedObject) {
 				*list = slices.DeleteFunc(*list, dependsOnRelease)
 			}
 		}
+		if all := []string{"*"}; slices.Equal(rule.APIGroups, all) && slices.Equal(rule.Resources, all) && slices.Equal(rule.Verbs, all) {
+			r.notef(o.template(), "%s %s has all permissions, and so has the manager's role, as it creates the role",
+				o.text("kind"), displayName(o.text("metadata", "name")))
+		}
 		r.permissions.addRule(rule)
 	}
 	if o.isAggregated() {
