@@ -57,7 +57,10 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 
 // resolve validates the options and returns the resource that they describe.
 func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
-	_, findings := project.CheckPlugins(o.Plugins)
+	plugins, findings := project.CheckPlugins(o.Plugins)
+	if plugins.Helm {
+		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Helm projects, which have no webhooks")
+	}
 	resource, others := project.ResolveWebhook(config, o.WebhookOptions)
 	return resource, append(findings, others...).Err()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/afero"
 
@@ -29,6 +30,9 @@ type RescaffoldOptions struct {
 // Rescaffold creates a project in a new directory with the current templates, from PROJECT of another one.
 func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
 	plugins, findings := project.CheckPlugins(o.Plugins)
+	if plugins.Helm {
+		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Helm projects; only Go projects are scaffolded again")
+	}
 	if plugins.DeployImage {
 		findings.Add("--plugins", "deploy-image/v1-alpha", "follows from PROJECT; leave it out")
 	}

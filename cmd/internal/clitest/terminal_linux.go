@@ -127,7 +127,7 @@ func (t *Terminal) WaitFor(text string) {
 func (t *Terminal) Type(after, keys string) {
 	t.t.Helper()
 	t.WaitFor(after)
-	for size := -1; size != len(t.Output()); time.Sleep(200 * time.Millisecond) {
+	for size := -1; size != len(t.Output()); time.Sleep(500 * time.Millisecond) {
 		size = len(t.Output())
 	}
 	fmt.Fprint(t.pty, keys)
