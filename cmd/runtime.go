@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
@@ -38,6 +39,17 @@ func (a *app) runtimeProgram() (string, error) {
 func (a *app) charts() helmchart.Runtime {
 	return helmchart.Runtime{
 		Version: buildVersion().Version,
+		Build: func() string {
+			program, err := a.runtimeProgram()
+			if err != nil {
+				return ""
+			}
+			info, err := os.Stat(program)
+			if err != nil {
+				return ""
+			}
+			return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+		},
 		Run: func(ctx context.Context, description string, in io.Reader, out, errOut io.Writer, args ...string) error {
 			program, err := a.runtimeProgram()
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // helmAPIs describes the kinds of a Helm project for the base: the description is that of the chart, the resources are the kinds that
-// it creates with its default values.
+// it creates with its default values. A base can be generated without the charts: kinds whose chart is missing are left as they are.
 func (p *Project) helmAPIs(ctx context.Context, tree *worktree.Tree, config *project.Config) ([]base.Kind, []codegen.API, error) {
 	if !tree.Exists(watches.FileName) {
 		return nil, nil, nil
@@ -29,27 +29,41 @@ func (p *Project) helmAPIs(ctx context.Context, tree *worktree.Tree, config *pro
 	var apis []codegen.API
 	for _, w := range list {
 		resource, own := resourceOf(config, w)
-		if !own {
+		dir := path.Clean(w.Chart)
+		if !own || !tree.Exists(dir) {
 			continue
 		}
-		dir := path.Clean(w.Chart)
 		chart, err := readChart(tree, dir, w.Position)
 		if err != nil {
 			return nil, nil, err
 		}
-		answer, err := p.Charts.Render(ctx, helmchart.RenderRequest{
-			Files: chart, ReleaseName: "release", Namespace: "default", Values: []map[string]any{{}},
+		var content chartContent
+		err = p.deriveOnce(contentRecord, []string{chart.Digest()}, &content, func() error {
+			answer, err := p.Charts.Render(ctx, helmchart.RenderRequest{
+				Files: chart, ReleaseName: "release", Namespace: "default", Values: []map[string]any{{}},
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", dir, err)
+			}
+			content = chartContent{answer.Chart, createdKinds(answer)}
+			return nil
 		})
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", dir, err)
+			return nil, nil, err
 		}
 		api := codegen.API{
 			Group: resource.QualifiedGroup(), Version: resource.Version, Kind: resource.Kind, Plural: resource.Plural,
-			Doc: describeChart(resource.Kind, answer.Chart), Markers: []codegen.KindMarker{{Resources: createdKinds(answer)}},
+			Doc: describeChart(resource.Kind, content.Chart), Markers: []codegen.KindMarker{{Resources: content.Kinds}},
 		}
 		kinds, apis = append(kinds, base.KindOf(api)), append(apis, api)
 	}
 	return kinds, apis, nil
+}
+
+// chartContent is the content of a record of a chart: its metadata, and the kinds and versions of its objects.
+type chartContent struct {
+	Chart helmchart.Metadata
+	Kinds [][]string
 }
 
 // describeChart describes a kind whose objects are releases of a chart.

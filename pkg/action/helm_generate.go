@@ -17,18 +17,17 @@ import (
 // generateCharts updates the CRDs of a Helm project and the role of its manager. rendered contains charts that are rendered
 // already, by their directories.
 func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, config *project.Config, rendered map[string]*helmchart.Rendered) error {
-	kinds, err := p.chartKinds(ctx, tree, config, rendered)
+	kinds, err := chartKinds(tree, config)
 	if err != nil {
 		return err
 	}
 	if err := writeCRDs(tree, kinds); err != nil {
 		return err
 	}
-	apis := make([]helmchart.ChartAPI, len(kinds))
-	for i, kind := range kinds {
-		apis[i] = kind.ChartAPI
+	rules, notes, err := p.chartRules(ctx, kinds, rendered)
+	if err != nil {
+		return err
 	}
-	rules, notes := helmchart.Rules(apis)
 	if tree.CheckConflicts() == nil { // notes about a chart with conflicts would follow from these
 		p.report(Note, notes...)
 	}
@@ -52,8 +51,8 @@ type chartKind struct {
 	own, recorded bool
 }
 
-// chartKinds returns the kinds of watches.yaml with their rendered charts. Kinds of PROJECT without a chart are findings.
-func (p *Project) chartKinds(ctx context.Context, tree *worktree.Tree, config *project.Config, rendered map[string]*helmchart.Rendered) ([]chartKind, error) {
+// chartKinds returns the kinds of watches.yaml with the files of their charts. Kinds of PROJECT without a chart are findings.
+func chartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error) {
 	list, err := readWatches(tree)
 	if err != nil {
 		return nil, err
@@ -76,20 +75,46 @@ func (p *Project) chartKinds(ctx context.Context, tree *worktree.Tree, config *p
 				return nil, err
 			}
 		}
-		if rendered[dir] == nil {
-			if rendered[dir], err = helmchart.Explore(ctx, charts[dir], p.Charts.Render); err != nil {
-				return nil, fmt.Errorf("%s: %w", dir, err)
-			}
-		}
 		kind := chartKind{}
 		kind.resource, kind.own = resourceOf(config, w)
-		_, kind.recorded = config.Chart(rendered[dir].Chart.Name)
+		_, kind.recorded = config.Chart(path.Base(dir))
 		kind.ChartAPI = helmchart.ChartAPI{
-			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], Rendered: rendered[dir],
+			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir],
 		}
 		kinds = append(kinds, kind)
 	}
 	return kinds, nil
+}
+
+// derivedRules is the content of a record of rules.
+type derivedRules struct {
+	Rules []helmchart.Rule
+	Notes diag.Findings
+}
+
+// chartRules returns the rules that charts require, and notes about them. rendered contains charts that are rendered already.
+func (p *Project) chartRules(ctx context.Context, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]helmchart.Rule, diag.Findings, error) {
+	var key []string
+	for _, kind := range kinds {
+		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.Files.Digest())
+	}
+	var derived derivedRules
+	err := p.deriveOnce(rulesRecord, key, &derived, func() error {
+		apis := make([]helmchart.ChartAPI, len(kinds))
+		for i, kind := range kinds {
+			apis[i] = kind.ChartAPI
+			if rendered[kind.Dir] == nil {
+				var err error
+				if rendered[kind.Dir], err = helmchart.Explore(ctx, kind.Files, p.Charts.Render); err != nil {
+					return fmt.Errorf("%s: %w", kind.Dir, err)
+				}
+			}
+			apis[i].Rendered = rendered[kind.Dir]
+		}
+		derived.Rules, derived.Notes = helmchart.Rules(apis)
+		return nil
+	})
+	return derived.Rules, derived.Notes, err
 }
 
 // readChart reads the files of the chart in a directory, to which a place in watches.yaml refers.

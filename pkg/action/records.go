@@ -22,12 +22,15 @@ const (
 )
 
 // The kinds of records. Those of bases and bundles contain what was generated, to distinguish edits of the user from changes of
-// the code. A build record contains the output of kustomize and its inputs, a findings record those of validating a bundle.
+// the code. A build record contains the output of kustomize and its inputs, a findings record those of validating a bundle, a rules
+// record the permissions that charts require, and a content record what a chart creates.
 const (
 	baseRecord     = "base"
 	bundleRecord   = "bundle"
 	buildRecord    = "build"
 	findingsRecord = "findings"
+	rulesRecord    = "rules"
+	contentRecord  = "content"
 )
 
 // A recordCache contains records of a project in the user's cache directory. Without a cache, it stores nothing.

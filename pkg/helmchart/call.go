@@ -37,9 +37,19 @@ func (e *ProtocolError) Unwrap() error { return e.error }
 type Runtime struct {
 	// Version is the version of the calling program, in errors.
 	Version string
+	// Build returns a text that identifies the build of Program, or an empty one if it is unknown; nil is unknown.
+	Build func() string
 	// Run runs Program with arguments, with a description for the user that begins with a present participle. Its errors have
 	// a method ExitCode if the program has ended by itself.
 	Run func(ctx context.Context, description string, in io.Reader, out, errOut io.Writer, args ...string) error
+}
+
+// BuildID identifies the build of Program, or is empty. The same build gives the same answers.
+func (r Runtime) BuildID() string {
+	if r.Build == nil {
+		return ""
+	}
+	return r.Build()
 }
 
 // Fetch returns the chart of a request, whose protocol is set here.
