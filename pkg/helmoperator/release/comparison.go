@@ -23,7 +23,7 @@ type comparison struct {
 }
 
 // compare renders in the situation of a revision. The cluster is read only if that is required, or if templates that call the
-// lookup function differ without it.
+// lookup function differ or fail without it.
 func (r *Release) compare(ctx context.Context, of *state, cluster bool) (*comparison, error) {
 	base, err := r.view(of.revision.Manifest)
 	if err != nil {
@@ -31,14 +31,13 @@ func (r *Release) compare(ctx context.Context, of *state, cluster bool) (*compar
 	}
 	s := of.situation
 	first, err := r.renderVariant(ctx, s, false, readCluster(cluster))
+	// Charts fail in upgrades if lookup does not find the passwords of the release.
+	if !cluster && first.lookedUp && (err != nil || len(differences(base, first.view)) > 0) {
+		cluster = true
+		first, err = r.renderVariant(ctx, s, false, readCluster(cluster))
+	}
 	if err != nil {
 		return nil, err
-	}
-	if first.lookedUp && !cluster && len(differences(base, first.view)) > 0 {
-		cluster = true
-		if first, err = r.renderVariant(ctx, s, false, readCluster(cluster)); err != nil {
-			return nil, err
-		}
 	}
 	c := &comparison{base: base, lookedUp: first.lookedUp}
 	if first.lookedUp && cluster {
@@ -76,7 +75,10 @@ func (r *Release) retain(ctx context.Context, s situation, c *comparison, first 
 	}
 	hidden, err := r.renderVariant(ctx, s, false, lookupMode{cluster: true, hide: c.base})
 	if err != nil {
-		return err
+		if ctx.Err() != nil {
+			return err
+		}
+		return nil // templates that require the objects do not render them only if they are missing
 	}
 	for _, k := range missing {
 		if _, ok := hidden.objects[k]; ok {
@@ -154,18 +156,15 @@ type lookupMode struct {
 
 func readCluster(cluster bool) lookupMode { return lookupMode{cluster: cluster} }
 
-// renderVariant renders one of the variants.
+// renderVariant renders one of the variants. If the templates fail, it returns only which functions they called.
 func (r *Release) renderVariant(ctx context.Context, s situation, second bool, mode lookupMode) (*variantView, error) {
 	variant, calls := newVariant(second), &lookups{release: r, mode: mode}
 	functions := variant.functions()
 	functions["lookup"] = calls.function
 	rendered, err := r.render(ctx, s, functions)
 	if err != nil {
-		return nil, err
+		return &variantView{nil, variant.used, calls.called}, err
 	}
 	v, err := r.view(rendered.Manifest)
-	if err != nil {
-		return nil, err
-	}
-	return &variantView{v, variant.used, calls.called}, nil
+	return &variantView{v, variant.used, calls.called}, err
 }

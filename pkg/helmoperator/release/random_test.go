@@ -190,3 +190,49 @@ data: {v: {{ .Values.v | quote }}}
 		})
 	}
 }
+
+// TestLookupRequired has the pattern of charts that refuse to be upgraded unless lookup finds the password of the release. One
+// object is left out by a value.
+func TestLookupRequired(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"client", "server"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			chart := e.chart(`
+-- values.yaml --
+extra: true
+-- templates/s.yaml --
+{{- $old := lookup "v1" "Secret" .Release.Namespace "s" }}
+{{- if and .Release.IsUpgrade (not $old) }}{{ fail "the password is required in upgrades" }}{{ end }}
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+data: {p: {{ if $old }}{{ $old.data.p }}{{ else }}{{ randAlphaNum 12 | b64enc }}{{ end }}}
+-- templates/c.yaml --
+{{- if .Values.extra }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+data: {v: {{ .Values.v | quote }}}
+{{- end }}
+`)
+			release := func(values map[string]any) *Release {
+				return e.release(chart, values, func(o *Options) { o.DryRun = mode })
+			}
+			e.install(release(values("v", "1")))
+			password := e.field("v1 Secret s", "data", "p")
+			for _, v := range []string{"2", "3"} {
+				e.upgrade(release(values("v", v)))
+				e.settled(release(values("v", v)))
+			}
+			without := release(map[string]any{"extra": false})
+			e.upgrade(without)
+			e.mustNot("v1 ConfigMap c")
+			e.settled(without)
+			if after := e.field("v1 Secret s", "data", "p"); after != password {
+				t.Errorf("password %s, was %s", after, password)
+			}
+		})
+	}
+}
