@@ -2,7 +2,6 @@ package helmoperator
 
 import (
 	"cmp"
-	"encoding/base64"
 	"maps"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -47,20 +47,8 @@ func (r *redactor) addManifest(manifest string) {
 
 // addSecret adds the data of a Secret, encoded and decoded.
 func (r *redactor) addSecret(object map[string]any) {
-	data, _, _ := unstructured.NestedMap(object, "data")
-	for _, value := range data {
-		encoded, _ := value.(string)
-		r.add(encoded)
-		if plain, err := base64.StdEncoding.DecodeString(encoded); err == nil {
-			r.add(string(plain))
-		}
-	}
-	data, _, _ = unstructured.NestedMap(object, "stringData")
-	for _, value := range data {
-		if plain, ok := value.(string); ok {
-			r.add(plain)
-			r.add(base64.StdEncoding.EncodeToString([]byte(plain)))
-		}
+	for _, content := range release.SecretContents(object) {
+		r.add(content)
 	}
 }
 

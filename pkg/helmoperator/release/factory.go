@@ -150,7 +150,7 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	return &Release{factory: f, options: o, owner: newOwner(o.Owner), name: name, namespace: o.Owner.GetNamespace()}, nil
 }
 
-// maxNameLength is that of a release name in Helm, which leaves room for suffixes in the names of objects.
+// maxNameLength is that of a release name in Helm, so that names of objects with a suffix are valid.
 const maxNameLength = 53
 
 func checkName(kind, name string) error {

@@ -39,14 +39,32 @@ func (r *Release) redact(err error, revisions ...*releasev1.Release) error {
 	return &redactedError{text, err}
 }
 
+// SecretContents returns the contents of a Secret, encoded and decoded, in no particular order.
+func SecretContents(secret map[string]any) []string {
+	var contents []string
+	data, _, _ := unstructured.NestedMap(secret, "data")
+	for _, value := range data {
+		encoded, ok := value.(string)
+		if !ok {
+			continue
+		}
+		contents = append(contents, encoded)
+		if plain, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+			contents = append(contents, string(plain))
+		}
+	}
+	data, _, _ = unstructured.NestedMap(secret, "stringData")
+	for _, value := range data {
+		if plain, ok := value.(string); ok {
+			contents = append(contents, plain, base64.StdEncoding.EncodeToString([]byte(plain)))
+		}
+	}
+	return contents
+}
+
 // secretContents returns the contents of all Secrets, longest first.
 func secretContents(revisions []*releasev1.Release) []string {
 	var contents []string
-	add := func(text string) {
-		if len(text) >= minSecret {
-			contents = append(contents, text)
-		}
-	}
 	for _, revision := range revisions {
 		if revision == nil {
 			continue
@@ -64,20 +82,9 @@ func secretContents(revisions []*releasev1.Release) []string {
 				if object.GetKind() != "Secret" {
 					continue
 				}
-				plain, _, _ := unstructured.NestedMap(object.Object, "stringData")
-				for _, value := range plain {
-					if text, ok := value.(string); ok {
-						add(text)
-						add(base64.StdEncoding.EncodeToString([]byte(text)))
-					}
-				}
-				data, _, _ := unstructured.NestedMap(object.Object, "data")
-				for _, value := range data {
-					if text, ok := value.(string); ok {
-						add(text)
-						if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
-							add(string(decoded))
-						}
+				for _, content := range SecretContents(object.Object) {
+					if len(content) >= minSecret {
+						contents = append(contents, content)
 					}
 				}
 			}
