@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func TestProgramsRunInEnviron(t *testing.T) {
 	t.Setenv("GONOPROXY", "example.com/process")
 	var out bytes.Buffer
 	command := cmd.Command{
-		Environ: []string{"PATH=" + filepath.Dir(program), "HOME=" + t.TempDir(), "GOENV=off", "GOPRIVATE=one", "GOPRIVATE=example.com/given"},
+		Environ: []string{"PATH=" + filepath.Dir(program), "HOME=" + os.DevNull, "GOENV=off", "GOPRIVATE=one", "GOPRIVATE=example.com/given"},
 		Out:     &out, Name: "go", Args: []string{"env", "GOPRIVATE", "GONOPROXY"},
 	}
 	if err := env.Run(t.Context(), command); err != nil {
