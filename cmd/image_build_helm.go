@@ -16,8 +16,10 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/watches"
 )
 
 const (
@@ -25,8 +27,6 @@ const (
 	helmProgram = "/usr/local/bin/helm-operator"
 	// runtimeOfBase is the value of --runtime for the program of the base image.
 	runtimeOfBase = "base"
-	// runtimePackage is the package of operon-runtime.
-	runtimePackage = "github.com/operon-sdk/operon/cmd/operon-runtime"
 )
 
 // helmUser is the user of Helm operators in images of operator-sdk. OpenShift replaces the ID, but not the group.
@@ -38,7 +38,7 @@ func (a *app) helmManager(root string, o *imageBuildOptions) (imageManager, erro
 	home := strings.TrimPrefix(user.Home, "/")
 	files := []image.File{user.HomeDir()}
 	var problems diag.Findings
-	for _, name := range []string{project.WatchesFile, project.ChartsDir} {
+	for _, name := range []string{watches.FileName, project.ChartsDir} {
 		more, findings := image.ReadFiles(a.FS, root, name, path.Join(home, name), diag.Position{})
 		files, problems = append(files, more...), append(problems, findings...)
 	}
@@ -47,9 +47,9 @@ func (a *app) helmManager(root string, o *imageBuildOptions) (imageManager, erro
 		problems = append(problems, diag.Finding{Field: "--runtime", Value: runtimeOfBase, Problem: "requires --base with an image that contains " + helmProgram})
 	}
 	m := imageManager{
-		name: "the charts of " + project.WatchesFile, user: user,
+		name: "the charts of " + watches.FileName, user: user,
 		recipe: image.Recipe{
-			Entrypoint: []string{helmProgram, "run", "--watches-file=./" + project.WatchesFile}, Dir: user.Home, Env: []string{"HOME=" + user.Home},
+			Entrypoint: []string{helmProgram, "run", "--watches-file=./" + watches.FileName}, Dir: user.Home, Env: []string{"HOME=" + user.Home},
 		},
 		layers: func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error) {
 			content, err := image.NewLayer("the watches and charts", files, at)
@@ -153,7 +153,7 @@ func (a *app) installRuntime(ctx context.Context, version, platform, temp string
 		return "", fmt.Errorf("building operon-runtime for %s: go install %s@%s: %w\n%s", platform, runtimePackage, version, diag.Cause(err), strings.TrimSpace(output.String()))
 	}
 	for _, dir := range []string{"bin", filepath.Join("bin", strings.Join(strings.Split(platform, "/")[:2], "_"))} {
-		program := filepath.Join(temp, dir, "operon-runtime")
+		program := filepath.Join(temp, dir, helmchart.Program)
 		if _, err := os.Stat(program); !errors.Is(err, fs.ErrNotExist) {
 			return program, err
 		}

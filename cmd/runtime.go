@@ -12,12 +12,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmchart"
 )
 
+// runtimePackage is the package of operon-runtime.
+const runtimePackage = "github.com/operon-sdk/operon/cmd/" + helmchart.Program
+
 // errRuntimeMissing means that operon-runtime is not installed.
 type errRuntimeMissing struct{ version string }
 
 func (e errRuntimeMissing) Error() string {
-	return fmt.Sprintf("%[1]s not found next to operon or in PATH; install it with 'go install github.com/operon-sdk/operon/cmd/%[1]s@%[2]s', or with 'make build' in a clone of Operon",
-		helmchart.Program, e.version)
+	return fmt.Sprintf("%s not found next to operon or in PATH; install it with 'go install %s@%s', or with 'make build' in a clone of Operon",
+		helmchart.Program, runtimePackage, e.version)
 }
 
 func (errRuntimeMissing) Unwrap() error { return fs.ErrNotExist }

@@ -10,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/watches"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -83,9 +84,8 @@ func createdKinds(answer *helmchart.RenderAnswer) [][]string {
 			if len(o.Hooks) > 0 {
 				continue
 			}
-			kind, _ := o.Object["kind"].(string)
-			apiVersion, _ := o.Object["apiVersion"].(string)
-			created = append(created, []string{kind, apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]})
+			apiVersion := manifest.TextAt(o.Object, "apiVersion")
+			created = append(created, []string{manifest.TextAt(o.Object, "kind"), apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]})
 		}
 	}
 	slices.SortFunc(created, slices.Compare)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -150,15 +151,13 @@ func checkOwnKind(r project.Resource, rendered *helmchart.Rendered) diag.Finding
 		objects = append(objects, set.Objects...)
 	}
 	for _, o := range objects {
-		kind, _ := o.Object["kind"].(string)
-		apiVersion, _ := o.Object["apiVersion"].(string)
-		group, _, _ := strings.Cut(apiVersion, "/")
-		metadata, _ := o.Object["metadata"].(map[string]any)
+		kind := manifest.TextAt(o.Object, "kind")
+		group, _, _ := strings.Cut(manifest.TextAt(o.Object, "apiVersion"), "/")
 		switch {
 		case kind == r.Kind && group == r.QualifiedGroup():
 			return diag.Findings{{Field: "--kind", Value: r.Kind, Problem: fmt.Sprintf(
 				"%s of the chart creates objects of this kind, and each of them would be another release; choose another kind or group", o.Template)}}
-		case kind == "CustomResourceDefinition" && metadata["name"] == r.CRDName():
+		case kind == "CustomResourceDefinition" && manifest.TextAt(o.Object, "metadata", "name") == r.CRDName():
 			return diag.Findings{{Field: "--kind", Value: r.Kind, Problem: fmt.Sprintf(
 				"%s of the chart defines %s, too; choose another kind or group", o.Template, r.CRDName())}}
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/watches"
 )
 
 // pollInterval is the time between two scans of a Watch. A change is returned after a scan without further changes.
@@ -136,7 +137,7 @@ func skipDir(name string) bool {
 func isSource(name string) bool {
 	base := path.Base(name)
 	switch {
-	case strings.HasPrefix(name, project.ChartsDir+"/"), name == project.WatchesFile:
+	case strings.HasPrefix(name, project.ChartsDir+"/"), name == watches.FileName:
 		return true
 	case strings.HasPrefix(base, "."), strings.HasPrefix(base, "zz_generated."), strings.HasSuffix(base, "_test.go"):
 		return false

@@ -15,9 +15,8 @@ const (
 	// HeaderFile contains the license header of Go files.
 	HeaderFile = "hack/boilerplate.go.txt"
 
-	// WatchesFile names the chart of each kind, ChartsDir contains the charts of LayoutHelmV1.
-	WatchesFile = "watches.yaml"
-	ChartsDir   = "helm-charts"
+	// ChartsDir contains the charts of LayoutHelmV1.
+	ChartsDir = "helm-charts"
 
 	ConfigDir         = "config"
 	CertManagerDir    = ConfigDir + "/certmanager"
