@@ -152,6 +152,8 @@ type lookupMode struct {
 	cluster bool
 	// hide contains objects that are not found by their name. It may be nil.
 	hide *view
+	// applied contains objects that are found by their name as if they were applied to the cluster. It may be nil.
+	applied *view
 }
 
 func readCluster(cluster bool) lookupMode { return lookupMode{cluster: cluster} }

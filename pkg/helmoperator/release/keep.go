@@ -8,14 +8,15 @@ import (
 )
 
 // prepareRender is called before an action renders the chart. It returns the steps by which random fields keep the content that they
-// have in a base revision, if there is one, so that passwords and certificates do not rotate, and the fingerprints of the new
-// revision.
+// have in a base revision, if there is one, so that passwords and certificates do not rotate, and settle, and the fingerprints of
+// the new revision.
 func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Release, base *releasev1.Release, next situation) ([]renderStep, map[string]string, error) {
 	first, err := r.renderVariant(ctx, next, false, readCluster(true))
 	if err != nil || !first.random && !first.lookedUp {
 		return nil, nil, err
 	}
 	random, fingerprints := map[group][]key{}, map[string]string{}
+	var steps []renderStep
 	if first.random {
 		second, err := r.renderVariant(ctx, next, true, readCluster(true))
 		if err != nil {
@@ -23,16 +24,20 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 		}
 		random = only(first.view, second.view)
 		alignNames(first.view, first.view, second.view)
-		for _, f := range differences(first.view, second.view) {
+		different := differences(first.view, second.view)
+		for _, f := range different {
 			fingerprints[f.String()] = fingerprint(first.view, f)
+		}
+		if first.lookedUp && len(different) > 0 {
+			steps = append(steps, r.settle(ctx, next, different))
 		}
 	}
 	if base == nil {
-		return nil, fingerprints, nil
+		return steps, fingerprints, nil
 	}
 	c, err := r.compare(ctx, r.stateOf(revisions, base), true)
 	if err != nil || len(c.kept) == 0 && len(c.retained) == 0 {
-		return nil, fingerprints, err
+		return steps, fingerprints, err
 	}
 	keep := func(objects []manifestObject) ([]manifestObject, error) {
 		r.keepContent(objects, c, random)
@@ -47,7 +52,7 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 		}
 		return objects, nil
 	}
-	return []renderStep{keep}, fingerprints, nil
+	return append([]renderStep{keep}, steps...), fingerprints, nil
 }
 
 // keepContent replaces the kept fields of rendered objects by their content in the base. Objects of the random groups have other
@@ -63,8 +68,13 @@ func (r *Release) keepContent(objects []manifestObject, c *comparison, random ma
 			v.rename(keys, deployed)
 		}
 	}
+	r.replaceContent(v, c.kept, c.base.value)
+}
+
+// replaceContent replaces the content of fields of rendered objects.
+func (r *Release) replaceContent(v *view, replaced fields, content func(field) (any, bool)) {
 	normalized := map[key]bool{}
-	for _, f := range c.kept {
+	for _, f := range replaced {
 		object, ok := v.objects[f.key]
 		if !ok {
 			continue
@@ -73,7 +83,7 @@ func (r *Release) keepContent(objects []manifestObject, c *comparison, random ma
 			normalized[f.key] = true
 			r.normalize(object)
 		}
-		content, _ := c.base.value(f)
-		v.replace(f, runtime.DeepCopyJSONValue(content))
+		value, _ := content(f)
+		v.replace(f, runtime.DeepCopyJSONValue(value))
 	}
 }

@@ -23,6 +23,9 @@ data: {ca: {{ $ca.Cert | b64enc }}, cert: {{ $cert.Cert | b64enc }}, key: {{ $ce
 	"htpasswd": {`stringData: {p: {{ htpasswd "u" "p" | quote }}, q: {{ encryptAES "k" "text" | quote }}}`, "Secret/s data.p, Secret/s data.q"},
 	"lookup": {`{{ $old := lookup "v1" "Secret" .Release.Namespace "s" }}
 data: {p: {{ if $old }}{{ $old.data.p }}{{ else }}{{ randAlphaNum 12 | b64enc }}{{ end }}}`, ""},
+	"hash of lookup": {`{{ $data := (lookup "v1" "Secret" .Release.Namespace "s").data }}
+stringData: {p: {{ if $data }}{{ b64dec $data.p }}{{ else }}{{ randAlphaNum 12 }}{{ end }}}
+data: {sum: {{ ($data | default dict).p | default (randAlphaNum 5) | sha256sum | b64enc }}}`, ""},
 	"found": {`stringData: {p: {{ if lookup "v1" "ConfigMap" .Release.Namespace "present" }}there{{ else }}missing{{ end }}}`, ""},
 	"checksum": {`{{ $p := randAlphaNum 12 }}
 stringData: {p: {{ $p }}, sum: {{ sha256sum $p | quote }}}`, "Secret/s data.p, Secret/s data.sum"},
