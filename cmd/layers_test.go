@@ -35,7 +35,7 @@ func layers() map[string][]string {
 			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
 			"pkg/watches", "pkg/worktree",
 		},
-		"cmd/operon-runtime": {"pkg/buildinfo", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/safeyaml", "pkg/watches"},
+		"cmd/operon-runtime": {"pkg/buildinfo", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
 		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/action": {
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
@@ -56,7 +56,7 @@ func layers() map[string][]string {
 		"pkg/gotool":           {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
 		"pkg/helmchart":        {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/helmchart/source": {"pkg/helmchart", "pkg/safeyaml", "pkg/tempdir", "pkg/transport"},
-		"pkg/helmoperator":     {"pkg/buildinfo", "pkg/helmoperator/release", "pkg/safeyaml"},
+		"pkg/helmoperator":     {"pkg/buildinfo", "pkg/diag", "pkg/helmoperator/release", "pkg/safeyaml", "pkg/watches"},
 		"pkg/helmoperator/release": {
 			"pkg/safeyaml",
 		},

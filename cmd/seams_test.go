@@ -19,13 +19,14 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestSeams checks that programs are started and the environment is read by cmd.Env alone, and in operon-runtime by its main function; pkg/controlplane owns
+// TestSeams checks that programs are started and the environment is read by cmd.Env alone, and in operon-runtime by its main function and by the expansion of
+// watches.yaml, which Go projects share; pkg/controlplane owns
 // the processes of control planes, and pkg/tempdir the shell that cleans up after this process.
 func TestSeams(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"os/exec":    {"cmd/env.go", "pkg/controlplane", "pkg/tempdir"},
-		"os.Environ": {"cmd/env.go", "cmd/operon-runtime/main.go"}, "os.Getenv": nil, "os.LookupEnv": nil, "os.ExpandEnv": nil,
+		"os.Environ": {"cmd/env.go", "cmd/operon-runtime/main.go"}, "os.Getenv": {"pkg/helmoperator/watchesfile.go"}, "os.LookupEnv": nil, "os.ExpandEnv": nil,
 		"os.Setenv": nil, "os.Unsetenv": nil, "os.Clearenv": nil, "os.Chdir": nil, "os.StartProcess": nil,
 	}
 	used := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/operon-sdk/operon/pkg/watches"
+	"github.com/operon-sdk/operon/pkg/helmoperator"
 )
 
 // checkTimeout is the maximum time of one request of checkCluster.
@@ -21,13 +21,13 @@ const checkTimeout = 20 * time.Second
 
 // checkCluster lists the custom resources. It returns an error if the cluster cannot be reached or forbids it, which would
 // otherwise be seen in the log only. Kinds that do not exist yet are reconciled as soon as they do.
-func checkCluster(ctx context.Context, mgr manager.Manager, entries []watches.Watch, namespaces []string, log logr.Logger) error {
+func checkCluster(ctx context.Context, mgr manager.Manager, reconcilers []*helmoperator.Reconciler, namespaces []string, log logr.Logger) error {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
 	var errs []error
-	for _, w := range entries {
-		gvk := w.GroupVersionKind()
+	for _, r := range reconcilers {
+		gvk := r.GroupVersionKind()
 		mapping, err := mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 		if meta.IsNoMatchError(err) {
 			log.Info("the cluster does not have this kind yet; create its CustomResourceDefinition ('make install')", "group", gvk.Group, "version", gvk.Version, "kind", gvk.Kind)

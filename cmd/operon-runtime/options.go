@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/operon-sdk/operon/pkg/helmoperator"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
@@ -106,28 +105,14 @@ func (o *options) complete(getenv func(string) string) error {
 	if _, err := os.Stat(podNamespace); err != nil && o.leaderElect && o.leaderNamespace == "" {
 		addf("--leader-elect requires --leader-election-namespace outside of a pod")
 	}
-	var invalid []string
-	o.namespaces, invalid = splitNamespaces(getenv("WATCH_NAMESPACE"))
-	for _, name := range invalid {
-		addf("WATCH_NAMESPACE: %q is not a valid namespace", name)
+	o.namespaces = helmoperator.WatchNamespaces(getenv("WATCH_NAMESPACE"))
+	for _, name := range o.namespaces {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			addf("WATCH_NAMESPACE: %q is not a valid namespace", name)
+		}
 	}
 	if len(errs) > 0 {
 		return usageError{errors.Join(errs...)}
 	}
 	return nil
-}
-
-// splitNamespaces returns the sorted names of a comma-separated list, in which blanks and empty elements are ignored.
-func splitNamespaces(list string) (names, invalid []string) {
-	for name := range strings.SplitSeq(list, ",") {
-		switch name = strings.TrimSpace(name); {
-		case name == "":
-		case len(validation.IsDNS1123Label(name)) > 0:
-			invalid = append(invalid, name)
-		default:
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), invalid
 }

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -31,11 +33,7 @@ const shutdownTimeout = 8 * time.Second
 
 // run reconciles until ctx ends.
 func (o *options) run(ctx context.Context, s streams) error {
-	entries, err := o.readWatches()
-	if err != nil {
-		return err
-	}
-	reconcilers, err := o.reconcilers(entries, s.getenv)
+	reconcilers, err := o.reconcilers()
 	if err != nil {
 		return err
 	}
@@ -52,7 +50,7 @@ func (o *options) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := checkCluster(ctx, mgr, entries, o.namespaces, log); err != nil {
+	if err := checkCluster(ctx, mgr, reconcilers, o.namespaces, log); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -61,8 +59,24 @@ func (o *options) run(ctx context.Context, s streams) error {
 	if err := helmoperator.Setup(mgr, reconcilers...); err != nil {
 		return err
 	}
-	log.Info("starting", "version", buildinfo.Read().Version, "watches", len(entries), "namespaces", o.namespaces)
+	log.Info("starting", "version", buildinfo.Read().Version, "watches", len(reconcilers), "namespaces", o.namespaces)
 	return mgr.Start(ctx)
+}
+
+// reconcilers returns the reconcilers of watches.yaml. Its keys have precedence over flags.
+func (o *options) reconcilers() ([]*helmoperator.Reconciler, error) {
+	result, err := helmoperator.LoadWatches(o.watchesFile, nil,
+		helmoperator.WithReconcilePeriod(o.reconcilePeriod),
+		helmoperator.WithMaxConcurrentReconciles(o.maxConcurrent),
+		helmoperator.WithSuppressOverrideValues(o.suppressOverrides),
+		helmoperator.WithNamespaces(o.namespaces...))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usageError{fmt.Errorf("--watches-file %q: no such file; 'create api' writes one", o.watchesFile)}
+	case err == nil && len(result) == 0:
+		return nil, fmt.Errorf("%s has no entries; 'create api' adds one", filepath.ToSlash(filepath.Clean(o.watchesFile)))
+	}
+	return result, err
 }
 
 // setLoggers sets the loggers of the libraries. Helm's logs values, which can be secrets.

@@ -41,6 +41,29 @@ func Example() {
 	// Output: true
 }
 
+// The main function of a project with controllers in Go and kinds in watches.yaml adds both to one manager. A kind can have options in Go,
+// which have precedence over its entry.
+func ExampleLoadWatches() {
+	perKind := func(gvk schema.GroupVersionKind) []helmoperator.Option {
+		if gvk.Kind != "Database" {
+			return nil
+		}
+		return []helmoperator.Option{helmoperator.WithMaxReleaseHistory(3)}
+	}
+	namespaces := helmoperator.WatchNamespaces(os.Getenv("WATCH_NAMESPACE"))
+	reconcilers, err := helmoperator.LoadWatches("testdata/watches.yaml", perKind, helmoperator.WithNamespaces(namespaces...))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	setup := func(mgr ctrl.Manager) error { return helmoperator.Setup(mgr, reconcilers...) }
+	for _, r := range reconcilers {
+		fmt.Println(r.GroupVersionKind().Kind, setup != nil)
+	}
+	// Output:
+	// Database true
+}
+
 // New reports all invalid options.
 func ExampleNew() {
 	_, err := helmoperator.New(helmoperator.WithReconcilePeriod(-time.Second), helmoperator.WithDryRunOption("always"))

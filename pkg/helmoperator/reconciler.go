@@ -91,6 +91,9 @@ func New(options ...Option) (*Reconciler, error) {
 	return r, nil
 }
 
+// GroupVersionKind returns the kind of the custom resources.
+func (r *Reconciler) GroupVersionKind() schema.GroupVersionKind { return r.gvk }
+
 // SetupWithManager adds the controller of the reconciler to a manager. Use Setup for several reconcilers.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error { return Setup(mgr, r) }
 

@@ -1,0 +1,127 @@
+package helmoperator
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/watches"
+)
+
+// maxWatches limits the size of watches.yaml.
+const maxWatches = 1 << 20
+
+// LoadWatches reads a watches.yaml and returns a reconciler for each entry, in the order of the file. A file without entries has none.
+// Relative paths of charts start at the working directory of the process.
+//
+// Options come from three places, and later ones have precedence: defaults, the keys of the entry, and options, which is called for the
+// kind of each entry and may be nil. Variables and templates in overrideValues are expanded with the environment of the process.
+//
+// The error names all invalid entries with their lines, and those whose chart is not a directory with a Chart.yaml. The rest of a chart is
+// read at the first pass, so that a chart that is not valid does not prevent the others. If the file does not exist, the error
+// wraps fs.ErrNotExist.
+func LoadWatches(file string, options func(schema.GroupVersionKind) []Option, defaults ...Option) ([]*Reconciler, error) {
+	name := filepath.ToSlash(filepath.Clean(file))
+	data, err := safeyaml.ReadFile(os.DirFS(filepath.Dir(file)), filepath.Base(file), maxWatches)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, diag.Cause(err))
+	}
+	entries, err := watches.ParseFile(name, data)
+	if err != nil {
+		return nil, err
+	}
+	var result []*Reconciler
+	var findings diag.Findings
+	for _, w := range entries {
+		reconciler, err := newEntry(w, options, defaults)
+		if err != nil {
+			findings.Addf(w.Position, "%v", err)
+		}
+		if reconciler == nil || reconciler.chart.dir == w.Chart { // options can set another chart
+			if problem := chartProblem(w.Chart); problem != "" {
+				findings.Addf(w.Position, "chart %q: %s", w.Chart, problem)
+			}
+		}
+		result = append(result, reconciler)
+	}
+	if err := findings.Err(); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// newEntry returns the reconciler of an entry.
+func newEntry(w watches.Watch, options func(schema.GroupVersionKind) []Option, defaults []Option) (*Reconciler, error) {
+	own, err := entryOptions(w)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(defaults, own)
+	if options != nil {
+		all = append(all, options(w.GroupVersionKind())...)
+	}
+	return New(all...)
+}
+
+// entryOptions returns the options of an entry.
+func entryOptions(w watches.Watch) ([]Option, error) {
+	overrides, err := ExpandOverrideValues(w.OverrideValues, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	options := []Option{
+		WithGroupVersionKind(w.GroupVersionKind()),
+		WithChartPath(w.Chart),
+		WithOverrideValues(overrides),
+		WithTypedOverrideValues(w.TypedOverrideValues),
+		WithDryRunOption(w.DryRunOption),
+		SkipDependentWatches(!w.WatchDependentResources),
+	}
+	if w.ReconcilePeriod > 0 {
+		options = append(options, WithReconcilePeriod(w.ReconcilePeriod))
+	}
+	if w.MaxConcurrentReconciles > 0 {
+		options = append(options, WithMaxConcurrentReconciles(w.MaxConcurrentReconciles))
+	}
+	if w.MaxHistory != nil {
+		options = append(options, WithMaxReleaseHistory(*w.MaxHistory))
+	}
+	if w.Selector != nil {
+		options = append(options, WithSelector(*w.Selector))
+	}
+	return options, nil
+}
+
+// chartProblem returns why a directory is not a chart, or "".
+func chartProblem(dir string) string {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return diag.Cause(err).Error()
+	}
+	if !info.IsDir() {
+		return "is not a directory"
+	}
+	if _, err := os.Stat(filepath.Join(dir, "Chart.yaml")); err != nil {
+		return "is not a chart: it has no Chart.yaml"
+	}
+	return ""
+}
+
+// WatchNamespaces returns the sorted namespaces of a comma-separated list, the form of the environment variable WATCH_NAMESPACE. Blanks and
+// empty elements are ignored. An empty list, which means all namespaces, returns nil.
+func WatchNamespaces(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
