@@ -2,9 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"runtime"
 	"sync"
@@ -25,15 +22,13 @@ const (
 	leasePath     = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	leaseDuration = 40 * time.Second
 	leaseRenewal  = 10 * time.Second
-	// relistDelay is the time between a failed watch and the next list of pods.
-	relistDelay = 200 * time.Millisecond
 )
 
 // fields are a JSON object.
 type fields = map[string]any
 
 // node simulates the kubelet of a node: it registers, renews its lease, and reports all pods of the node as running. No container
-// runs.
+// runs. It also provisions the volumes of a default storage class.
 type node struct {
 	client *kube.Client
 	name   string
@@ -45,7 +40,7 @@ type node struct {
 	working sync.WaitGroup
 }
 
-// register creates the Node and reports it as ready.
+// register creates the Node and the storage class, and reports the node as ready.
 func (n *node) register(ctx context.Context) error {
 	object := fields{
 		"apiVersion": "v1", "kind": "Node",
@@ -62,6 +57,9 @@ func (n *node) register(ctx context.Context) error {
 		return err
 	}
 	if err := n.report(ctx); err != nil {
+		return err
+	}
+	if err := n.addStorage(ctx); err != nil {
 		return err
 	}
 	return n.renew(ctx)
@@ -112,46 +110,10 @@ func (n *node) run(ctx context.Context) {
 		// After a failure, the next renewal may succeed before the lease expires.
 		wait.UntilWithContext(ctx, func(ctx context.Context) { _ = n.renew(ctx) }, leaseRenewal)
 	})
-	// The next list includes the changes that a failed watch has missed.
-	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = n.follow(ctx) }, relistDelay)
+	n.working.Go(func() { follow(ctx, n.client, "/api/v1/persistentvolumeclaims", "", n.provision) })
+	n.working.Go(func() { follow(ctx, n.client, volumesPath, "", n.reclaim) })
+	follow(ctx, n.client, "/api/v1/pods", "fieldSelector=spec.nodeName%3D"+n.name, n.sync)
 	n.working.Wait()
-}
-
-// follow lists and watches the node's pods, and updates their status.
-func (n *node) follow(ctx context.Context) error {
-	path := "/api/v1/pods?fieldSelector=spec.nodeName%3D" + n.name
-	var list struct {
-		Metadata struct{ ResourceVersion string }
-		Items    []pod
-	}
-	if err := n.client.Do(ctx, http.MethodGet, path, "", nil, &list); err != nil {
-		return err
-	}
-	for i := range list.Items {
-		n.sync(ctx, &list.Items[i])
-	}
-	stream, err := n.client.Watch(ctx, path+"&watch=1&resourceVersion="+list.Metadata.ResourceVersion)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stream.Close() }()
-	for decoder := json.NewDecoder(stream); ; {
-		var event struct {
-			Type   string
-			Object pod
-		}
-		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		switch event.Type {
-		case "ADDED", "MODIFIED":
-			n.sync(ctx, &event.Object)
-		case "ERROR":
-			return errors.New("the watch ended")
-		}
-	}
 }
 
 // stamp returns the time in the format of Kubernetes.

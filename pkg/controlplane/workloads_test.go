@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,23 +18,34 @@ var workloadAssets = sync.OnceValues(func() (Assets, error) {
 	return Ensure(context.Background(), o)
 })
 
-// TestWorkloads rolls out a Deployment, completes a Job and deletes both, on the simulated node.
-func TestWorkloads(t *testing.T) {
-	t.Parallel()
+// startWorkloads starts a control plane with workloads. It is the only one in its parent directory.
+func startWorkloads(t *testing.T) *ControlPlane {
+	t.Helper()
 	skipIfShort(t)
 	assets, err := workloadAssets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent := t.TempDir()
-	cp, err := Start(t.Context(), assets, StartOptions{TempDir: parent, ServiceAccounts: true})
+	cp, err := Start(t.Context(), assets, StartOptions{TempDir: t.TempDir(), ServiceAccounts: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cp.Stop() }) // the test looks at its error
+	t.Cleanup(func() {
+		if err := cp.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
 	if err := cp.StartWorkloads(t.Context(), StartOptions{}, time.Now); err != nil {
 		t.Fatal(err)
 	}
+	return cp
+}
+
+// TestWorkloads rolls out a Deployment, completes a Job and deletes both, on the simulated node.
+func TestWorkloads(t *testing.T) {
+	t.Parallel()
+	cp := startWorkloads(t)
+	parent := filepath.Dir(cp.dir.Path)
 	do := func(method, path, body string) {
 		t.Helper()
 		if code, answer := request(t, cp, cp.Token, method, path, body); code >= 300 {
@@ -89,8 +101,9 @@ type answer struct {
 	Kind   string
 	Status struct{ AvailableReplicas, Succeeded int }
 	Items  []struct {
-		Spec   struct{ NodeName string }
-		Status struct{ PodIP, StartTime string }
+		Metadata struct{ Name string }
+		Spec     struct{ NodeName string }
+		Status   struct{ Phase, PodIP, StartTime string }
 	}
 }
 
