@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -42,6 +43,13 @@ func (a *app) helmManager(root string, o *imageBuildOptions) (imageManager, erro
 		more, findings := image.ReadFiles(a.FS, root, name, path.Join(home, name), diag.Position{})
 		files, problems = append(files, more...), append(problems, findings...)
 	}
+	if len(problems) == 0 {
+		missing, err := missingCharts(files, home)
+		if err != nil {
+			return imageManager{}, err
+		}
+		problems = missing
+	}
 	fromBase := slices.Equal(o.runtimes, []string{runtimeOfBase})
 	if fromBase && o.base == "" {
 		problems = append(problems, diag.Finding{Field: "--runtime", Value: runtimeOfBase, Problem: "requires --base with an image that contains " + helmProgram})
@@ -65,6 +73,37 @@ func (a *app) helmManager(root string, o *imageBuildOptions) (imageManager, erro
 		},
 	}
 	return m, problems.Err()
+}
+
+// missingCharts returns the entries of watches.yaml whose chart is not among the files of an image. The operator would not start.
+func missingCharts(files []image.File, home string) (diag.Findings, error) {
+	names := map[string]image.File{}
+	for _, file := range files {
+		names[file.Name] = file
+	}
+	r, err := names[path.Join(home, watches.FileName)].Open()
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return nil, err
+	}
+	entries, err := watches.Parse(content)
+	if err != nil {
+		return nil, err
+	}
+	var findings diag.Findings
+	for _, w := range entries {
+		dir := path.Join("/", home, w.Chart)
+		if path.IsAbs(w.Chart) {
+			dir = path.Clean(w.Chart)
+		}
+		if _, ok := names[strings.TrimPrefix(dir, "/")+"/Chart.yaml"]; !ok {
+			findings.Addf(w.Position, "chart %q: the image would have no such chart; it contains %s and the charts in %s", w.Chart, watches.FileName, project.ChartsDir)
+		}
+	}
+	return findings, nil
 }
 
 // findRuntimeFor returns a statically linked operon-runtime for a platform: the one of the given programs or, if there are none, the one

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -34,8 +35,8 @@ func Render(ctx context.Context, request helmchart.RenderRequest) (*helmchart.Re
 	if answer.CRDs, err = crds(loaded); err != nil {
 		return nil, err
 	}
-	if constraint := loaded.Metadata.KubeVersion; constraint != "" && !chartutil.IsCompatibleRange(constraint, kubernetesVersion) {
-		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the chart requires Kubernetes %s; it was rendered for %s", constraint, kubernetesVersion))
+	if problem := kubernetesProblem(loaded.Metadata.KubeVersion); problem != "" {
+		answer.Warnings = append(answer.Warnings, problem)
 	}
 	r := &renderer{request: request}
 	if r.capabilities, err = capabilities(request.BuiltinOnly, answer.CRDs); err != nil {
@@ -52,6 +53,20 @@ func Render(ctx context.Context, request helmchart.RenderRequest) (*helmchart.Re
 		answer.Renderings = append(answer.Renderings, rendering)
 	}
 	return answer, nil
+}
+
+// kubernetesProblem returns why Helm would not install a chart with the constraint kubeVersion, or "".
+func kubernetesProblem(constraint string) string {
+	if constraint == "" {
+		return ""
+	}
+	if _, err := semver.NewConstraint(constraint); err != nil {
+		return fmt.Sprintf("kubeVersion %q is not a version constraint such as >=1.30.0-0, so that no cluster meets it", constraint)
+	}
+	if chartutil.IsCompatibleRange(constraint, kubernetesVersion) {
+		return ""
+	}
+	return fmt.Sprintf("the chart requires Kubernetes %s; it was rendered for %s", constraint, kubernetesVersion)
 }
 
 // A renderer renders the chart of a request.

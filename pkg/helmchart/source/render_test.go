@@ -278,3 +278,26 @@ func TestRenderRefuses(t *testing.T) {
 		t.Errorf("long release name: %v", err)
 	}
 }
+
+// TestRenderKubernetes checks the warnings about charts for other versions of Kubernetes. They are rendered all the same, as the
+// operator may run on another cluster.
+func TestRenderKubernetes(t *testing.T) {
+	t.Parallel()
+	for constraint, want := range map[string]string{
+		"":                "[]",
+		">=1.20.0-0":      "[]",
+		">= 9.0":          "[the chart requires Kubernetes >= 9.0; it was rendered for " + kubernetesVersion + "]",
+		"<1.20.0":         "[the chart requires Kubernetes <1.20.0; it was rendered for " + kubernetesVersion + "]",
+		"one point three": `[kubeVersion "one point three" is not a version constraint such as >=1.30.0-0, so that no cluster meets it]`,
+	} {
+		files := chartOf(smallChart)
+		files["Chart.yaml"] = fmt.Appendf(nil, "apiVersion: v2\nname: small\nversion: 1.0.0\nkubeVersion: %q\n", constraint)
+		answer, err := Render(t.Context(), helmchart.RenderRequest{Files: files, ReleaseName: "demo", Values: []map[string]any{{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(answer.Warnings); got != want || answer.Renderings[0].Error != "" {
+			t.Errorf("%q: %s %s, want %s", constraint, got, answer.Renderings[0].Error, want)
+		}
+	}
+}

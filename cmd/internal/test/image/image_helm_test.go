@@ -133,6 +133,23 @@ func TestImageBuildHelmRuntime(t *testing.T) {
 		t.Errorf("in a Go project: exit code %d\n%s", code, errOut)
 	}
 	dir := helmProject(t)
+	for text, wants := range map[string][]string{
+		"- {version: v1, kind: A, chart: helm-charts/gone}\n- {version: v1, kind: B, chart: config}\n- {version: v1, kind: C, chart: /opt/helm/helm-charts/pond}\n": {
+			`watches.yaml:1:3: chart "helm-charts/gone": the image would have no such chart`, `watches.yaml:2:3: chart "config": `,
+		},
+		"- {version: v1, kind: A, chart: x, colour: red}\n": {`watches.yaml:1:36: unknown key "colour"`},
+	} {
+		clitest.WriteFile(t, filepath.Join(dir, "watches.yaml"), text)
+		code, _, errOut := imageCall(t, dir, own, "image", "build", "--tarball", "x.tar")
+		for _, want := range wants {
+			if code != 1 || !strings.Contains(errOut, want) || strings.Contains(errOut, "pond") {
+				t.Errorf("exit code %d, want %q\n%s", code, want, errOut)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, "x.tar")); !os.IsNotExist(err) {
+			t.Errorf("an image was written (%v)", err)
+		}
+	}
 	if err := os.Remove(filepath.Join(dir, "watches.yaml")); err != nil {
 		t.Fatal(err)
 	}
