@@ -87,15 +87,16 @@ func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructur
 	case !removal.Done:
 		logger.Info("uninstalled the release", "kept", names(removal.Kept), "remaining", names(removal.Remaining))
 	}
+	remaining := removal.Remaining
 	if removal.Done {
-		if err := r.deleteExternal(ctx, obj); err != nil {
+		if remaining, err = r.deleteExternal(ctx, obj); err != nil {
 			return nil, err
 		}
 	}
 	if !wait {
 		return nil, nil
 	}
-	return removal.Remaining, nil
+	return remaining, nil
 }
 
 // waitingMessage names the objects that a deletion waits for.

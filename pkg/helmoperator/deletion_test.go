@@ -151,3 +151,72 @@ func TestNamespaceDeleted(t *testing.T) {
 		t.Errorf("the ClusterRole remains (%v)", err)
 	}
 }
+
+// TestNamespaceDeletedWhileStopped checks that the objects outside of a deleted namespace are deleted although the records of the
+// release are gone, the chart is missing and its values are others.
+func TestNamespaceDeletedWhileStopped(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	dir := filepath.Join(t.TempDir(), "app")
+	const roles = `{{ range tuple "gone" "held" "kept" }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ $.Release.Namespace }}-{{ . }}-{{ $.Values.text }}
+{{ end }}`
+	writeChart(t, dir, map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n", "templates/configmap.yaml": configMap, "templates/roles.yaml": roles,
+	})
+	stop := e.start(helmoperator.WithChartPath(dir))
+	e.create("one", map[string]any{"text": "x"}, func(obj *unstructured.Unstructured) {
+		obj.SetAnnotations(map[string]string{helmoperator.AnnotationUninstallWait: "true"})
+	})
+	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
+	stop()
+	role := func(name string) *unstructured.Unstructured {
+		obj := &unstructured.Unstructured{}
+		obj.SetAPIVersion("rbac.authorization.k8s.io/v1")
+		obj.SetKind("ClusterRole")
+		obj.SetName(e.namespace + "-" + name + "-x")
+		return obj
+	}
+	exists := func(name string) bool {
+		obj := role(name)
+		err := e.client.Get(e.Context(), client.ObjectKeyFromObject(obj), obj)
+		if client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	e.patch(role("held"), "metadata: {finalizers: [example.com/hold]}")
+	e.patch(role("kept"), "metadata: {annotations: {helm.sh/resource-policy: keep}}")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.client.Delete(e.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	e.eventually("the records are gone", func() error {
+		if len(e.revisions()) > 0 {
+			return errNotYet
+		}
+		return nil
+	})
+	e.start(helmoperator.WithChartPath(dir))
+	obj := e.waitFor("one", helmoperator.ConditionDeletionBlocked, "True/WaitingForObjects")
+	if _, message := conditionOf(obj, helmoperator.ConditionDeletionBlocked); !strings.Contains(message, "-held-x") || strings.Contains(message, "-gone-x") {
+		t.Errorf("message %q", message)
+	}
+	if exists("gone") || !exists("kept") {
+		t.Errorf("exist: gone %t, kept %t", exists("gone"), exists("kept"))
+	}
+	e.patch(role("held"), "metadata: {finalizers: []}")
+	e.waitGone(e.gvk.GroupVersion().String(), e.gvk.Kind, "one")
+	if exists("held") {
+		t.Error("the ClusterRole that was held remains")
+	}
+	if err := e.client.Delete(e.Context(), role("kept")); err != nil {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"helm.sh/helm/v4/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,36 +37,51 @@ func describeExternal(obj *unstructured.Unstructured, objects []release.Object) 
 	return external
 }
 
-// deleteExternal deletes the external objects of a release whose records are gone, if they still belong to obj.
-func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstructured) error {
+// deleteExternal deletes the external objects of a release whose records are gone, if they still belong to obj. It returns those that
+// still exist. The status names them because the chart, which may be missing or render other objects by now, cannot.
+func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstructured) ([]release.Object, error) {
 	external, _, _ := unstructured.NestedSlice(obj.Object, "status", statusDeployedRelease, externalObjects)
+	var remaining []release.Object
 	var errs []error
 	for _, described := range external {
 		m, _ := described.(map[string]any)
 		u := &unstructured.Unstructured{Object: m}
 		namespace, _, _ := unstructured.NestedString(m, "namespace")
 		name, _, _ := unstructured.NestedString(m, "name")
-		if err := r.deleteOwned(ctx, obj, u.GroupVersionKind(), client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+		exists, err := r.deleteOwned(ctx, obj, u.GroupVersionKind(), client.ObjectKey{Namespace: namespace, Name: name})
+		if err != nil {
 			errs = append(errs, fmt.Errorf("deleting %s %s: %w", u.GetKind(), name, err))
 		}
+		if exists {
+			remaining = append(remaining, release.Object{GroupVersionKind: u.GroupVersionKind(), Namespace: namespace, Name: name, Namespaced: namespace != ""})
+		}
 	}
-	return errors.Join(errs...)
+	return remaining, errors.Join(errs...)
 }
 
-// deleteOwned deletes an object if it exists and belongs to obj.
-func (r *Reconciler) deleteOwned(ctx context.Context, obj *unstructured.Unstructured, gvk schema.GroupVersionKind, key client.ObjectKey) error {
+// deleteOwned deletes an object if it exists, belongs to obj and is not to be kept, and reports whether it exists afterwards.
+func (r *Reconciler) deleteOwned(ctx context.Context, obj *unstructured.Unstructured, gvk schema.GroupVersionKind, key client.ObjectKey) (bool, error) {
 	live := metadataOf(gvk)
-	err := r.reader.Get(ctx, key, live)
-	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-		return nil
-	}
-	if err != nil {
-		return err
+	isGone := func(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
+	if err := r.reader.Get(ctx, key, live); err != nil {
+		if isGone(err) {
+			err = nil
+		}
+		return false, err
 	}
 	// The annotations of an object that another custom resource has taken over name that one.
-	if owner, ok := ownerOf(live, r.gvk.GroupKind()); !ok || owner != keyOf(obj) {
-		return nil
+	if owner, ok := ownerOf(live, r.gvk.GroupKind()); !ok || owner != keyOf(obj) || live.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
+		return false, nil
 	}
-	uid := live.GetUID()
-	return client.IgnoreNotFound(r.client.Delete(ctx, live, client.Preconditions{UID: &uid}, client.PropagationPolicy("Background")))
+	if live.GetDeletionTimestamp() == nil {
+		uid := live.GetUID()
+		if err := r.client.Delete(ctx, live, client.Preconditions{UID: &uid}, client.PropagationPolicy("Background")); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+	}
+	err := r.reader.Get(ctx, key, live)
+	if isGone(err) {
+		return false, nil
+	}
+	return true, err
 }

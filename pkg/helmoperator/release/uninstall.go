@@ -21,9 +21,9 @@ type UninstallOptions struct {
 	Wait bool
 }
 
-// Uninstall runs the hooks and deletes the objects and the records of the release, if they belong to the custom resource. It does not require the chart. If there is no
-// record, the chart and the values, if they are set, serve to find objects outside of the namespace. Hooks are not run in a
-// namespace that is being deleted. It can be repeated after errors, which name the objects that block it.
+// Uninstall runs the hooks and deletes the objects and the records of the release, if they belong to the custom resource. It does not
+// require the chart. Without a record, nothing is deleted. Hooks are not run in a namespace that is being deleted. It can be repeated
+// after errors, which name the objects that block it.
 func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, error) {
 	revisions, err := r.history()
 	if err != nil {
@@ -32,7 +32,7 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 	last := lastOf(revisions)
 	if last == nil {
 		r.factory.remove(r.owner.uid)
-		return r.deleteOrphans(ctx)
+		return &Removal{Done: true}, nil
 	}
 	if r.isForeign(last) {
 		return &Removal{Done: true}, nil
