@@ -77,6 +77,39 @@ data: {v: {{ .Values.v | quote }}}
 	}
 }
 
+// TestTrailingNewlines has an object whose text ends with newlines that belong to it, beside a random one that upgrades keep.
+func TestTrailingNewlines(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	chart := e.chart("-- templates/c.yaml --\n" + `apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+data:
+  v: {{ .Values.v | quote }}
+  text: |+
+    line
+
+-- templates/s.yaml --
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData: {p: {{ randAlphaNum 5 }}}
+-- templates/z.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: z}
+data:
+  text: |+
+    line
+
+
+`)
+	e.install(e.release(chart, values("v", "1")))
+	e.settled(e.release(chart, values("v", "1")))
+	e.upgrade(e.release(chart, values("v", "2")))
+	e.settled(e.release(chart, values("v", "2")))
+}
+
 // TestRandomInputs changes what random fields are made of.
 func TestRandomInputs(t *testing.T) {
 	t.Parallel()

@@ -95,7 +95,11 @@ func (w *rewriter) rewrite(manifest string) (string, error) {
 	var out strings.Builder
 	for _, object := range objects {
 		if before, ok := originals[object.Unstructured]; ok && reflect.DeepEqual(before.object.Object, object.Object) {
-			fmt.Fprintf(&out, "---\n%s\n", strings.TrimRight(before.text, "\n"))
+			// Its last newlines may be those of a text.
+			fmt.Fprintf(&out, "---\n%s", before.text)
+			if !strings.HasSuffix(before.text, "\n") {
+				out.WriteByte('\n')
+			}
 			continue
 		}
 		data, err := yaml.Marshal(object.Object)
