@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -110,10 +111,7 @@ func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 			merged = append(merged, child)
 			continue
 		}
-		name := key.Value
-		if key.Kind == yaml.AliasNode {
-			name = key.Alias.Value
-		}
+		name := keyName(key)
 		here := name
 		if path != "" {
 			here = path + "." + name
@@ -141,6 +139,34 @@ func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 	}
 }
 
+// keyName returns the name of a key as Helm reads it. That of a number or a boolean is its value: 010 is "8", and on is "true".
+func keyName(key *yaml.Node) string {
+	if key.Kind == yaml.AliasNode {
+		key = key.Alias
+	}
+	if key.Kind != yaml.ScalarNode {
+		return key.Value
+	}
+	var decoded any
+	switch readScalar(key).kind {
+	case boolValue:
+		if i := slices.Index(yaml11Booleans, key.Value); i >= 0 {
+			return strconv.FormatBool(i < len(yaml11Booleans)/2)
+		}
+		fallthrough
+	case intValue:
+		if key.Decode(&decoded) == nil {
+			return fmt.Sprint(decoded)
+		}
+	case floatValue:
+		var number float64
+		if key.Decode(&number) == nil {
+			return strconv.FormatFloat(number, 'g', -1, 64)
+		}
+	}
+	return key.Value
+}
+
 // set adds or replaces a field.
 func (v *value) set(name string, field *value) {
 	if _, ok := v.fields[name]; !ok {
@@ -149,7 +175,8 @@ func (v *value) set(name string, field *value) {
 	v.fields[name] = field
 }
 
-// yaml11Booleans are the plain scalars that YAML 1.1, which Helm reads, has as booleans in addition to true and false.
+// yaml11Booleans are the plain scalars that YAML 1.1, which Helm reads, has as booleans in addition to true and false. The first
+// half is true.
 var yaml11Booleans = []string{"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off", "OFF"}
 
 func readScalar(node *yaml.Node) *value {

@@ -21,7 +21,7 @@ var errOffline = errors.New("network access is not allowed (--offline)")
 
 // baseTransport returns the transport of all requests, which limits their time.
 func baseTransport(config *tls.Config) http.RoundTripper {
-	base := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // the type of the default
+	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.TLSClientConfig = config
 	base.DisableCompression = true // archives are compressed already
 	return &transport.Transport{Base: base}

@@ -150,7 +150,7 @@ func TestDependenciesLock(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		var db helmchart.Files = helmchart.Files{"Chart.yaml": answer.Files["charts/db/Chart.yaml"]}
+		db := helmchart.Files{"Chart.yaml": answer.Files["charts/db/Chart.yaml"]}
 		_, version := headOf(db)
 		return version, nil
 	}

@@ -112,7 +112,7 @@ func (r *Release) deleteObjects(ctx context.Context, revisions []*releasev1.Rele
 				return err
 			}
 		}
-		if live, err = r.get(ctx, info); isMissing(err) {
+		if _, err := r.get(ctx, info); isMissing(err) {
 			return nil
 		}
 		removal.Remaining = append(removal.Remaining, described)
