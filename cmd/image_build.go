@@ -42,7 +42,8 @@ version: all files and the image have the time of SOURCE_DATE_EPOCH, or of 1970.
 
 Go projects: the manager is compiled. It is linked statically and contains no local paths; set GOFLAGS for more flags of 'go
 build'. It is one layer, /manager, and runs as user 65532. A second layer lists its modules as an
-SPDX document: /` + image.SBOMFile + `.
+SPDX document: /` + image.SBOMFile + `. If the project has a watches.yaml, a third layer
+contains it and the charts that it names, below /, the working directory.
 
 Helm projects: the image contains the program operon-runtime as /usr/local/bin/helm-operator, and
 watches.yaml and the charts in /opt/helm. It runs as user 1001 of group 0, or as any other user of
@@ -180,6 +181,10 @@ func (a *app) imageManager(root string, config *project.Config, o *imageBuildOpt
 		return imageManager{}, diag.Findings{{Field: "--runtime", Value: strings.Join(o.runtimes, ","), Problem: "is only supported in Helm projects"}}
 	}
 	main, err := local.MainPackage(root)
+	if err != nil {
+		return imageManager{}, err
+	}
+	charts, err := a.projectCharts(root)
 	return imageManager{
 		name: main, user: image.NonRoot(), recipe: image.Recipe{Entrypoint: []string{"/manager"}, Dir: "/"},
 		layers: func(ctx context.Context, platform, binary string, at time.Time) ([]*image.Layer, error) {
@@ -191,7 +196,11 @@ func (a *app) imageManager(root string, config *project.Config, o *imageBuildOpt
 			if err != nil {
 				return nil, fmt.Errorf("the manager for %s: %w", platform, err)
 			}
-			return layers, nil
+			if len(charts) == 0 {
+				return layers, nil
+			}
+			content, err := image.NewLayer("the watches and charts", charts, at)
+			return append(layers, content), err
 		},
 	}, err
 }

@@ -160,6 +160,49 @@ func TestImageBuildHelmRuntime(t *testing.T) {
 	}
 }
 
+// TestImageBuildCharts checks the image of a Go project with charts: they are in the working directory, readable for each user.
+func TestImageBuildCharts(t *testing.T) {
+	t.Parallel()
+	dir, host := imageProject(t), clitest.StartRegistry(t)
+	clitest.WriteFiles(t, dir, map[string]string{
+		"watches.yaml": "- {version: v1, kind: A, chart: helm-charts/pond}\n- {version: v1, kind: B, chart: ./other/newt/}\n- {version: v1, kind: C, chart: helm-charts/pond}\n" +
+			"- {version: v1, kind: D, chart: helm-charts/pond/charts/newt}\n",
+		"helm-charts/pond/Chart.yaml": "name: pond\n", "helm-charts/pond/charts/newt/Chart.yaml": "name: newt\n",
+		"helm-charts/unused/Chart.yaml": "name: unused\n", "other/newt/Chart.yaml": "name: newt\n", "other/newt/templates/_helpers.tpl": "",
+	})
+	if err := os.Chmod(filepath.Join(dir, "watches.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	imageDone(t, dir, "-q", "image", "build", "--image", host+"/pond:v1", "--push")
+	config, files, headers := pulled(t, host+"/pond:v1", "linux/"+runtime.GOARCH)
+	if config.Config.WorkingDir != "/" || len(config.RootFS.DiffIDs) != 4 {
+		t.Errorf("got %+v", config)
+	}
+	for _, name := range []string{"watches.yaml", "helm-charts/pond/Chart.yaml", "helm-charts/pond/charts/newt/Chart.yaml", "other/newt/Chart.yaml", "other/newt/templates/_helpers.tpl"} {
+		if h := headers[name]; h == nil || h.Mode != 0o644 {
+			t.Errorf("%s is %+v", name, h)
+		}
+	}
+	if h := headers["helm-charts/unused/Chart.yaml"]; h != nil {
+		t.Errorf("the image contains %s", clitest.SortedKeys(files))
+	}
+
+	clitest.WriteFile(t, filepath.Join(dir, "watches.yaml"), "- {version: v1, kind: A, chart: gone}\n- {version: v1, kind: B, chart: ../x}\n- {version: v1, kind: C, chart: other}\n- {version: v1, kind: D, chart: /x}\n")
+	code, _, errOut := imageCall(t, dir, nil, "image", "build", "--tarball", "x.tar")
+	for _, want := range []string{
+		"watches.yaml:1:3: gone not found", `watches.yaml:2:3: chart "../x": must be a directory in the project, relative to its root`,
+		`watches.yaml:3:3: chart "other": is not a chart: it has no Chart.yaml`, `watches.yaml:4:3: chart "/x": must be`,
+	} {
+		if code != 1 || !strings.Contains(errOut, want) {
+			t.Errorf("exit code %d, want %q\n%s", code, want, errOut)
+		}
+	}
+	clitest.WriteFile(t, filepath.Join(dir, "watches.yaml"), "- {colour: red}\n")
+	if code, _, errOut := imageCall(t, dir, nil, "image", "build", "--tarball", "x.tar"); code != 1 || !strings.Contains(errOut, `unknown key "colour"`) {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+}
+
 // TestRuntimeIsStatic checks that operon-runtime, as make builds it, suits images without libraries.
 func TestRuntimeIsStatic(t *testing.T) {
 	t.Parallel()
