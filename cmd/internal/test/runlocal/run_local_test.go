@@ -359,3 +359,28 @@ func TestGenerateWatch(t *testing.T) {
 	p.Interrupt()
 	p.MustEnd(0)
 }
+
+// TestGenerateWatchHelm checks that generate --watch follows changes of charts and of watches.yaml.
+func TestGenerateWatchHelm(t *testing.T) {
+	t.Parallel()
+	program, err := clitest.Runtime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := clitest.CopyGolden(t, "shop-operator")
+	p := clitest.StartProcess(t, dir, []string{clitest.RuntimeVariable + "=" + program}, "generate", "--watch")
+	p.WaitFor("waiting for changes", 1)
+	const role = "updated  config/rbac/role.yaml"
+	template := filepath.Join(dir, "helm-charts", "shop", "templates", "added.yaml")
+	clitest.WriteFile(t, template, "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata:\n  name: {{ .Release.Name }}\nhandler: runc\n")
+	p.WaitFor(role, 1)
+	clitest.EditFile(t, dir, "watches.yaml", "chart: helm-charts/shop", "chart: helm-charts/gone")
+	p.WaitFor("the directory contains no Chart.yaml", 1)
+	clitest.EditFile(t, dir, "watches.yaml", "chart: helm-charts/gone", "chart: helm-charts/shop")
+	if err := os.Remove(template); err != nil {
+		t.Fatal(err)
+	}
+	p.WaitFor(role, 2)
+	p.Interrupt()
+	p.MustEnd(0)
+}
