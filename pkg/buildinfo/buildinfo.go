@@ -45,9 +45,21 @@ func Read() Info {
 	return info
 }
 
+// modulePath is the path of this module.
+const modulePath = "github.com/operon-sdk/operon"
+
 // fromModule returns the version, the commit and its date that the go command recorded: in a clone those of the
-// repository, in a downloaded module those of its pseudo-version.
+// repository, in a downloaded module those of its pseudo-version. In a program of another module, they are those of this one too.
 func fromModule(build *debug.BuildInfo) Info {
+	for _, dep := range build.Deps {
+		if dep.Path == modulePath {
+			if dep.Replace != nil {
+				dep = dep.Replace
+			}
+			build = &debug.BuildInfo{Main: *dep}
+			break
+		}
+	}
 	info := Info{Version: release, Commit: Unknown, CommitDate: Unknown}
 	switch v := build.Main.Version; {
 	case v == "" || v == "(devel)":

@@ -35,3 +35,24 @@ func TestFromModule(t *testing.T) {
 		})
 	}
 }
+
+// TestFromModuleInOtherProgram checks that a program of another module that imports this one reports the version of this module.
+func TestFromModuleInOtherProgram(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		replace *debug.Module
+		want    Info
+	}{
+		"required": {nil, Info{Version: "v0.2.0", Commit: "unknown", CommitDate: "unknown"}},
+		"replaced": {&debug.Module{Path: "../operon"}, Info{Version: release, Commit: "unknown", CommitDate: "unknown"}},
+	} {
+		build := &debug.BuildInfo{
+			Main:     debug.Module{Path: "example.com/shop", Version: "v7.0.0"},
+			Deps:     []*debug.Module{{Path: "example.com/a", Version: "v8.0.0"}, {Path: modulePath, Version: "v0.2.0", Replace: test.replace}},
+			Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}},
+		}
+		if got := fromModule(build); got != test.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
+		}
+	}
+}
