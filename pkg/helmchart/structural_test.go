@@ -61,7 +61,7 @@ func FuzzInference(f *testing.F) {
 	f.Add("port: 0x10\ncpu: 1e3\non: off\n? [a]\n: b\n'': ''\n")
 	f.Add("# -- (int) text\na: text\n## @param b [array] text\nb: 1\n")
 	f.Add("example.com/a: |\n  text\nenv: {A_B: 1}\nlist: [[1], ~, 1.5, .inf]\n")
-	f.Add("0: {a: []}\n000: text\non: {a: 1}\ntrue: text\n1.0: {}\n1: text\n0x1F: {}\n31: 1\n")
+	f.Add("0: {a: []}\n000: text\non: {a: 1}\ntrue: text\n1.0: {}\n1: text\n0x1F: {}\n31: 1\n2.0: {}\n2: text\n")
 	f.Add("\ufeffa: {b: {c: {d: {e: []}}}}\r\nlabels: []\r\nenabled: \"-\"\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		chart := Files{"Chart.yaml": []byte("name: a\nversion: 1.0.0\n"), "values.yaml": []byte(text)}

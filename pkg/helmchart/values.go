@@ -106,6 +106,7 @@ func (r valueReader) read(node *yaml.Node, path string) *value {
 // readFields adds the fields of a mapping to a value. Fields of merged mappings do not replace those of the mapping.
 func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 	var merged []*yaml.Node
+	spelled := map[string]string{}
 	for key, child := range safeyaml.Fields(node) {
 		if key.Kind == yaml.ScalarNode && key.Tag == "!!merge" {
 			merged = append(merged, child)
@@ -118,6 +119,10 @@ func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 		}
 		field := r.read(child, here)
 		field.note = r.noteOf(key, child, here)
+		if first, ok := spelled[name]; ok && first != key.Value {
+			field = &value{kind: mixedValue, note: field.note} // Helm has either of 1 and 1.0
+		}
+		spelled[name] = key.Value
 		v.set(name, field)
 	}
 	for _, from := range merged {
