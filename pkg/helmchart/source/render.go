@@ -15,10 +15,11 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/helmchart/variant"
 )
 
 // Render renders a chart with each set of values, as for the first installation of a release. The function lookup finds no
-// objects. The error is that of a chart that cannot be loaded; values that a template rejects cause the error of their
+// objects, and functions of chance and time return constants. The error is that of a chart that cannot be loaded; values that a template rejects cause the error of their
 // rendering.
 func Render(ctx context.Context, request helmchart.RenderRequest) (*helmchart.RenderAnswer, error) {
 	loaded, err := loadChart(request.Files)
@@ -118,7 +119,8 @@ func (r *renderer) render(values map[string]any) (objects []helmchart.RenderedOb
 		_, detail, _ := strings.Cut(invalid.Error(), "\n")
 		warnings = append(warnings, "the values violate the schema of the chart: "+oneLine(detail))
 	}
-	rendered, err := engine.Render(loaded, top)
+	// The same objects each time, and without generating keys.
+	rendered, err := (engine.Engine{CustomTemplateFuncs: variant.First().Functions()}).Render(loaded, top)
 	if err != nil {
 		return nil, nil, err
 	}

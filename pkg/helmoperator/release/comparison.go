@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+
+	"github.com/operon-sdk/operon/pkg/helmchart/variant"
 )
 
 // A comparison is the result of comparing a revision with renderings of the chart and the values.
@@ -160,13 +162,16 @@ func readCluster(cluster bool) lookupMode { return lookupMode{cluster: cluster} 
 
 // renderVariant renders one of the variants. If the templates fail, it returns only which functions they called.
 func (r *Release) renderVariant(ctx context.Context, s situation, second bool, mode lookupMode) (*variantView, error) {
-	variant, calls := newVariant(second), &lookups{release: r, mode: mode}
-	functions := variant.functions()
+	rendering, calls := variant.First(), &lookups{release: r, mode: mode}
+	if second {
+		rendering = variant.Second()
+	}
+	functions := rendering.Functions()
 	functions["lookup"] = calls.function
 	rendered, err := r.render(ctx, s, functions)
 	if err != nil {
-		return &variantView{nil, variant.used, calls.called}, err
+		return &variantView{nil, rendering.Used(), calls.called}, err
 	}
 	v, err := r.view(rendered.Manifest)
-	return &variantView{v, variant.used, calls.called}, err
+	return &variantView{v, rendering.Used(), calls.called}, err
 }

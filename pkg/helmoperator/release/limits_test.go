@@ -161,10 +161,11 @@ func TestLargeRelease(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	random := rand.New(rand.NewPCG(1, 2))
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	text := func(n int) string { // hardly compressible
 		line := make([]byte, n)
 		for i := range line {
-			line[i] = (letters + digits)[random.IntN(len(letters+digits))]
+			line[i] = characters[random.IntN(len(characters))]
 		}
 		return string(line)
 	}

@@ -1,4 +1,5 @@
-package release
+// Package variant renders templates of charts without chance and time.
+package variant
 
 import (
 	"crypto/aes"
@@ -14,31 +15,36 @@ import (
 	"time"
 )
 
-// A variant replaces the template functions whose results depend on chance or time by functions of their arguments. Two
+// A Variant replaces the template functions whose results depend on chance or time by functions of their arguments. Two
 // variants return different results, so that the fields that depend on chance or time are those in which two renderings
-// differ. The results are not secret: they are compared, never applied. They are cheap: keys and certificates are not generated.
-type variant struct {
+// differ. The results are not secret: do not apply them. They are cheap: keys and certificates are not generated.
+type Variant struct {
 	name  string
 	clock time.Time
 	// used is set when a result depends on the variant.
 	used bool
 }
 
-// newVariant returns the first or the second variant. All parts of their times differ, so that any format of a date does.
-func newVariant(second bool) *variant {
-	if second {
-		return &variant{name: secondVariant, clock: time.Date(2038, 11, 26, 17, 38, 49, 876543210, time.UTC)}
-	}
-	return &variant{name: "first", clock: time.Date(2021, 2, 3, 4, 5, 6, 7, time.UTC)}
+// First returns the first variant.
+func First() *Variant {
+	return &Variant{name: "first", clock: time.Date(2021, 2, 3, 4, 5, 6, 7, time.UTC)}
 }
+
+// Second returns the second variant. All parts of its time differ from the first one's, so that any format of a date does.
+func Second() *Variant {
+	return &Variant{name: secondVariant, clock: time.Date(2038, 11, 26, 17, 38, 49, 876543210, time.UTC)}
+}
+
+// Used reports whether a template called a function whose result depends on the variant.
+func (v *Variant) Used() bool { return v.used }
 
 const secondVariant = "second"
 
 // certificate has the fields of the certificates of sprig.
 type certificate struct{ Cert, Key string }
 
-// functions returns the replaced template functions.
-func (v *variant) functions() template.FuncMap {
+// Functions returns the replaced template functions.
+func (v *Variant) Functions() template.FuncMap {
 	functions := template.FuncMap{
 		"now":        v.now,
 		"ago":        func(date any) string { return v.now().Sub(v.time(date)).Round(time.Second).String() },
@@ -99,7 +105,7 @@ const (
 )
 
 // isSecond selects results of which few exist, which hashes would not always distinguish.
-func (v *variant) isSecond() int {
+func (v *Variant) isSecond() int {
 	v.used = true
 	if v.name == secondVariant {
 		return 1
@@ -108,13 +114,13 @@ func (v *variant) isSecond() int {
 }
 
 // now returns the time of the variant.
-func (v *variant) now() time.Time {
+func (v *Variant) now() time.Time {
 	v.used = true
 	return v.clock
 }
 
 // bytes returns n bytes that depend on the variant, a function and its arguments.
-func (v *variant) bytes(n int, function string, arguments ...any) []byte {
+func (v *Variant) bytes(n int, function string, arguments ...any) []byte {
 	v.used = true
 	var result []byte
 	for block := 0; len(result) < n; block++ {
@@ -125,7 +131,7 @@ func (v *variant) bytes(n int, function string, arguments ...any) []byte {
 }
 
 // text returns n characters of an alphabet. The variants use different halves of it for the first one.
-func (v *variant) text(n int, alphabet, function string, arguments ...any) string {
+func (v *Variant) text(n int, alphabet, function string, arguments ...any) string {
 	text := v.bytes(n, function, arguments...)
 	for i, b := range text {
 		if i == 0 {
@@ -138,9 +144,9 @@ func (v *variant) text(n int, alphabet, function string, arguments ...any) strin
 	return string(text)
 }
 
-func (v *variant) integer(low, high int) int { return low + min(v.isSecond(), max(high-low-1, 0)) }
+func (v *Variant) integer(low, high int) int { return low + min(v.isSecond(), max(high-low-1, 0)) }
 
-func (v *variant) shuffle(text string) string {
+func (v *Variant) shuffle(text string) string {
 	runes := []rune(text)
 	slices.Sort(runes)
 	if v.isSecond() == 1 {
@@ -149,12 +155,12 @@ func (v *variant) shuffle(text string) string {
 	return string(runes)
 }
 
-func (v *variant) pem(kind, function string, arguments ...any) string {
+func (v *Variant) pem(kind, function string, arguments ...any) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: v.bytes(48, function+kind, arguments...)}))
 }
 
 // time returns the time of an argument of a date function, which is the current time for unsupported types.
-func (v *variant) time(date any) time.Time {
+func (v *Variant) time(date any) time.Time {
 	switch date := date.(type) {
 	case time.Time:
 		return date
@@ -170,7 +176,7 @@ func (v *variant) time(date any) time.Time {
 	return v.now()
 }
 
-func (v *variant) dateInZone(format string, date any, zone string) string {
+func (v *Variant) dateInZone(format string, date any, zone string) string {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
 		location = time.UTC
@@ -179,7 +185,7 @@ func (v *variant) dateInZone(format string, date any, zone string) string {
 }
 
 // encryptAES encrypts as sprig does, with a fixed initialization vector, so that decryptAES reads the result.
-func (v *variant) encryptAES(password, plain string) (string, error) {
+func (v *Variant) encryptAES(password, plain string) (string, error) {
 	if plain == "" {
 		return "", nil
 	}
