@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,9 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // TestWatchNamespace checks that resources are reconciled in one, several and all namespaces, and in no others, and that deleted
@@ -279,61 +276,4 @@ func TestLeaderElection(t *testing.T) {
 	e.create(e.group, "App", namespace, "three")
 	e.waitDeployed(e.group, "App", namespace, "three")
 	second.mustStop()
-}
-
-// TestKilledDuringInstall kills the program while a hook of the installation runs. The next one installs the release.
-func TestKilledDuringInstall(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t, "App")
-	e.write("helm-charts/app-"+e.group+"/templates/hook.yaml", `apiVersion: batch/v1
-kind: Job
-metadata:
-  name: "{{ .Release.Name }}-hook"
-  annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers: [{name: hook, image: example.com/hook}]
-`)
-	namespace := e.namespace("a")
-	e.create(e.group, "App", namespace, "one")
-	first := e.start(nil)
-	var uid any
-	job := func() (*unstructured.Unstructured, error) { return e.get("batch/v1", "Job", namespace, "one-hook") }
-	e.eventually("the hook runs", func() error {
-		obj, err := job()
-		uid = obj.GetUID()
-		return err
-	})
-	if code, _ := first.stop(os.Kill); code != -1 {
-		t.Fatalf("exit code %d after SIGKILL", code)
-	}
-	second := e.start(nil)
-	e.eventually("the hook runs again", func() error {
-		obj, err := job()
-		if err == nil && obj.GetUID() == uid {
-			err = errors.New("it is the hook of the killed program")
-		}
-		if err != nil {
-			return err
-		}
-		now := time.Now().UTC().Format(time.RFC3339)
-		condition := func(kind string) any {
-			return map[string]any{"type": kind, "status": "True", "lastTransitionTime": now, "lastProbeTime": now}
-		}
-		before := obj.DeepCopy()
-		obj.Object["status"] = map[string]any{"startTime": now, "completionTime": now, "succeeded": int64(1), "conditions": []any{condition("SuccessCriteriaMet"), condition("Complete")}}
-		return e.client.Status().Patch(t.Context(), obj, client.MergeFrom(before))
-	})
-	e.waitDeployed(e.group, "App", namespace, "one")
-	// A hook that is running does not delay the end.
-	e.create(e.group, "App", namespace, "two")
-	e.eventually("the hook runs", func() error {
-		_, err := e.get("batch/v1", "Job", namespace, "two-hook")
-		return err
-	})
-	if code, took := second.stop(syscall.SIGTERM); took > 15*time.Second {
-		t.Errorf("exit code %d after %s", code, took)
-	}
 }
