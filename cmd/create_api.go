@@ -81,10 +81,10 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 			return nil, err
 		}
 		o.Plugins = a.plugins
-		if config.IsHelm() {
+		if config.IsHelm() || o.HasChart() {
 			return a.createHelmAPI(c, p, config, o)
 		}
-		o.Findings = refuseFlags(c, chartFlags(), "Helm")
+		o.Findings = refuseFlags(c, map[string]string{"crd-version": "the CRDs of Go types have version v1"}, "is only valid with a chart")
 		if !o.API && !o.Controller {
 			return nil, nothingToCreate(c)
 		}
@@ -108,9 +108,13 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 	})
 }
 
-// createHelmAPI adds a kind to a Helm project. Names are prompted for if no chart gives them.
+// createHelmAPI adds a kind with a chart. Names are prompted for if no chart gives them.
 func (a *app) createHelmAPI(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	o.Findings = slices.Concat(refuseFlags(c, goFlags(), "Go"), a.checkCRDVersion(c))
+	refused := refuseFlags(c, typeFlags(), "cannot be combined with a chart")
+	if config.IsHelm() {
+		refused = refuseFlags(c, goFlags(), onlyGo)
+	}
+	o.Findings = slices.Concat(refused, a.checkCRDVersion(c))
 	if o.Chart.Source == "" && len(o.Findings) == 0 {
 		if err := a.askNames(config, &o.ResourceOptions); err != nil {
 			return nil, err

@@ -40,7 +40,7 @@ the roles and the sample of a kind. A chart that was edited since create api is 
 					return nil, err
 				}
 				if config.IsHelm() {
-					o.Findings = refuseFlags(c, goFlags(), "Go")
+					o.Findings = refuseFlags(c, goFlags(), onlyGo)
 				}
 				return p.DeleteAPI(c.Context(), o)
 			})

@@ -83,7 +83,7 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 			return nil, err
 		}
 		if config.IsHelm() {
-			o.Findings = refuseFlags(c, goFlags(), "Go")
+			o.Findings = refuseFlags(c, goFlags(), onlyGo)
 		}
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)

@@ -101,13 +101,13 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	plugins, _ := project.CheckPlugins(a.plugins) // Init reports the findings
 	switch {
 	case !plugins.Helm:
-		o.Findings = refuseFlags(c, helmInitFlags(), "Helm")
+		o.Findings = refuseFlags(c, helmInitFlags(), "is only valid in Helm projects")
 	case anyGiven(c, helmInitFlags()):
 		o.API = &o.api
 		o.api.Findings = a.checkCRDVersion(c)
 		fallthrough
 	default:
-		o.Findings = refuseFlags(c, goFlags(), "Go")
+		o.Findings = refuseFlags(c, goFlags(), onlyGo)
 	}
 	if o.interactive && len(o.Findings) == 0 {
 		if err := a.askInit(c, root, &o, plugins.Helm); err != nil {

@@ -15,7 +15,7 @@ import (
 // CreateAPIOptions are the options of CreateAPI.
 type CreateAPIOptions struct {
 	project.ResourceOptions
-	// Chart is the chart of a kind in a Helm project.
+	// Chart is the chart of a kind whose objects are releases of one.
 	Chart ChartOptions
 	// Findings are problems of the options that the caller has found.
 	Findings diag.Findings
@@ -30,13 +30,13 @@ type CreateAPIOptions struct {
 	Generate, Manifests bool
 }
 
-// CreateAPI adds the types of an API, its manifests and a controller, or in a Helm project a kind with a chart.
+// CreateAPI adds the types of an API, its manifests and a controller, or a kind with a chart.
 func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, error) {
 	config, err := p.Load(ScaffoldedLayouts)
 	if err != nil {
 		return nil, err
 	}
-	if config.IsHelm() {
+	if config.IsHelm() || o.HasChart() {
 		return p.createHelmAPI(ctx, config, o)
 	}
 	return p.create(ctx, creation{
@@ -70,6 +70,12 @@ func (p *Project) reportKept(report *scaffold.Report) {
 	}
 }
 
+// HasChart reports whether the options are those of a kind with a chart, which can be missing.
+func (o CreateAPIOptions) HasChart() bool {
+	plugins, _ := project.CheckPlugins(o.Plugins)
+	return o.Chart != (ChartOptions{}) || plugins.Helm
+}
+
 // DeploysImage reports whether the controller deploys an image, which can be missing.
 func (o CreateAPIOptions) DeploysImage() bool {
 	plugins, _ := project.CheckPlugins(o.Plugins)
@@ -84,12 +90,9 @@ func (o CreateAPIOptions) Check(config *project.Config) error {
 
 // resolve validates the options and returns the resource that they describe.
 func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, error) {
-	plugins, findings := project.CheckPlugins(o.Plugins)
+	_, findings := project.CheckPlugins(o.Plugins)
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
 	findings = slices.Concat(o.Findings, findings, others)
-	if plugins.Helm {
-		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Helm projects; this is a Go project")
-	}
 	if o.SSA && !o.API {
 		findings.Add("--ssa", "true", "requires types; leave out --resource=false or --ssa")
 	}

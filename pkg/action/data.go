@@ -39,7 +39,7 @@ func (p *Project) resourceData(config *project.Config, r project.Resource, heade
 		Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
 		Version: r.Version, Kind: r.Kind, Plural: r.Plural,
 		Package: r.Path, ImportAlias: importAlias(config, r),
-		Core: r.Core, External: r.External,
+		Core: r.Core, External: r.External, Chart: config.IsChart(r),
 		IrregularPlural: r.Plural != project.CRDPlural(r.Kind),
 	}
 	return data
@@ -152,6 +152,9 @@ func (p *Project) recordedData(config *project.Config, r project.Resource, heade
 			add(true, true, name)
 		}
 		add(false, true, name)
+	}
+	if config.IsChart(r) {
+		return append(all, p.helmData(config, r))
 	}
 	if r.HasAPI() {
 		add(true, false, "")

@@ -27,13 +27,13 @@ type DeleteAPIOptions struct {
 	Generate bool
 }
 
-// DeleteAPI deletes an API with its types, controllers and manifests, or in a Helm project a kind with its chart.
+// DeleteAPI deletes an API with its types, controllers and manifests, or a kind with its chart.
 func (p *Project) DeleteAPI(ctx context.Context, o DeleteAPIOptions) (*Result, error) {
 	config, err := p.Load(ScaffoldedLayouts)
 	if err != nil {
 		return nil, err
 	}
-	if config.IsHelm() {
+	if r, _ := findResource(config, o.Group, o.Version, o.Kind); config.IsHelm() || config.IsChart(r) {
 		return p.deleteHelmAPI(ctx, config, o)
 	}
 	return p.delete(ctx, RecentLayouts, o.Generate, func(tree *worktree.Tree, config *project.Config, header string) (deletion, error) {

@@ -24,15 +24,17 @@ func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Resul
 	})
 }
 
-// GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, or in a Helm project
-// those of charts.
+// GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, and those of charts.
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	config, err := readProject(tree)
 	if err != nil || !config.IsHelm() {
-		return p.generateCode(ctx, tree, what)
+		if err := p.generateCode(ctx, tree, what); err != nil {
+			return err
+		}
 	}
-	if what&(codegen.CRD|codegen.RBAC) == 0 {
-		return nil // the other generators need code
+	// The other generators need code.
+	if err != nil || what&(codegen.CRD|codegen.RBAC) == 0 || !config.IsHelm() && !config.HasCharts() {
+		return nil
 	}
 	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{})
 }

@@ -16,8 +16,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// createHelmAPI adds a kind to a Helm project.
+// createHelmAPI adds a kind with a chart to a project.
 func (p *Project) createHelmAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*Result, error) {
+	if !config.IsHelm() {
+		if err := config.CheckLayout(); err != nil {
+			return nil, err
+		}
+	}
 	api, err := p.prepareHelmAPI(ctx, config, o)
 	if err != nil {
 		return nil, err
@@ -50,7 +55,13 @@ func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config 
 	if err := api.writeChart(tree); err != nil {
 		return err
 	}
-	report, err := scaffold.CreateHelmAPI(tree, p.helmData(config, resource))
+	data := p.helmData(config, resource)
+	if !config.IsHelm() {
+		if err := p.addCharts(ctx, tree, data); err != nil {
+			return err
+		}
+	}
+	report, err := scaffold.CreateHelmAPI(tree, data)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ const (
 	defaultChartVersion = "v1alpha1"
 )
 
-// A helmAPI is a new kind of a Helm project with its chart.
+// A helmAPI is a new kind with its chart.
 type helmAPI struct {
 	CreateAPIOptions
 	chart    *helmchart.FetchAnswer
@@ -99,8 +99,11 @@ func kindOfChart(chart string) string {
 func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
 	plugins, others := project.CheckPlugins(o.Plugins)
 	findings := slices.Concat(o.Findings, others)
-	if plugins.Go || plugins.DeployImage {
+	if config.IsHelm() && (plugins.Go || plugins.DeployImage) {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Go projects; this is a Helm project")
+	}
+	if !config.IsHelm() && o.Chart.Source == "" && !plugins.Helm {
+		findings.Add("--helm-chart", "", "is required with the other flags of a chart; or give --plugins helm for a new chart")
 	}
 	if o.Chart.Source == "" {
 		for _, f := range []struct{ flag, value string }{{"--helm-chart-repo", o.Chart.Repo}, {"--helm-chart-version", o.Chart.Version}} {
@@ -125,7 +128,7 @@ func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
 	return findings
 }
 
-// resourceOptions returns the options that identify the API. All kinds of a Helm project are namespaced.
+// resourceOptions returns the options that identify the API. All kinds with charts are namespaced.
 func (o CreateAPIOptions) resourceOptions() project.ResourceOptions {
 	names := o.ResourceOptions
 	names.API, names.Controller, names.Namespaced = true, false, true

@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// deleteHelmAPI deletes a kind of a Helm project: its chart unless another kind has it, its manifests and its entries.
+// deleteHelmAPI deletes a kind with a chart: its chart unless another kind has it, its manifests and its entries.
 func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
 	if _, err := o.resolveHelm(config); err != nil {
 		return nil, err
@@ -40,6 +40,9 @@ func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o D
 // resolveHelm returns the resource that the options name.
 func (o DeleteAPIOptions) resolveHelm(config *project.Config) (project.Resource, error) {
 	r, err := findResource(config, o.Group, o.Version, o.Kind)
+	if o.ControllerName != "" && !config.IsHelm() {
+		o.Findings.Add("--controller-name", o.ControllerName, "a kind with a chart has no controllers in Go")
+	}
 	if findings, ok := err.(diag.Findings); ok || len(o.Findings) > 0 {
 		return r, slices.Concat(o.Findings, findings).Err()
 	}
@@ -53,9 +56,14 @@ func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, co
 		return err
 	}
 	deletion := scaffold.Deletion{Removed: []scaffold.Data{p.helmData(config, r)}, Force: true}
+	header, _, err := p.header(tree)
+	if err != nil {
+		return err
+	}
 	for _, other := range config.Resources() {
-		if other.GVK != r.GVK && other.HasAPI() {
-			deletion.Kept = append(deletion.Kept, p.helmData(config, other))
+		if other.GVK != r.GVK {
+			deletion.Kept = append(deletion.Kept, p.recordedData(config, other, header)...)
+			deletion.KeptWebhooks = append(deletion.KeptWebhooks, p.recordedWebhooks(config, other, header)...)
 		}
 	}
 	report, err := scaffold.Delete(tree, deletion)

@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// generateCharts updates the CRDs of a Helm project and the role of its manager. rendered contains charts that are rendered
+// generateCharts updates the CRDs of kinds with charts and the role of the manager. rendered contains charts that are rendered
 // already, by their directories.
 func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, config *project.Config, rendered map[string]*helmchart.Rendered) error {
 	kinds, err := chartKinds(tree, config)
@@ -31,15 +31,16 @@ func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, confi
 	if tree.CheckConflicts() == nil { // notes about a chart with conflicts would follow from these
 		p.report(Note, notes...)
 	}
-	role, err := tree.ReadFile(project.RoleFile)
+	name := config.ChartsRole()
+	role, err := tree.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", project.RoleFile, diag.Cause(err))
+		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
-	updated, err := helmchart.UpdateRole(project.RoleFile, role, rules)
+	updated, err := helmchart.UpdateRole(name, role, rules)
 	if err != nil {
 		return err
 	}
-	tree.WriteFile(project.RoleFile, updated, worktree.FileMode)
+	tree.WriteFile(name, updated, worktree.FileMode)
 	return nil
 }
 
@@ -59,7 +60,7 @@ func chartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error
 	}
 	var findings diag.Findings
 	for _, r := range config.Resources() {
-		if r.HasAPI() && !slices.ContainsFunc(list, func(w watches.Watch) bool { return w.GroupVersionKind() == kindOf(r) }) {
+		if config.IsChart(r) && r.HasAPI() && !slices.ContainsFunc(list, func(w watches.Watch) bool { return w.GroupVersionKind() == kindOf(r) }) {
 			findings.Addf(diag.Position{File: watches.FileName}, "no entry for %s; add one with its chart, or delete the API", r.GVK)
 		}
 	}

@@ -84,3 +84,20 @@ func (c *Config) RemoveChart(name string) error {
 	}
 	return c.put(join(chartsPath(), i), nil)
 }
+
+// IsChart reports whether the objects of a resource are releases of a chart: those of all kinds of a Helm project, and in a Go
+// project those of kinds that the project defines without types.
+func (c *Config) IsChart(r Resource) bool {
+	return c.IsHelm() || r.HasAPI() && r.Path == "" && !r.Core && !r.External
+}
+
+// HasCharts reports whether the project has kinds whose objects are releases of charts.
+func (c *Config) HasCharts() bool { return slices.ContainsFunc(c.Resources(), c.IsChart) }
+
+// ChartsRole returns the file with the permissions that charts require.
+func (c *Config) ChartsRole() string {
+	if c.IsHelm() {
+		return RoleFile
+	}
+	return ChartsRoleFile
+}

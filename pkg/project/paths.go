@@ -15,8 +15,9 @@ const (
 	// HeaderFile contains the license header of Go files.
 	HeaderFile = "hack/boilerplate.go.txt"
 
-	// ChartsDir contains the charts of LayoutHelmV1.
-	ChartsDir = "helm-charts"
+	// ChartsDir contains Helm charts. In Go projects, ChartsFile reconciles the kinds with charts.
+	ChartsDir  = "helm-charts"
+	ChartsFile = "internal/charts/charts.go"
 
 	ConfigDir         = "config"
 	CertManagerDir    = ConfigDir + "/certmanager"
@@ -44,7 +45,9 @@ const (
 	// ManagerFile contains the manager's Deployment.
 	ManagerFile = ManagerDir + "/manager.yaml"
 	// RoleFile and WebhookManifests are generated from markers.
-	RoleFile         = RBACDir + "/role.yaml"
+	RoleFile = RBACDir + "/role.yaml"
+	// ChartsRoleFile has the permissions that the charts of a Go project require.
+	ChartsRoleFile   = RBACDir + "/charts_role.yaml"
 	WebhookManifests = WebhookConfigDir + "/manifests.yaml"
 	// WebhookPolicyFile is the network policy for webhooks.
 	WebhookPolicyFile = NetworkPolicyDir + "/allow-webhook-traffic.yaml"

@@ -102,11 +102,14 @@ func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]ma
 	return files, inserts, nil
 }
 
+// apiEvent contains the files and inserts of types, or of a kind with a chart.
+const apiEvent = "api"
+
 // apiEvents returns the events of create api without sharedEvent.
 func apiEvents(data Data) []string {
 	var events []string
 	if data.Resource.API {
-		events = append(events, "api")
+		events = append(events, apiEvent)
 	}
 	if data.Resource.Controller {
 		events = append(events, "controller")

@@ -71,6 +71,8 @@ type Resource struct {
 	// API reports whether the command writes the Go types, so that a controller may use their fields. Controller reports
 	// whether it writes a controller.
 	API, Controller bool
+	// Chart reports whether the objects of the kind are releases of a Helm chart, without Go types.
+	Chart bool
 	// Core and External report whether the types belong to Kubernetes or to another module.
 	Core, External bool
 	// IrregularPlural reports whether Plural differs from the plural that code generation derives from Kind.

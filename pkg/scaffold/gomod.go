@@ -242,3 +242,13 @@ func ignoredByGoMod(dir string, file *modfile.File) bool {
 	}
 	return false
 }
+
+// HasModule reports whether go.mod requires or replaces a module.
+func HasModule(tree *worktree.Tree, modulePath string) (bool, error) {
+	_, file, err := ReadGoMod(tree)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == modulePath }) ||
+		slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath }), nil
+}

@@ -112,7 +112,7 @@ func renderPair(event string, oldData, newData Data) ([]RenderedPair, error) {
 		return nil, err
 	}
 	var pairs []RenderedPair
-	err = walkTemplates(event, oldData.Project, func(_, name string) error {
+	err = walkTemplates(event, oldData, func(_, name string) error {
 		if into, ok := strings.CutSuffix(name, insertSuffix); ok {
 			from, to := outputPath(into, oldData), outputPath(into, newData)
 			for _, marker := range slices.Sorted(maps.Keys(before.Inserts[from])) {

@@ -43,18 +43,21 @@ func RenderFile(event, name string, data Data) ([]byte, error) {
 	return rendered.Files[name], nil
 }
 
-// templateDirs returns the directories of templates for a project.
-func (p Project) templateDirs() []string {
-	if p.Helm {
+// templateDirs returns the directories of templates for an event.
+func (d Data) templateDirs(event string) []string {
+	switch {
+	case d.Project.Helm:
 		return []string{"common", "helm"}
+	case d.Resource.Chart && event == apiEvent:
+		return []string{"common"} // those of Go projects are for types
 	}
 	return []string{"common", "go"}
 }
 
 // walkTemplates calls visit with each template of an event: its path, and its path below the directory of the event.
-func walkTemplates(event string, p Project, visit func(path, name string) error) error {
+func walkTemplates(event string, data Data, visit func(path, name string) error) error {
 	found := false
-	for _, dir := range p.templateDirs() {
+	for _, dir := range data.templateDirs(event) {
 		root := dir + "/" + event
 		if _, err := fs.Stat(templates.FS, root); err != nil {
 			continue
@@ -79,7 +82,7 @@ func walkTemplates(event string, p Project, visit func(path, name string) error)
 // render executes the templates of an event whose output paths are wanted.
 func render(event string, data Data, wanted func(path string) bool) (*Rendered, error) {
 	out := &Rendered{Files: map[string][]byte{}, Inserts: map[string]map[string]string{}}
-	err := walkTemplates(event, data.Project, func(p, name string) error {
+	err := walkTemplates(event, data, func(p, name string) error {
 		if !wanted(outputPath(strings.TrimSuffix(name, templateSuffix), data)) {
 			return nil
 		}

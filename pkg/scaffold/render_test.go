@@ -18,7 +18,7 @@ func TestLayoutsShareNoPaths(t *testing.T) {
 	for _, p := range []Project{{}, {Helm: true}} {
 		for _, event := range []string{"init", "api", sharedEvent} {
 			seen := map[string]string{}
-			err := walkTemplates(event, p, func(file, name string) error {
+			err := walkTemplates(event, Data{Project: p}, func(file, name string) error {
 				if other := seen[name]; other != "" {
 					t.Errorf("%s and %s have the same output", other, file)
 				}
