@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,6 +69,9 @@ func (p *Project) reportKept(report *scaffold.Report) {
 	if len(report.Kept) > 0 {
 		p.reportf(Note, "kept as they are: %s", strings.Join(report.Kept, ", "))
 	}
+	for _, note := range report.Notes {
+		p.reportf(Warning, "%s", note)
+	}
 }
 
 // HasChart reports whether the options are those of a kind with a chart, which can be missing.
@@ -93,6 +97,10 @@ func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, err
 	_, findings := project.CheckPlugins(o.Plugins)
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
 	findings = slices.Concat(o.Findings, findings, others)
+	if recorded, ok := config.Resource(resource.GVK); ok && config.IsChart(recorded) {
+		findings = diag.Findings{{Field: "--kind", Value: o.Kind, Problem: fmt.Sprintf("the objects of %s are releases of a chart; "+
+			"add code to %s, or delete the API and create it again", recorded.GVK, project.ChartsFile)}}
+	}
 	if o.SSA && !o.API {
 		findings.Add("--ssa", "true", "requires types; leave out --resource=false or --ssa")
 	}

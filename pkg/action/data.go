@@ -154,7 +154,7 @@ func (p *Project) recordedData(config *project.Config, r project.Resource, heade
 		add(false, true, name)
 	}
 	if config.IsChart(r) {
-		return append(all, p.helmData(config, r))
+		return append(all, p.helmData(config, r, header))
 	}
 	if r.HasAPI() {
 		add(true, false, "")

@@ -55,15 +55,18 @@ func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config 
 	if err := api.writeChart(tree); err != nil {
 		return err
 	}
-	data := p.helmData(config, resource)
-	if !config.IsHelm() {
-		if err := p.addCharts(ctx, tree, data); err != nil {
-			return err
-		}
-	}
-	report, err := scaffold.CreateHelmAPI(tree, data)
+	header, _, err := p.header(tree)
 	if err != nil {
 		return err
+	}
+	report, err := scaffold.CreateHelmAPI(tree, p.helmData(config, resource, header))
+	if err != nil {
+		return err
+	}
+	if !config.IsHelm() {
+		if err := p.requireOperon(ctx, tree); err != nil {
+			return err
+		}
 	}
 	if err := addWatch(tree, resource, api.dir, api.Force); err != nil {
 		return err
@@ -79,7 +82,7 @@ func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config 
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 	if problem := api.rendered.DefaultError(); problem != "" {
-		p.reportf(Warning, "the templates of the chart fail with its default values, so that config/rbac/role.yaml may lack permissions: %s", problem)
+		p.reportf(Warning, "the templates of the chart fail with its default values, so that %s may lack permissions: %s", config.ChartsRole(), problem)
 	}
 	p.reportKept(report)
 	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{api.dir: api.rendered})

@@ -143,6 +143,9 @@ func (api *helmAPI) resolveHelm(config *project.Config) (project.Resource, error
 			findings[i].Problem = fmt.Sprintf("%s; it is derived from the name of the chart, give another with --kind", f.Problem)
 		}
 	}
+	if recorded, ok := config.Resource(r.GVK); ok && !config.IsChart(recorded) {
+		findings = diag.Findings{{Field: "--kind", Value: r.Kind, Problem: fmt.Sprintf("%s has Go types; choose another kind, or delete the API", r.GVK)}}
+	}
 	r.Path, r.OpenSchema = "", api.Chart.OpenSchema
 	return r, findings.Err()
 }

@@ -49,31 +49,12 @@ func (o DeleteAPIOptions) resolveHelm(config *project.Config) (project.Resource,
 	return r, err
 }
 
-// applyHelmDeletion removes a kind from the tree. The chart and the sample are removed only with force if they were edited.
+// applyHelmDeletion removes a kind from the tree. The chart, the sample and the code of a Go project that the last kind with a chart
+// leaves are removed only with force if they were edited.
 func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, config *project.Config, r project.Resource, force bool) error {
 	edited, err := p.removeCharts(tree, config, r)
 	if err != nil {
 		return err
-	}
-	deletion := scaffold.Deletion{Removed: []scaffold.Data{p.helmData(config, r)}, Force: true}
-	header, _, err := p.header(tree)
-	if err != nil {
-		return err
-	}
-	for _, other := range config.Resources() {
-		if other.GVK != r.GVK {
-			deletion.Kept = append(deletion.Kept, p.recordedData(config, other, header)...)
-			deletion.KeptWebhooks = append(deletion.KeptWebhooks, p.recordedWebhooks(config, other, header)...)
-		}
-	}
-	report, err := scaffold.Delete(tree, deletion)
-	if err != nil {
-		return err
-	}
-	edited = append(edited, report.Lost...)
-	slices.Sort(edited)
-	if len(edited) > 0 && !force {
-		return &scaffold.EditedError{Places: edited}
 	}
 	if err := removeWatch(tree, r); err != nil {
 		return err
@@ -85,15 +66,39 @@ func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, co
 	if !slices.ContainsFunc(config.Resources(), func(other project.Resource) bool { return other.CRDName() == r.CRDName() }) {
 		removeIfExists(tree, path.Join(project.CRDBasesDir, r.CRDFile()))
 	}
+	if err := p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{}); err != nil {
+		return err
+	}
+	header, _, err := p.header(tree)
+	if err != nil {
+		return err
+	}
+	deletion := scaffold.Deletion{Removed: []scaffold.Data{p.helmData(config, r, header)}, Force: true}
+	for _, other := range config.Resources() {
+		deletion.Kept = append(deletion.Kept, p.recordedData(config, other, header)...)
+		deletion.KeptWebhooks = append(deletion.KeptWebhooks, p.recordedWebhooks(config, other, header)...)
+	}
+	report, err := scaffold.Delete(tree, deletion)
+	if err != nil {
+		return err
+	}
+	edited = append(edited, report.Lost...)
+	slices.Sort(edited)
+	if len(edited) > 0 && !force {
+		return &scaffold.EditedError{Places: edited}
+	}
 	if len(edited) > 0 {
 		p.reportf(Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
 	}
-	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{})
+	if config.IsHelm() || config.HasCharts() {
+		return nil
+	}
+	return p.dropCharts(ctx, tree)
 }
 
 // helmData returns the data of create api for a resource in PROJECT.
-func (p *Project) helmData(config *project.Config, r project.Resource) scaffold.Data {
-	data := p.resourceData(config, r, "")
+func (p *Project) helmData(config *project.Config, r project.Resource, header string) scaffold.Data {
+	data := p.resourceData(config, r, header)
 	data.Resource.API, data.Resource.Namespaced = true, true
 	return data
 }

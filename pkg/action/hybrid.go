@@ -9,40 +9,38 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// addCharts prepares a Go project for its first kind with a chart.
-func (p *Project) addCharts(ctx context.Context, tree *worktree.Tree, data scaffold.Data) error {
-	header, _, err := p.header(tree)
-	if err != nil {
-		return err
-	}
-	data.Project.Boilerplate = header
-	added, err := scaffold.AddCharts(tree, data)
-	if err != nil || !added {
-		return err
-	}
-	if err := p.requireOperon(ctx, tree); err != nil {
-		return err
-	}
-	return p.vendor(ctx, tree)
-}
-
-// requireOperon adds the module that reconciles kinds with charts to go.mod, unless it requires or replaces the module already.
+// requireOperon adds the module that reconciles kinds with charts to the go.mod of a Go project, unless it is required already. A
+// development build, whose version is not published, needs a replace directive.
 func (p *Project) requireOperon(ctx context.Context, tree *worktree.Tree) error {
-	known, err := scaffold.HasModule(tree, scaffold.OperonModule)
-	if err != nil {
+	required, replaced, err := scaffold.FindModule(tree, scaffold.OperonModule)
+	if err != nil || required {
 		return err
 	}
-	if !known {
+	if !replaced {
 		if strings.HasSuffix(p.Version, "-dev") {
 			return diag.Finding{
 				Position: diag.Position{File: "go.mod"},
-				Problem:  scaffold.OperonModule + " is required, and this program is a development build, whose version of it is not published",
-				Fix:      "'go mod edit -replace " + scaffold.OperonModule + "=DIR' with the directory of its source, or use a release of " + p.Program,
+				Problem:  "the code for kinds with charts requires " + scaffold.OperonModule + ", and this program is a development build, whose version is not published",
+				Fix:      "'go mod edit -replace " + scaffold.OperonModule + "=DIR' with the directory of its source, or use a release",
 			}
 		}
 		if err := scaffold.AddRequirement(tree, scaffold.OperonModule, p.Version); err != nil {
 			return err
 		}
 	}
-	return p.Go.Tidy(ctx, tree)
+	return p.tidyModules(ctx, tree)
+}
+
+// dropCharts removes what a Go project needed for kinds with charts after the last one: the module and the lines of the image.
+func (p *Project) dropCharts(ctx context.Context, tree *worktree.Tree) error {
+	scaffold.RemoveChartsFromImage(tree)
+	return p.tidyModules(ctx, tree)
+}
+
+// tidyModules runs go mod tidy, and updates the vendor directory if there is one.
+func (p *Project) tidyModules(ctx context.Context, tree *worktree.Tree) error {
+	if err := p.Go.Tidy(ctx, tree); err != nil {
+		return err
+	}
+	return p.vendor(ctx, tree)
 }

@@ -101,6 +101,10 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, diag.Fi
 	}
 	if len(own) == 0 && len(all) > 0 {
 		r := all[0]
+		if config.IsChart(r) {
+			return from, diag.Findings{{Field: "--kind", Value: from.Kind,
+				Problem: fmt.Sprintf("the objects of %s are releases of a chart, and their kind cannot be renamed; delete the API and create it again", r.GVK)}}
+		}
 		return from, diag.Findings{{Field: "--kind", Value: from.Kind,
 			Problem: fmt.Sprintf("%s is an API of Kubernetes or of another module, and cannot be renamed", r.GVK)}}
 	}

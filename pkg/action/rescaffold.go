@@ -60,6 +60,9 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 	if err != nil {
 		return nil, err
 	}
+	if recorded.HasCharts() {
+		return nil, diag.Finding{Position: diag.Position{File: project.FileName}, Problem: goRescaffold}
+	}
 	// The files of the project move in memory only, to where the current layout has the header.
 	if _, err := refactor.MoveToV4(tree, recorded); err != nil {
 		return nil, err

@@ -46,9 +46,10 @@ const (
 	ManagerFile = ManagerDir + "/manager.yaml"
 	// RoleFile and WebhookManifests are generated from markers.
 	RoleFile = RBACDir + "/role.yaml"
-	// ChartsRoleFile has the permissions that the charts of a Go project require.
-	ChartsRoleFile   = RBACDir + "/charts_role.yaml"
-	WebhookManifests = WebhookConfigDir + "/manifests.yaml"
+	// ChartsRoleFile has the permissions that the charts of a Go project require, ChartsRoleBindingFile its binding.
+	ChartsRoleFile        = RBACDir + "/charts_role.yaml"
+	ChartsRoleBindingFile = RBACDir + "/charts_role_binding.yaml"
+	WebhookManifests      = WebhookConfigDir + "/manifests.yaml"
 	// WebhookPolicyFile is the network policy for webhooks.
 	WebhookPolicyFile = NetworkPolicyDir + "/allow-webhook-traffic.yaml"
 )

@@ -75,7 +75,10 @@ func webhookResource(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 		}
 		findings[i].Problem = strings.TrimSuffix(findings[i].Problem, ", or pass --resource=false")
 	}
-	if len(findings) == 0 && r.Path == "" {
+	if len(findings) == 0 && c.IsChart(r) {
+		findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("the objects of %s are releases of a chart, without Go types; "+
+			"validate their values with values.schema.json of the chart, from which the schema of the CRD is derived", r.GVK), "")...)
+	} else if len(findings) == 0 && r.Path == "" {
 		findings = append(findings, one("--kind", o.Kind,
 			fmt.Sprintf("the project has no Go types of %s; create them with `create api --resource`, or give their import path with --external-api-path", r.GVK), "")...)
 	}

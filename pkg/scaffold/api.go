@@ -111,6 +111,9 @@ func apiEvents(data Data) []string {
 	if data.Resource.API {
 		events = append(events, apiEvent)
 	}
+	if data.Resource.Chart && !data.Project.Helm {
+		events = append(events, chartsEvent)
+	}
 	if data.Resource.Controller {
 		events = append(events, "controller")
 	}

@@ -1,50 +1,73 @@
 package scaffold
 
 import (
+	"maps"
+
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/watches"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// HelmOperatorPackage is the package that reconciles kinds with charts.
-const HelmOperatorPackage = OperonModule + "/pkg/helmoperator"
+// chartsEvent contains what kinds with charts share: watches.yaml, and in Go projects the code that reconciles the kinds in it and a
+// role for the permissions of the charts.
+const chartsEvent = "charts"
 
-// OperonModule is the module of HelmOperatorPackage.
+// OperonModule is the module of the package pkg/helmoperator, which reconciles kinds with charts.
 const OperonModule = "github.com/operon-sdk/operon"
 
-// AddCharts prepares a Go project for kinds with charts: it writes watches.yaml, the code that reconciles the kinds in it, and a role
-// for the permissions of the charts, and lists or calls them. A project that has the code already is not changed. A go.mod that
-// requires older libraries than HelmOperatorPackage is an error.
-func AddCharts(tree *worktree.Tree, data Data) (added bool, err error) {
-	if tree.Exists(project.ChartsFile) {
-		return false, nil
+// CreateHelmAPI writes the roles for users of a kind whose objects are releases of a chart, and lists its CRD and its sample,
+// which depend on the chart. In a Go project, it also writes the code that reconciles such kinds, and adds the charts to the image.
+func CreateHelmAPI(tree *worktree.Tree, data Data) (*Report, error) {
+	if err := checkCharts(tree, data); err != nil {
+		return nil, err
+	}
+	if err := data.Project.FindPaths(tree); err != nil {
+		return nil, err
+	}
+	files, inserts, err := renderAPI(tree, data)
+	if err != nil {
+		return nil, err
+	}
+	if tree.Exists(project.ChartsFile) { // the call of an earlier kind may have been edited
+		delete(inserts, data.Project.MainFile())
+	}
+	maps.DeleteFunc(files, func(name string, _ []byte) bool {
+		return tree.Exists(name) && isCommon(name) || !tree.Exists(name) && isUnreferenced(tree, name)
+	})
+	report, err := writeFiles(tree, files, false, "move away what is listed")
+	if err != nil {
+		return nil, err
+	}
+	enableCRDs(tree)
+	if !data.Project.Helm {
+		if note := AddChartsToImage(tree); note != "" {
+			report.Notes = append(report.Notes, note)
+		}
+	}
+	return report, insertAll(tree, inserts)
+}
+
+// isCommon reports whether a file belongs to all kinds with charts.
+func isCommon(name string) bool {
+	switch name {
+	case watches.FileName, project.ChartsFile, project.ChartsRoleFile, project.ChartsRoleBindingFile:
+		return true
+	}
+	return false
+}
+
+// checkCharts returns an error if a Go project cannot have kinds with charts: its go.mod must not require older libraries than
+// pkg/helmoperator.
+func checkCharts(tree *worktree.Tree, data Data) error {
+	if data.Project.Helm {
+		return nil
 	}
 	if err := CheckModule(tree, data.Project.Repo); err != nil {
-		return false, err
+		return err
 	}
 	runtime, err := findRuntime(tree)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if err := checkVersion(runtime, Pinned().ControllerRuntime, HelmOperatorPackage); err != nil {
-		return false, err
-	}
-	if err := data.Project.FindPaths(tree); err != nil {
-		return false, err
-	}
-	rendered, err := Render("charts", data)
-	if err != nil {
-		return false, err
-	}
-	helm := data
-	helm.Project.Helm = true
-	if !tree.Exists(watches.FileName) {
-		if rendered.Files[watches.FileName], err = RenderFile("init", watches.FileName, helm); err != nil {
-			return false, err
-		}
-	}
-	if _, err := writeFiles(tree, rendered.Files, false, "move away what is listed"); err != nil {
-		return false, err
-	}
-	return true, insertAll(tree, rendered.Inserts)
+	return checkVersion(runtime, Pinned().ControllerRuntime, "kinds with charts")
 }

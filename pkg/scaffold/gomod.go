@@ -243,12 +243,13 @@ func ignoredByGoMod(dir string, file *modfile.File) bool {
 	return false
 }
 
-// HasModule reports whether go.mod requires or replaces a module.
-func HasModule(tree *worktree.Tree, modulePath string) (bool, error) {
+// FindModule reports whether go.mod requires a module, and whether it replaces it.
+func FindModule(tree *worktree.Tree, modulePath string) (required, replaced bool, err error) {
 	_, file, err := ReadGoMod(tree)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == modulePath }) ||
-		slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath }), nil
+	required = slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == modulePath })
+	replaced = slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath })
+	return required, replaced, nil
 }

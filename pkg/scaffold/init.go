@@ -33,12 +33,18 @@ func (e *ConflictError) Error() string {
 type Report struct {
 	// Kept are existing files that were not changed, sorted.
 	Kept []string
+	// Notes are what the user must do.
+	Notes []string
 }
 
 // Init writes a new project into the tree. Existing files that are not part of the scaffold are kept, go.mod and go.sum
 // of the same module are merged, and other existing files are a *ConflictError.
 func Init(tree *worktree.Tree, data Data) (*Report, error) {
-	files, err := renderFiles(data, "init", sharedEvent)
+	events := []string{"init", sharedEvent}
+	if data.Project.Helm {
+		events = append(events, chartsEvent)
+	}
+	files, err := renderFiles(data, events...)
 	if err != nil {
 		return nil, err
 	}
