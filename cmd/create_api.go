@@ -23,11 +23,15 @@ specifies; without it, the controller is a small reconciler to complete.
 
 If --resource or --controller is not given, the command asks.
 
-In a Helm project, add a kind whose objects are releases of a chart: the chart, its entry in
-watches.yaml, the CRD with the schema of its values, the permissions of the operator, roles and
-a sample. --helm-chart is a directory, an archive, a URL, an oci:// reference, REPOSITORY/NAME of a
-repository of your Helm configuration, or the name of a chart in --helm-chart-repo. Without it, the
-chart is Helm's starter. Group, version and kind are derived from the chart if they are not given.`,
+In a Helm project, and with --helm-chart in a Go project, add a kind whose objects are releases of
+a chart: the chart, its entry in watches.yaml, the CRD with the schema of its values, the permissions
+of the operator, roles and a sample. --helm-chart is a directory, an archive, a URL, an oci://
+reference, REPOSITORY/NAME of a repository of your Helm configuration, or the name of a chart in
+--helm-chart-repo. Without it, the chart is Helm's starter; in a Go project, that requires
+--plugins helm. Group, version and kind are derived from the chart if they are not given.
+
+The first such kind of a Go project also adds internal/charts, which reconciles all of them and is
+called in main.go, and the module of Operon to go.mod.`,
 		Example: fmt.Sprintf(`  # An API with a controller to complete:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller
 
@@ -42,6 +46,9 @@ chart is Helm's starter. Group, version and kind are derived from the chart if t
   %[1]s create api --helm-chart memcached --helm-chart-repo https://charts.example.com --helm-chart-version 1.2.3
   %[1]s create api --group cache --kind Memcached --helm-chart oci://registry.example.com/charts/memcached
   %[1]s create api --group cache --version v1alpha1 --kind Memcached
+
+  # In a Go project, a kind with a chart beside those with Go types:
+  %[1]s create api --group cache --kind Memcached --helm-chart ./charts/memcached
 
   # Answers from a pipe:
   printf 'y\ny\n' | %[1]s create api --group cache --version v1 --kind Memcached`, a.program),
