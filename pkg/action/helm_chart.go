@@ -131,7 +131,7 @@ func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
 // resourceOptions returns the options that identify the API. All kinds with charts are namespaced.
 func (o CreateAPIOptions) resourceOptions() project.ResourceOptions {
 	names := o.ResourceOptions
-	names.API, names.Controller, names.Namespaced = true, false, true
+	names.API, names.Controller, names.Namespaced, names.ControllerName = true, false, true, ""
 	return names
 }
 
