@@ -104,10 +104,7 @@ func checkModule(tree *worktree.Tree, config *project.Config, path string) error
 
 // rename runs a rename command.
 func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
-	if err := p.RefuseHelm(helmRename); err != nil {
-		return nil, err
-	}
-	config, err := p.Load(CurrentLayout)
+	config, err := p.Load(EditableLayouts)
 	if err != nil {
 		return nil, err
 	}
@@ -127,21 +124,21 @@ func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
 	if r.inBundle && p.tree().Exists("bundle/manifests") {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ still has the old names; '%s bundle' updates it", p.Program))
 	}
-	result.nextf("review what changed, then 'make test'")
+	if config.IsHelm() {
+		result.nextf("review what changed, then '%s bundle'", p.Program)
+	} else {
+		result.nextf("review what changed, then 'make test'")
+	}
 	return result, nil
 }
 
 // applyRenaming makes all changes in the tree, including generated files. It returns where old names remain.
 func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r renaming) (*refactor.Remaining, error) {
-	before, err := Load(tree, CurrentLayout)
+	before, err := Load(tree, EditableLayouts)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.check(tree, before); err != nil {
-		return nil, err
-	}
-	header, _, err := p.header(tree)
-	if err != nil {
 		return nil, err
 	}
 	after, err := before.Copy()
@@ -149,6 +146,13 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r rena
 		return nil, err
 	}
 	if err := r.change(after); err != nil {
+		return nil, err
+	}
+	if before.IsHelm() {
+		return p.renameHelm(ctx, tree, before, after)
+	}
+	header, _, err := p.header(tree)
+	if err != nil {
 		return nil, err
 	}
 	dirs, err := crdDirs(tree)

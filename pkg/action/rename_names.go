@@ -139,7 +139,7 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, diag.Fi
 
 // hasOwnTypes reports whether the types of a resource are in the project.
 func hasOwnTypes(config *project.Config, r project.Resource) bool {
-	return !r.Core && !r.External && strings.HasPrefix(r.Path, config.Repo()+"/")
+	return !r.Core && !r.External && (config.IsHelm() || strings.HasPrefix(r.Path, config.Repo()+"/"))
 }
 
 // checkScope returns findings for new names that do not change anything or that other resources would receive, too.
@@ -168,7 +168,7 @@ func (o RenameAPIOptions) checkScope(config *project.Config) diag.Findings {
 		case o.To.Group != "" && inGroup && otherKind:
 			add("--to-group", o.To.Group, "would be the group of %s too, as all kinds of a group change together; rename it by itself, without --kind", r.GVK)
 		case o.To.Version != "" && inGroup && r.Version == o.From.Version && otherKind:
-			add("--to-version", o.To.Version, "would be the version of %s too, as one package holds both; rename it by itself, without --kind", r.GVK)
+			add("--to-version", o.To.Version, "would be the version of %s too, as all kinds of a version change together; rename it by itself, without --kind", r.GVK)
 		}
 	}
 	return findings
@@ -240,7 +240,7 @@ func checkDirectories(config *project.Config, renamed renamedAPIs) diag.Findings
 					Problem: fmt.Sprintf("%s would move, but contains code of %s, which is not renamed", dir, other.GVK)})
 			}
 		}
-		if before.Path == after.Path && before.Path != config.APIPath(before.Group, before.Version) && (before.Group != after.Group || before.Version != after.Version) {
+		if before.Path == after.Path && before.Path != "" && before.Path != config.APIPath(before.Group, before.Version) && (before.Group != after.Group || before.Version != after.Version) {
 			findings = append(findings, diag.Finding{Field: field, Value: value,
 				Problem: fmt.Sprintf("the types of %s are in %s, not where create api puts them; move them there first", before.GVK, before.Path)})
 		}

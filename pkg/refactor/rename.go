@@ -36,6 +36,8 @@ type Renaming struct {
 	// Files maps old to new names of further files. Removed are generated files with old names.
 	Files   map[string]string
 	Removed []string
+	// NoModule means that the project has no Go module. Its charts do not change.
+	NoModule bool
 }
 
 // RenameError reports that the code would have another meaning after a renaming.
@@ -61,6 +63,13 @@ type Remaining struct {
 // Rename applies a renaming to a tree, except to PROJECT, generated files, and released bundles and catalogs. It returns the
 // places of remaining old names.
 func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (*Remaining, error) {
+	if r.NoModule {
+		x := &renamer{Renaming: r, tree: tree, m: &gosource.Module{}, changes: map[string][]change{}, files: map[string]string{}}
+		if err := x.prepare(); err != nil {
+			return nil, err
+		}
+		return x.finish(map[string][]byte{})
+	}
 	m, err := gosource.ReadModule(tree)
 	if err != nil {
 		return nil, err
@@ -76,10 +85,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (
 	if findings := m.Check(libs, x.info); len(findings) > 0 {
 		return nil, &CodeError{Findings: findings}
 	}
-	if err := x.planMoves(); err != nil {
-		return nil, err
-	}
-	if err := x.readChanges(); err != nil {
+	if err := x.prepare(); err != nil {
 		return nil, err
 	}
 	x.findNames()
@@ -98,13 +104,26 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (
 	if findings := x.compare(after, info); len(findings) > 0 {
 		return nil, &RenameError{findings}
 	}
+	return x.finish(code)
+}
+
+// prepare determines the new names of files and the changes of lines that the scaffold wrote.
+func (x *renamer) prepare() error {
+	if err := x.planMoves(); err != nil {
+		return err
+	}
+	return x.readChanges()
+}
+
+// finish writes the changed code and the other files.
+func (x *renamer) finish(code map[string][]byte) (*Remaining, error) {
 	if err := x.addOthers(code); err != nil {
 		return nil, err
 	}
-	writeFiles(tree, code)
-	for _, name := range r.Removed {
-		if tree.Exists(name) {
-			tree.Remove(name)
+	writeFiles(x.tree, code)
+	for _, name := range x.Removed {
+		if x.tree.Exists(name) {
+			x.tree.Remove(name)
 		}
 	}
 	return x.findRemaining()
@@ -210,5 +229,5 @@ func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 
 // skipDir reports whether a directory contains no code or manifests of the project.
 func (x *renamer) skipDir(dir string) bool {
-	return dir == "dist" || dir == "bundle" || isForeign(x.tree, dir)
+	return dir == "dist" || dir == "bundle" || isForeign(x.tree, dir) || x.NoModule && x.tree.Exists(path.Join(dir, "Chart.yaml"))
 }

@@ -81,7 +81,9 @@ func (x *renamer) terms() (old, now []string) {
 	}
 	slices.Sort(old)
 	// Longer names first, because they may contain others.
-	now = append(now, module)
+	if module != "" {
+		now = append(now, module)
+	}
 	slices.SortFunc(now, func(a, b string) int { return len(b) - len(a) })
 	return slices.Compact(old), now
 }

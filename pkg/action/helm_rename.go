@@ -1,0 +1,82 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// renameHelm makes the changes between two versions of PROJECT, which have the same resources in the same order, in a Helm project.
+// Charts do not change. It returns where old names remain.
+func (p *Project) renameHelm(ctx context.Context, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
+	plan, err := p.planRenaming(tree, before, after, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	plan.NoModule = true
+	kinds, err := chartKinds(tree, before)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range kinds {
+		for i, old := range before.Resources() {
+			if old.GVK != kind.resource.GVK {
+				continue
+			}
+			pairs, err := kind.renamed(before, after, after.Resources()[i])
+			if err != nil {
+				return nil, err
+			}
+			plan.Pairs = append(plan.Pairs, pairs...)
+		}
+	}
+	remaining, err := refactor.Rename(ctx, tree, plan, p.Go)
+	if err != nil {
+		return nil, err
+	}
+	tree.WriteFile(project.FileName, after.Bytes(), worktree.FileMode)
+	return remaining, p.GenerateIn(ctx, tree, codegen.All)
+}
+
+// renamed returns what depends on the chart of a kind, or on the program that wrote it, for the old and the new names: the CRD, and
+// the lines of the sample whose values have a meaning only there. Kinds and API versions are renamed in all manifests.
+func (k *chartKind) renamed(before, after *project.Config, now project.Resource) ([]scaffold.RenderedPair, error) {
+	var crds []string
+	for _, r := range []project.Resource{k.resource, now} {
+		crd, err := helmchart.CRD(helmchart.CRDSpec{
+			Group: r.QualifiedGroup(), Kind: r.Kind, Plural: r.Plural,
+			Versions: []helmchart.CRDVersion{{Name: r.Version, Chart: k.Files, Open: true}},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("CRD of %s: %w", r.Kind, err)
+		}
+		crds = append(crds, string(crd))
+	}
+	crd := scaffold.RenderedPair{From: path.Join(project.CRDBasesDir, k.resource.CRDFile()), To: path.Join(project.CRDBasesDir, now.CRDFile())}
+	sample := scaffold.RenderedPair{From: scaffold.SampleFile(k.resource), To: scaffold.SampleFile(now)}
+	lines := func(of scaffold.RenderedPair, old, new string) scaffold.RenderedPair {
+		of.Part, of.Old, of.New = true, old, new
+		return of
+	}
+	pairs := []scaffold.RenderedPair{
+		sample,
+		lines(sample, "name: "+strings.ToLower(k.resource.Kind)+"-sample", "name: "+strings.ToLower(now.Kind)+"-sample"),
+		lines(sample, "app.kubernetes.io/name: "+before.ProjectName(), "app.kubernetes.io/name: "+after.ProjectName()),
+		lines(crd, sdkDescription(k.resource), sdkDescription(now)),
+	}
+	crd.Old, crd.New = crds[0], crds[1]
+	return append(pairs, crd), nil
+}
+
+// sdkDescription returns the description of a kind in CRDs of operator-sdk, which has no period.
+func sdkDescription(r project.Resource) string {
+	return fmt.Sprintf("description: %s is the Schema for the %s API", r.Kind, r.Plural)
+}
