@@ -21,7 +21,7 @@ func newChart(a *app) *cobra.Command {
 		Args:  noArgs,
 		RunE:  showHelp,
 	}
-	c.AddCommand(newChartList(a), newChartUpdate(a))
+	c.AddCommand(newChartImages(a), newChartList(a), newChartUpdate(a))
 	return c
 }
 

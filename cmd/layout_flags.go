@@ -46,7 +46,7 @@ func typeFlags() map[string]string {
 func chartFlags() map[string]string {
 	const chart = "'create api' adds kinds with charts to a Go project"
 	return map[string]string{
-		"helm-chart": chart, "helm-chart-repo": chart, "helm-chart-version": chart, "open-schema": chart, "full-sample": chart,
+		"helm-chart": chart, "helm-chart-repo": chart, "helm-chart-version": chart, "open-schema": chart, "full-sample": chart, "related-images": chart,
 		"crd-version": "a CRD has version v1 in a Go project",
 	}
 }
@@ -89,6 +89,7 @@ func addChart(c *cobra.Command, o *action.ChartOptions) {
 	f.StringVar(&o.Repo, "helm-chart-repo", "", "`URL` of the repository that contains --helm-chart")
 	f.StringVar(&o.Version, "helm-chart-version", "", "`version` of the chart, or a constraint (default: the newest release)")
 	f.BoolVar(&o.OpenSchema, "open-schema", false, "allow any values in the CRD of a chart, instead of those of the chart")
+	f.BoolVar(&o.RelatedImages, "related-images", false, "set the images of the chart with RELATED_IMAGE_ variables of the manager")
 	f.BoolVar(&o.FullSample, "full-sample", false, "set all default values of the chart in the sample")
 	f.String("crd-version", "v1", "`version` of the CustomResourceDefinition")
 	_ = f.MarkHidden("crd-version") // deprecated; the only error is a flag that does not exist

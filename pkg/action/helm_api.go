@@ -85,6 +85,11 @@ func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config 
 		p.reportf(Warning, "the templates of the chart fail with its default values, so that %s may lack permissions: %s", config.ChartsRole(), problem)
 	}
 	p.reportKept(report)
+	if api.Chart.RelatedImages {
+		if err := p.relateNewImages(ctx, tree, config, kindOf(resource), api.rendered); err != nil {
+			return err
+		}
+	}
 	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{api.dir: api.rendered})
 }
 

@@ -27,6 +27,8 @@ type ChartOptions struct {
 	Version string
 	// OpenSchema allows any values in the CRD, instead of those of the chart.
 	OpenSchema bool
+	// RelatedImages makes the images of the chart those of environment variables of the manager.
+	RelatedImages bool
 	// FullSample sets all default values of the chart in the sample.
 	FullSample bool
 }

@@ -56,6 +56,9 @@ func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, co
 	if err != nil {
 		return err
 	}
+	if err := dropRelatedImages(tree, kindOf(r)); err != nil {
+		return err
+	}
 	if err := removeWatch(tree, r); err != nil {
 		return err
 	}

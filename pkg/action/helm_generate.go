@@ -41,13 +41,14 @@ func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, confi
 		return err
 	}
 	tree.WriteFile(name, updated, worktree.FileMode)
-	return nil
+	return p.updateRelatedImages(ctx, tree, kinds, rendered)
 }
 
 // A chartKind is a kind of watches.yaml with its chart.
 type chartKind struct {
 	helmchart.ChartAPI
 	resource project.Resource
+	watch    watches.Watch
 	// own reports whether the kind belongs to the project, which has its CRD. recorded reports whether PROJECT records the chart.
 	own, recorded bool
 }
@@ -76,7 +77,7 @@ func chartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error
 				return nil, err
 			}
 		}
-		kind := chartKind{}
+		kind := chartKind{watch: w}
 		kind.resource, kind.own = resourceOf(config, w)
 		_, kind.recorded = config.Chart(path.Base(dir))
 		kind.ChartAPI = helmchart.ChartAPI{

@@ -23,7 +23,8 @@ const (
 
 // The kinds of records. Those of bases and bundles contain what was generated, to distinguish edits of the user from changes of
 // the code. A build record contains the output of kustomize and its inputs, a findings record those of validating a bundle, a rules
-// record the permissions that charts require, and a content record what a chart creates.
+// record the permissions that charts require, a content record what a chart creates, and an
+// images record its images.
 const (
 	baseRecord     = "base"
 	bundleRecord   = "bundle"
@@ -31,6 +32,7 @@ const (
 	findingsRecord = "findings"
 	rulesRecord    = "rules"
 	contentRecord  = "content"
+	imagesRecord   = "images"
 )
 
 // A recordCache contains records of a project in the user's cache directory. Without a cache, it stores nothing.

@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+func newChartImages(a *app) *cobra.Command {
+	var o action.ImagesOptions
+	output, related := "", false
+	c := &cobra.Command{
+		Use:   "images",
+		Short: "List the images of Helm charts, or make them related images",
+		Long: `List the images of the charts in watches.yaml, with the values that select them. Each chart is rendered with
+other images to find them; an image counts if its values can set it to any reference, with a tag or a
+digest. Containers with other images are listed, too.
+
+With --related, the images become those of environment variables of the manager: RELATED_IMAGE_ variables
+in config/manager/manager.yaml, and overrideValues in watches.yaml that refer to them. 'bundle' lists such
+images as related images, which mirrors of disconnected clusters copy, and 'bundle --use-image-digests'
+replaces their tags with digests. 'generate' updates the variables after a change of the chart. Overrides
+that exist, and variables with an image of another repository, are kept.`,
+		Example: fmt.Sprintf("  %[1]s chart images\n  %[1]s chart images --related --kind Memcached", a.program),
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if related {
+				if output != "" {
+					return diag.Findings{{Field: "-o", Value: output, Problem: "cannot be combined with --related"}}
+				}
+				return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RelateImages(c.Context(), o) })
+			}
+			if !slices.Contains([]string{"", "json", "yaml"}, output) {
+				return diag.Findings{{Field: "-o", Value: output, Problem: "must be json or yaml"}}
+			}
+			root, err := a.intactProject()
+			if err != nil {
+				return err
+			}
+			charts, err := a.at(root).ListImages(c.Context(), o)
+			if err != nil {
+				return err
+			}
+			if output != "" {
+				return printAs(a.Out, output, charts)
+			}
+			return a.printImages(charts)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&related, "related", false, "set the images with RELATED_IMAGE_ variables of the manager")
+	f.StringVar(&o.Kind, "kind", "", "`kind` whose chart is examined (default: all)")
+	f.StringVarP(&output, "output", "o", "", "output format (default: a table)")
+	completeValues(c, "output", "json", "yaml")
+	return c
+}
+
+// printImages prints images as a table.
+func (a *app) printImages(charts []action.ChartImages) error {
+	table := tabwriter.NewWriter(a.Out, 0, 4, 3, ' ', 0)
+	fmt.Fprintln(table, "KIND\tVALUE\tIMAGE\tRELATED")
+	for _, chart := range charts {
+		for _, image := range chart.Images {
+			variable := "-"
+			if image.Related {
+				variable = image.Variable
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", chart.Kind, image.Path, image.Default, variable)
+		}
+		for _, ref := range chart.Left {
+			fmt.Fprintf(table, "%s\t-\t%s\t-\n", chart.Kind, ref)
+		}
+	}
+	return table.Flush()
+}

@@ -1,0 +1,251 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/watches"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// ChartImages are the images of the chart of a kind.
+type ChartImages struct {
+	Chart string `json:"chart"`
+	Kind  string `json:"kind"`
+	// Images are those that values select. Left are the other images of its containers.
+	Images []ChartImage `json:"images"`
+	Left   []string     `json:"left,omitempty"`
+}
+
+// A ChartImage is an image of a chart.
+type ChartImage struct {
+	helmchart.Image
+	// Related reports whether the override values of the kind set the image to that of the variable.
+	Related bool `json:"related"`
+}
+
+// ImagesOptions are the options of ListImages and RelateImages.
+type ImagesOptions struct {
+	// Kind is the kind whose chart is examined; empty is all kinds.
+	Kind string
+}
+
+// ListImages returns the images of the charts of the project.
+func (p *Project) ListImages(ctx context.Context, o ImagesOptions) ([]ChartImages, error) {
+	tree := p.tree()
+	kinds, err := p.imageKinds(tree, o)
+	if err != nil {
+		return nil, err
+	}
+	var all []ChartImages
+	for _, kind := range kinds {
+		found, err := p.imagesOf(ctx, kind, nil)
+		if err != nil {
+			return nil, err
+		}
+		list := ChartImages{Chart: kind.Dir, Kind: kind.watch.Kind + "." + kind.watch.Group, Left: found.Left}
+		for _, image := range found.Images {
+			list.Images = append(list.Images, ChartImage{image, isRelated(kind.watch, image)})
+		}
+		all = append(all, list)
+	}
+	return all, nil
+}
+
+// RelateImages makes the images of charts those of environment variables of the manager: it adds the variables to the manager, and
+// override values to watches.yaml.
+func (p *Project) RelateImages(ctx context.Context, o ImagesOptions) (*Result, error) {
+	return p.Update(ctx, func(tree *worktree.Tree) error {
+		kinds, err := p.imageKinds(tree, o)
+		if err != nil {
+			return err
+		}
+		for _, kind := range kinds {
+			if err := p.relateImages(ctx, tree, kind, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// imageKinds returns the kinds with charts that the options select.
+func (p *Project) imageKinds(tree *worktree.Tree, o ImagesOptions) ([]chartKind, error) {
+	config, err := Load(tree, ScaffoldedLayouts)
+	if err != nil {
+		return nil, err
+	}
+	if !config.IsHelm() && !config.HasCharts() {
+		return nil, diag.Finding{Position: diag.Position{File: project.FileName}, Problem: "the project has no charts"}
+	}
+	kinds, err := chartKinds(tree, config)
+	if err != nil || o.Kind == "" {
+		return kinds, err
+	}
+	selected := slices.DeleteFunc(slices.Clone(kinds), func(kind chartKind) bool { return kind.watch.Kind != o.Kind })
+	if len(selected) == 0 {
+		var names []string
+		for _, kind := range kinds {
+			names = append(names, kind.watch.Kind)
+		}
+		suggestion, _ := diag.Nearest(o.Kind, names)
+		return nil, diag.Findings{{Field: "--kind", Value: o.Kind, Problem: watches.FileName + " has no entry for it", Suggestion: suggestion}}
+	}
+	return selected, nil
+}
+
+// chartImages is the content of a record of images.
+type chartImages struct {
+	Images []helmchart.Image
+	Left   []string
+}
+
+// imagesOf returns the images of the chart of a kind. rendered is its chart if it is rendered already.
+func (p *Project) imagesOf(ctx context.Context, kind chartKind, rendered *helmchart.Rendered) (found chartImages, err error) {
+	err = p.deriveOnce(imagesRecord, []string{kind.Files.Digest()}, &found, func() error {
+		return p.step("rendering "+kind.Dir+" with other images", func() (err error) {
+			if rendered == nil {
+				if rendered, err = helmchart.Explore(ctx, kind.Files, p.Charts.Render); err != nil {
+					return err
+				}
+			}
+			found.Images, found.Left, err = helmchart.Images(ctx, kind.Files, rendered, p.Charts.Render)
+			return err
+		})
+	})
+	return found, err
+}
+
+// relateImages adds the variables and override values for the images of a kind. An image for which the entry has other override values
+// is left out.
+func (p *Project) relateImages(ctx context.Context, tree *worktree.Tree, kind chartKind, rendered *helmchart.Rendered) error {
+	found, err := p.imagesOf(ctx, kind, rendered)
+	if err != nil {
+		return err
+	}
+	overrides := map[string]string{}
+	for _, image := range found.Images {
+		if key := otherOverride(kind.watch, image); key != "" {
+			p.report(Note, diag.Finding{Position: kind.watch.Position, Problem: fmt.Sprintf("image %q keeps the override value of %s", image.Path, key)})
+			continue
+		}
+		maps.Copy(overrides, image.Overrides)
+		if err := p.setRelatedImage(tree, image); err != nil {
+			return err
+		}
+	}
+	if len(found.Left) > 0 {
+		p.reportf(Note, "no value of %s sets these images to one with a digest: %s; if the operator needs them, change the chart", kind.Dir, strings.Join(found.Left, ", "))
+	}
+	gvk := kind.watch.GroupVersionKind()
+	return editWatches(tree, func(data []byte) ([]byte, error) { return watches.AddOverrides(data, gvk, overrides) })
+}
+
+// relateNewImages is relateImages for a kind that was added.
+func (p *Project) relateNewImages(ctx context.Context, tree *worktree.Tree, config *project.Config, gvk schema.GroupVersionKind, rendered *helmchart.Rendered) error {
+	kinds, err := chartKinds(tree, config)
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		if kind.watch.GroupVersionKind() == gvk {
+			return p.relateImages(ctx, tree, kind, rendered)
+		}
+	}
+	return nil
+}
+
+// updateRelatedImages sets the variables of images that the chart has changed.
+func (p *Project) updateRelatedImages(ctx context.Context, tree *worktree.Tree, kinds []chartKind, rendered map[string]*helmchart.Rendered) error {
+	for _, kind := range kinds {
+		if len(relatedVariables(kind.watch.OverrideValues)) == 0 {
+			continue
+		}
+		found, err := p.imagesOf(ctx, kind, rendered[kind.Dir])
+		if err != nil {
+			return err
+		}
+		for _, image := range found.Images {
+			if !isRelated(kind.watch, image) {
+				continue
+			}
+			if err := p.setRelatedImage(tree, image); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Project) setRelatedImage(tree *worktree.Tree, image helmchart.Image) error {
+	kept, err := scaffold.SetRelatedImage(tree, image.Variable, image.Default)
+	if kept != "" {
+		p.reportf(Note, "%s: %s keeps %s; the chart has %s", project.ManagerFile, image.Variable, kept, image.Default)
+	}
+	return err
+}
+
+// isRelated reports whether the override values of an entry set an image to that of its variable.
+func isRelated(w watches.Watch, image helmchart.Image) bool {
+	for key, text := range image.Overrides {
+		if given, ok := w.OverrideValues[key]; !ok || given != text {
+			return false
+		}
+	}
+	return true
+}
+
+// otherOverride returns a part of an image for which an entry has another override value, or "".
+func otherOverride(w watches.Watch, image helmchart.Image) string {
+	for _, key := range slices.Sorted(maps.Keys(image.Overrides)) {
+		if given, ok := w.OverrideValues[key]; ok && given != image.Overrides[key] {
+			return key
+		}
+	}
+	return ""
+}
+
+var relatedVariable = regexp.MustCompile(helmchart.RelatedPrefix + `[A-Za-z0-9_]+`)
+
+// relatedVariables returns the variables with images in override values.
+func relatedVariables(overrides map[string]string) map[string]bool {
+	variables := map[string]bool{}
+	for _, text := range overrides {
+		for _, name := range relatedVariable.FindAllString(text, -1) {
+			variables[name] = true
+		}
+	}
+	return variables
+}
+
+// dropRelatedImages removes the variables with images that only an entry uses.
+func dropRelatedImages(tree *worktree.Tree, gvk schema.GroupVersionKind) error {
+	list, err := readWatches(tree)
+	if err != nil {
+		return err
+	}
+	own, others := map[string]bool{}, map[string]bool{}
+	for _, w := range list {
+		if w.GroupVersionKind() == gvk {
+			own = relatedVariables(w.OverrideValues)
+		} else {
+			maps.Copy(others, relatedVariables(w.OverrideValues))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if !others[name] {
+			scaffold.RemoveRelatedImage(tree, name)
+		}
+	}
+	return nil
+}
