@@ -29,6 +29,12 @@ func (p *Project) scaffoldAll(tree *worktree.Tree, config *project.Config, heade
 		return err
 	}
 	for _, r := range config.Resources() {
+		if config.IsHelm() {
+			if _, err := scaffold.CreateHelmAPI(tree, p.helmData(config, r, "")); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, data := range p.recordedAPIs(config, r, header) {
 			if _, err := scaffold.CreateAPI(tree, data, true); err != nil {
 				return err
@@ -79,7 +85,7 @@ func scaffoldNames(config *project.Config) migrate.Names {
 
 // scaffoldTool returns the program that scaffolded a project, by the plugins in PROJECT.
 func scaffoldTool(config *project.Config) string {
-	if config.HasSDKPlugin() {
+	if config.HasSDKPlugin() || config.IsHelm() {
 		return "operator-sdk"
 	}
 	return "kubebuilder"

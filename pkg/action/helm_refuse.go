@@ -21,6 +21,5 @@ const (
 	NoHelmWebhooks = "webhooks are Go code, and Helm projects have none; validate values with values.schema.json of the chart, from which the schema of the CRD is derived"
 	helmModule     = "Helm projects have no Go module"
 	goRescaffold   = "projects with charts cannot be scaffolded again yet; scaffold the Go kinds alone, and add the charts with 'create api --helm-chart'"
-	helmRescaffold = "Helm projects cannot be scaffolded again yet; create a project of the same name, and copy the charts"
-	helmUpgrade    = "Helm projects cannot be upgraded yet; create a project of the same name in another directory, and compare the files"
+	helmRescaffold = "there is no code to scaffold again; 'upgrade' updates the files of the scaffold, and 'create api --force' those of a kind"
 )

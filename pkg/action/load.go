@@ -51,7 +51,7 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 		config.FollowModule(modfile.ModulePath(mod))
 	}
 	switch {
-	case (layouts == ScaffoldedLayouts || layouts == EditableLayouts) && config.IsHelm():
+	case layouts != CurrentLayout && layouts != RecentLayouts && config.IsHelm():
 		return config, nil
 	case layouts == RecentLayouts, layouts == ScaffoldedLayouts:
 		return config, config.CheckOlderLayout()

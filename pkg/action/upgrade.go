@@ -49,13 +49,15 @@ func (p *Project) Upgrade(ctx context.Context, o UpgradeOptions) (*Result, error
 
 // checkUpgrade validates the options, after PROJECT. It returns the scaffolds that the project may result from.
 func (p *Project) checkUpgrade(o UpgradeOptions) (*migrate.Fingerprints, error) {
-	if err := p.RefuseHelm(helmUpgrade); err != nil {
+	config, err := p.Load(UpgradableLayouts)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := p.Load(UpgradableLayouts); err != nil {
-		return nil, err
+	read := migrate.ReadFingerprints
+	if config.IsHelm() {
+		read = migrate.ReadHelmFingerprints
 	}
-	known, err := migrate.ReadFingerprints()
+	known, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +128,14 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	header, _, err := p.header(tree)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := refactor.MoveToV4(tree, config); err != nil {
-		return nil, err
+	header := ""
+	if !config.IsHelm() {
+		if header, _, err = p.header(tree); err != nil {
+			return nil, err
+		}
+		if _, err := refactor.MoveToV4(tree, config); err != nil {
+			return nil, err
+		}
 	}
 	current, err := p.currentFiles(config, header, true)
 	if err != nil {

@@ -19,6 +19,8 @@ import (
 
 // An upgrade is the result of applyUpgrade.
 type upgrade struct {
+	// helm means that the project has charts in place of Go code.
+	helm    bool
 	files   *migrate.Result
 	changes []worktree.Change
 	// untidy is the reason why go.mod cannot be tidied, or nil.
@@ -36,6 +38,9 @@ type upgrade struct {
 // applyUpgrade makes all changes in the tree, including generated files. If code that compiles would not compile with the new
 // requirements, go.mod and the code do not change.
 func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o UpgradeOptions) (*upgrade, error) {
+	if config, err := Load(tree, UpgradableLayouts); err == nil && config.IsHelm() {
+		return p.upgradeHelm(ctx, tree, known, o)
+	}
 	u, err := p.upgradeTree(ctx, tree, known, o, nil)
 	if err != nil || u.problem() == nil || o.Force {
 		return u, err

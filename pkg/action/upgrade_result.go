@@ -50,7 +50,10 @@ func (u *upgrade) describe(result *Result, program string) error {
 		}
 		return nil
 	}
-	next := fmt.Sprintf("'%s generate' and 'make test'", program)
+	next, test := fmt.Sprintf("'%s generate' and 'make test'", program), "make test"
+	if u.helm {
+		next, test = fmt.Sprintf("'%s generate'", program), program+" bundle"
+	}
 	if u.untidy != nil {
 		next = "'go mod tidy', " + next
 	}
@@ -65,6 +68,6 @@ func (u *upgrade) describe(result *Result, program string) error {
 	if problem := u.problem(); problem != nil {
 		return fmt.Errorf("%w\ncorrect it, then run %s", problem, next)
 	}
-	result.nextf("review what changed, then 'make test'")
+	result.nextf("review what changed, then '%s'", test)
 	return nil
 }

@@ -26,6 +26,14 @@ import (
 //go:embed fingerprints.txt
 var fingerprintText string
 
+// fingerprints_helm.txt contains the scaffolds of Helm projects in the same form. TestRecordHelm writes it.
+//
+//go:embed fingerprints_helm.txt
+var helmFingerprintText string
+
+// HelmLayout is the Layout of Helm projects.
+const HelmLayout = "helm/v1"
+
 // ComponentConfig is the suffix of the layout of projects whose manager reads its options from a file.
 const ComponentConfig = "+config"
 
@@ -43,7 +51,7 @@ func (r Release) String() string {
 		return "this program"
 	}
 	text := r.Tool + " " + r.Version
-	if r.Layout != "go/v4" {
+	if r.Layout != "go/v4" && r.Layout != HelmLayout {
 		text += " (" + r.Layout + ")"
 	}
 	return text
@@ -85,24 +93,27 @@ type Fingerprints struct {
 // ReadFingerprints reads the fingerprints of the supported releases.
 func ReadFingerprints() (*Fingerprints, error) { return parseFingerprints(fingerprintText) }
 
+// ReadHelmFingerprints reads the fingerprints of the supported releases for Helm projects.
+func ReadHelmFingerprints() (*Fingerprints, error) { return parseFingerprints(helmFingerprintText) }
+
 func parseFingerprints(text string) (*Fingerprints, error) {
 	f := &Fingerprints{files: map[string]map[uint64]*big.Int{}}
 	first, rest, _ := strings.Cut(text, "\n")
 	for name := range strings.FieldsSeq(first) {
 		parts := strings.SplitN(name, "@", 3)
 		if len(parts) != 3 {
-			return nil, fmt.Errorf("fingerprints.txt: %q is not a release", name)
+			return nil, fmt.Errorf("fingerprints: %q is not a release", name)
 		}
 		f.releases = append(f.releases, Release{parts[0], parts[1], parts[2]})
 	}
 	for line := range strings.Lines(rest) {
 		fields := strings.Fields(line)
 		if len(fields) < 2 {
-			return nil, fmt.Errorf("fingerprints.txt: line %q must have a file and a set of releases", strings.TrimSpace(line))
+			return nil, fmt.Errorf("fingerprints: line %q must have a file and a set of releases", strings.TrimSpace(line))
 		}
 		set, ok := new(big.Int).SetString(fields[1], 16)
 		if !ok {
-			return nil, fmt.Errorf("fingerprints.txt: %q is not a set of releases", fields[1])
+			return nil, fmt.Errorf("fingerprints: %q is not a set of releases", fields[1])
 		}
 		facts := f.files[fields[0]]
 		if facts == nil {
@@ -112,7 +123,7 @@ func parseFingerprints(text string) (*Fingerprints, error) {
 		for _, field := range fields[2:] {
 			raw, err := base64.RawStdEncoding.DecodeString(field)
 			if err != nil || len(raw) != 8 {
-				return nil, fmt.Errorf("fingerprints.txt: %q is not a hash", field)
+				return nil, fmt.Errorf("fingerprints: %q is not a hash", field)
 			}
 			facts[binary.BigEndian.Uint64(raw)] = set
 		}

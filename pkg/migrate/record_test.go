@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"encoding/csv"
 	"flag"
 	"io/fs"
@@ -13,6 +14,38 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/project"
 )
+
+var recordedHelm = flag.String("upgrade.record.helm", "", "write fingerprints_helm.txt for the trees in this `directory`")
+
+// TestRecordHelm writes fingerprints_helm.txt. The directory holds the sample projects of operator-sdk, with one kind
+// Memcached, in directories with the tags of their releases, such as v1.42.2.
+func TestRecordHelm(t *testing.T) {
+	if *recordedHelm == "" {
+		t.Skip("-upgrade.record.helm DIRECTORY writes fingerprints_helm.txt")
+	}
+	tags, err := os.ReadDir(*recordedHelm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trees []Tree
+	for _, tag := range tags {
+		version := strings.Split(strings.TrimPrefix(tag.Name(), "v"), ".")
+		if len(version) != 3 {
+			t.Fatalf("%s: must be the tag of a release", tag.Name())
+		}
+		files := readFiles(t, filepath.Join(*recordedHelm, tag.Name()))
+		if text, images, found := bytes.Cut(files[project.ManagerDir+"/kustomization.yaml"], []byte("apiVersion: kustomize.config")); found && bytes.Contains(images, []byte("\nimages:\n")) {
+			files[project.ManagerDir+"/kustomization.yaml"] = text // kustomize appended it later
+		}
+		trees = append(trees, Tree{
+			Releases: releases(version[0]+"."+version[1], HelmLayout), Content: WithAPI, Files: files,
+			Names: Names{Project: "memcached-operator", Domain: "example.com", Resources: []Resource{{"cache", "v1alpha1", "Memcached", "memcacheds"}}},
+		})
+	}
+	if err := os.WriteFile("fingerprints_helm.txt", []byte(Record(trees)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 var recorded = flag.String("upgrade.record", "", "write fingerprints.txt for the trees in this `directory`")
 

@@ -3,12 +3,14 @@ package migrate
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -24,11 +26,14 @@ const (
 
 // moveSettings moves the user's settings in these files to the current manifest and program.
 func (u *upgrader) moveSettings() error {
-	if u.theirs[project.ManagerFile] == nil || u.theirs[project.MainFile] == nil {
+	if u.theirs[project.ManagerFile] == nil || u.theirs[project.MainFile] == nil && !u.isHelm() {
 		return nil
 	}
 	if u.displacing(metricsPatch) != "" && !bytes.Contains(u.ours[project.MainFile], []byte(`"metrics-secure"`)) {
 		u.replaceInMain(`"metrics-secure", true,`, `"metrics-secure", false,`) // the user's proxy requests metrics without TLS
+	}
+	if u.isHelm() {
+		u.keepSelector()
 	}
 	named, err := u.namers()
 	if err != nil {
@@ -36,6 +41,9 @@ func (u *upgrader) moveSettings() error {
 	}
 	for _, arg := range arguments(u.readPatch(named, proxyPatch)) {
 		u.moveArgument(arg)
+	}
+	if u.isHelm() && u.hasOnlyArguments(proxyPatch) {
+		u.carried[proxyPatch] = nil
 	}
 	if u.readPatch(named, optionsPatch) == nil {
 		return nil
@@ -50,6 +58,35 @@ func (u *upgrader) moveSettings() error {
 	}
 	u.moveOptions(options)
 	return nil
+}
+
+// keepSelector removes the label with the name of the project from the current selector of the Deployment if the project's has
+// none, as selectors are immutable. In Go projects, the end-to-end tests depend on the label.
+func (u *upgrader) keepSelector() {
+	selector := regexp.MustCompile(`(\n +matchLabels:\n +control-plane: [^\n]+)\n +app\.kubernetes\.io/name: [^\n]+`)
+	if ours := u.ours[project.ManagerFile]; bytes.Contains(ours, []byte("matchLabels:")) && !selector.Match(ours) {
+		u.theirs[project.ManagerFile] = selector.ReplaceAll(u.theirs[project.ManagerFile], []byte("$1"))
+	}
+}
+
+// hasOnlyArguments reports whether the user's edits of a patch are arguments of the manager, and there are some. In Helm projects, all
+// options of the manager are arguments.
+func (u *upgrader) hasOnlyArguments(name string) bool {
+	b, edited := u.baseOf(name), false
+	if u.ours[name] == nil || b == nil {
+		return false
+	}
+	for _, fact := range facts(name, u.ours[name]) {
+		if fact.Part != merge.HeadLines || b.Has(fact) {
+			continue
+		}
+		at := slices.Index(fact.Path, "manager")
+		if at < 0 || at+1 >= len(fact.Path) || fact.Path[at+1] != "args" {
+			return false
+		}
+		edited = true
+	}
+	return edited
 }
 
 // readPatch reads a patch that a kustomization of the project uses. It returns nil for one that cannot be decoded,
@@ -103,16 +140,22 @@ func (u *upgrader) moveArgument(arg string) {
 	}
 }
 
-// addArgument adds an argument to the current manifest.
+// addArgument adds an argument to the current manifest, or replaces that with the same flag.
 func (u *upgrader) addArgument(arg string) {
 	const last = "        - --health-probe-bind-address="
 	text := string(u.theirs[project.ManagerFile])
+	quoted := arg
+	if strings.ContainsAny(arg, " #:{}[]&*!|>'\"%@`,") {
+		quoted = strconv.Quote(arg)
+	}
+	flag, _, _ := strings.Cut(arg, "=")
+	if at := strings.Index(text, "        - "+flag+"="); at >= 0 {
+		end := at + strings.IndexByte(text[at:], '\n') + 1
+		u.theirs[project.ManagerFile] = []byte(text[:at] + "        - " + quoted + "\n" + text[end:])
+		return
+	}
 	if at := strings.Index(text, last); at >= 0 {
 		end := at + strings.IndexByte(text[at:], '\n') + 1
-		quoted := arg
-		if strings.ContainsAny(arg, " #:{}[]&*!|>'\"%@`,") {
-			quoted = strconv.Quote(arg)
-		}
 		u.theirs[project.ManagerFile] = []byte(text[:end] + "        - " + quoted + "\n" + text[end:])
 	}
 }
@@ -190,6 +233,10 @@ func (u *upgrader) replaceInMain(old, text string) bool {
 
 // moveLease moves the name of the leader election lease.
 func (u *upgrader) moveLease(name string) bool {
+	if u.isHelm() {
+		u.addArgument("--leader-election-id=" + name)
+		return true
+	}
 	const key = "LeaderElectionID:"
 	text := string(u.theirs[project.MainFile])
 	at := strings.Index(text, key)

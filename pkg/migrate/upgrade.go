@@ -114,6 +114,9 @@ type upgrader struct {
 	result   Result
 }
 
+// isHelm reports whether the program of the project is that of its base image.
+func (u *upgrader) isHelm() bool { return u.o.Layout == HelmLayout }
+
 // maxMerged is the size limit of a scaffolded file, which is compared unit by unit with those of all releases. Releases
 // write up to 20 KiB.
 const maxMerged = 256 << 10

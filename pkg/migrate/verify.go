@@ -45,7 +45,9 @@ func (e *kustomizationError) Unwrap() error { return e.err }
 
 // A Verifier compares the results of a project's kustomizations before and after an upgrade.
 type Verifier struct {
-	before *worktree.Tree
+	// NoProgram means that the program of the manager is not in the project, so that its flags are not verified.
+	NoProgram bool
+	before    *worktree.Tree
 	// built holds the results of kustomizations before the upgrade by directory.
 	built map[string]buildResult
 	// base returns a file of the release of the project. If it is nil, all losses are intended.
@@ -134,9 +136,11 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 		if err != nil {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would not build: %w", dir, errors.Unwrap(err))}
 		}
-		flag, err := undefinedFlag(after, changes, oldText, newText)
-		if err != nil {
-			return nil, err
+		flag := ""
+		if !v.NoProgram {
+			if flag, err = undefinedFlag(after, changes, oldText, newText); err != nil {
+				return nil, err
+			}
 		}
 		if flag != "" {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would start the manager with %s, which the project does not define", dir, flag)}

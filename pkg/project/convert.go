@@ -111,12 +111,18 @@ func convertResource(item *yaml.Node, domain, repo string, multi bool, facts fun
 	crd, webhook := take(item, "crdVersion"), take(item, "webhookVersion")
 	if crd == "" {
 		crd = "v1beta1" // the default of these versions
+		if repo == "" {
+			crd = "v1"
+		}
 	}
 	api := pairsOf("crdVersion", textNode(crd))
 	if resource.Namespaced {
 		api.Content = append(api.Content, pairsOf("namespaced", trueNode()).Content...)
 	}
-	item.Content = append(item.Content, pairsOf("api", api, "domain", textNode(domain), "path", textNode(path.Join(repo, dir))).Content...)
+	item.Content = append(item.Content, pairsOf("api", api, "domain", textNode(domain)).Content...)
+	if repo != "" { // Helm projects have no module
+		item.Content = append(item.Content, pairsOf("path", textNode(path.Join(repo, dir))).Content...)
+	}
 	if resource.Controller {
 		item.Content = append(item.Content, pairsOf("controller", trueNode()).Content...)
 	}

@@ -214,7 +214,7 @@ func TestFingerprints(t *testing.T) {
 // TestUpgradeOfCurrent checks that projects of the current scaffold are up to date, also if they are edited.
 func TestUpgradeOfCurrent(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"minimal-operator", "memcached-operator", "multigroup-operator"} {
+	for _, name := range []string{"minimal-operator", "memcached-operator", "multigroup-operator", "shop-operator"} {
 		dir, err := filepath.Abs(clitest.Testdata(name))
 		if err != nil {
 			t.Fatal(err)
