@@ -11,14 +11,8 @@ import (
 // runCommand runs the program with a text on stdin and an empty environment.
 func runCommand(t *testing.T, in string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	return runWith(t, nil, in, args...)
-}
-
-// runWith runs the program with an environment.
-func runWith(t *testing.T, environ []string, in string, args ...string) (code int, out, errOut string) {
-	t.Helper()
 	var o, e bytes.Buffer
-	code = run(t.Context(), streams{strings.NewReader(in), &o, &e, environ}, args)
+	code = run(t.Context(), streams{strings.NewReader(in), &o, &e, nil}, args)
 	return code, o.String(), e.String()
 }
 

@@ -156,11 +156,14 @@ func TestStartupErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"helm-operator", "run", "--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, test.args...)
-			code, out, errOut := runWith(t, test.variables, "", args...)
-			if code != test.code || out != "" {
-				t.Errorf("exit code %d, want %d; stdout %q", code, test.code, out)
+			sub := *e
+			sub.TB = t
+			p := sub.start(test.variables, test.args...) // not in this process, whose loggers other tests use
+			<-p.done
+			if code := p.cmd.ProcessState.ExitCode(); code != test.code {
+				t.Errorf("exit code %d, want %d", code, test.code)
 			}
+			errOut := p.output()
 			for _, want := range test.want {
 				if !strings.Contains(errOut, want) {
 					t.Errorf("stderr does not contain %q:\n%s", want, errOut)
