@@ -84,7 +84,7 @@ func (r *renderer) renderUntil(ctx context.Context, values map[string]any) (helm
 	go func() {
 		var rendering helmchart.Rendering
 		var err error
-		if rendering.Objects, rendering.Warnings, err = r.render(values); err != nil {
+		if rendering.Objects, rendering.Warnings, err = r.render(ctx, values); err != nil {
 			rendering.Objects, rendering.Error = nil, templateError(err)
 		}
 		done <- rendering
@@ -98,7 +98,7 @@ func (r *renderer) renderUntil(ctx context.Context, values map[string]any) (helm
 }
 
 // render renders the chart with a set of values. Helm changes charts that it renders, so each rendering has its own.
-func (r *renderer) render(values map[string]any) (objects []helmchart.RenderedObject, warnings []string, err error) {
+func (r *renderer) render(ctx context.Context, values map[string]any) (objects []helmchart.RenderedObject, warnings []string, err error) {
 	loaded, err := loadChart(r.request.Files)
 	if err != nil {
 		return nil, nil, err
@@ -120,7 +120,7 @@ func (r *renderer) render(values map[string]any) (objects []helmchart.RenderedOb
 		warnings = append(warnings, "the values violate the schema of the chart: "+oneLine(detail))
 	}
 	// The same objects each time, and without generating keys.
-	rendered, err := (engine.Engine{CustomTemplateFuncs: variant.First().Functions()}).Render(loaded, top)
+	rendered, err := (engine.Engine{CustomTemplateFuncs: variant.First().Functions()}).RenderWithContext(ctx, loaded, top)
 	if err != nil {
 		return nil, nil, err
 	}
