@@ -161,7 +161,7 @@ func sampleSpec(config *project.Config, r project.Resource, chart helmchart.File
 func (p *Project) writeSample(tree *worktree.Tree, config *project.Config, r project.Resource, api *helmAPI) error {
 	sample, err := helmchart.Sample(sampleSpec(config, r, api.chart.Files, api.Chart.FullSample))
 	if err != nil {
-		return fmt.Errorf("sample of %s: %w", r.Kind, err)
+		return fmt.Errorf("chart %s: %w", api.chart.Chart.Name, err)
 	}
 	name := scaffold.SampleFile(r)
 	if err := tree.Blocked(name); err != nil {

@@ -38,7 +38,7 @@ func (f *fetcher) download(ctx context.Context, e *entry, u *url.URL) ([]byte, e
 	}
 	config, err := e.tlsConfig()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", where, err)
 	}
 	bare := *u
 	bare.User = nil
@@ -111,17 +111,17 @@ func (e *entry) tlsConfig() (*tls.Config, error) {
 		}
 		pem, err := os.ReadFile(e.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("repository %s: certificate authority %s: %w", e.label(), e.CAFile, withoutPath(err))
+			return nil, fmt.Errorf("certificate authority %s: %w", e.CAFile, withoutPath(err))
 		}
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("repository %s: certificate authority %s: no certificate in PEM format", e.label(), e.CAFile)
+			return nil, fmt.Errorf("certificate authority %s: no certificate in PEM format", e.CAFile)
 		}
 		config.RootCAs = pool
 	}
 	if e.CertFile != "" || e.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(e.CertFile, e.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("repository %s: client certificate: %w", e.label(), err)
+			return nil, fmt.Errorf("client certificate: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -9,8 +9,14 @@ import (
 // maxMessage is the length of an error of Helm's library in bytes. Some contain whole manifests.
 const maxMessage = 500
 
-// shorten returns an error as one line of limited length.
-func shorten(err error) error { return errors.New(oneLine(err.Error())) }
+// notMapping matches the errors of files whose content is a list or a scalar, which name a type of Go.
+var notMapping = regexp.MustCompile(`(?:cannot unmarshal yaml document: )?(?:error unmarshaling JSON: )?(?:while decoding JSON: )?` +
+	`json: cannot unmarshal \w+ into Go value of type map\[string\]interface ?\{\}`)
+
+// shorten returns an error as one line of limited length, without types of Go.
+func shorten(err error) error {
+	return errors.New(oneLine(notMapping.ReplaceAllString(err.Error(), "must be a mapping of keys to values")))
+}
 
 // oneLine replaces white space by single spaces and limits the length.
 func oneLine(text string) string {

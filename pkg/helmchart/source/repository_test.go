@@ -303,13 +303,15 @@ func TestFetchTLS(t *testing.T) {
 		with(map[string]any{"name": "good"}), with(map[string]any{"name": "skip", "caFile": "", "insecure_skip_tls_verify": true}),
 		with(map[string]any{"name": "no-ca", "caFile": ""}), with(map[string]any{"name": "no-cert", "certFile": "", "keyFile": ""}),
 		with(map[string]any{"name": "missing", "caFile": filepath.Join(dir, "none.pem")}), with(map[string]any{"name": "bad", "caFile": key}),
+		with(map[string]any{"name": "pair", "certFile": key}),
 	)
 	mustFetch(t, f.again(), helmchart.FetchRequest{Chart: "good/app"})
 	mustFetch(t, f.again(), helmchart.FetchRequest{Chart: "skip/app"})
 	mustFetch(t, f.again(), helmchart.FetchRequest{Chart: url + "/app-1.0.0.tgz"}) // with the configuration of the repository
 	wantError(t, f.again(), helmchart.FetchRequest{Chart: "no-ca/app"}, "certificate")
 	wantError(t, f.again(), helmchart.FetchRequest{Chart: "no-cert/app"}, "certificate")
-	wantError(t, f.again(), helmchart.FetchRequest{Chart: "missing/app"}, "repository missing: certificate authority", "no such file or directory")
+	wantError(t, f.again(), helmchart.FetchRequest{Chart: "missing/app"}, "repository missing: "+url+"/index.yaml: certificate authority "+filepath.Join(dir, "none.pem")+": no such file or directory")
+	wantError(t, f.again(), helmchart.FetchRequest{Chart: "pair/app"}, "repository pair: "+url+"/index.yaml: client certificate: ")
 	wantError(t, f.again(), helmchart.FetchRequest{Chart: "bad/app"}, "no certificate in PEM format")
 	write(t, f.settings.RepositoryConfig, []byte("repositories: {"))
 	wantError(t, f.again(), helmchart.FetchRequest{Chart: "good/app"}, "repositories.yaml: ")
