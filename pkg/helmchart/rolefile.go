@@ -80,11 +80,17 @@ func UpdateRole(name string, text []byte, rules []Rule) ([]byte, error) {
 // emptyList matches an empty list in flow style.
 var emptyList = regexp.MustCompile(`[ \t]*\[[ \t]*\]`)
 
+// otherBreaks are the characters that end lines in YAML, but not in the numbers of lines that are edited here.
+const otherBreaks = "\r\u0085\u2028\u2029"
+
 // findBlock returns the first and last line of the generated rules, or -1.
 func findBlock(name string, lines []string) (begin, end int, err error) {
 	begin, end = -1, -1
 	for i, line := range lines {
 		at := diag.Position{File: name, Line: i + 1}
+		if strings.ContainsAny(line, otherBreaks) {
+			return 0, 0, diag.Finding{Position: at, Problem: "unsupported line break", Fix: "end lines with a line feed only"}
+		}
 		switch strings.TrimSpace(line) {
 		case rulesBegin:
 			if begin >= 0 {

@@ -50,6 +50,8 @@ func TestUpdateRole(t *testing.T) {
 		head + "rules:\n" + block + block:        "role.yaml:14: second block of generated rules",
 		head + "rules:\n# +operon:rules:end\n":   "role.yaml:5: end of generated rules without",
 		head + "rules:\n# +operon:rules:begin\n": "role.yaml:5: generated rules without",
+		"rules:\rkind: ClusterRole\n":            "role.yaml:1: unsupported line break",
+		"# a\u2028b\n" + head + "rules: []\n":    "role.yaml:1: unsupported line break",
 		head + block + "rules:\n" + own:          "role.yaml:4: rules cannot be inserted here",
 		"# +operon:rules:begin\n# +operon:rules:end\n" + head + "rules:\n" + own: "role.yaml:1: rules cannot be inserted here",
 	} {
