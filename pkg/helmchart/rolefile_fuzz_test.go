@@ -70,7 +70,7 @@ func FuzzUpdateRole(f *testing.F) {
 			t.Fatalf("%q: has the rules %v, and after an update %v", data, kept.rules, left.rules)
 		}
 		// The line of an empty list is changed, and a last line is ended.
-		if !kept.empty && strings.TrimSuffix(string(before), "\n") != strings.TrimSuffix(string(after), "\n") {
+		if !kept.empty && strings.TrimRight(string(before), "\r\n") != strings.TrimRight(string(after), "\r\n") {
 			t.Fatalf("%q: without rules it is %q, and after an update %q", data, before, after)
 		}
 	})
