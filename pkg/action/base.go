@@ -2,6 +2,7 @@ package action
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,11 +57,7 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 		for _, r := range config.Resources() {
 			options.Known = append(options.Known, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
 		}
-		if config.IsHelm() {
-			options.Kinds, options.APIs, err = p.helmAPIs(ctx, tree, config)
-		} else {
-			options.Kinds, options.APIs, err = p.apis(ctx, tree, config, b.APIsDir)
-		}
+		options.Kinds, options.APIs, err = p.allAPIs(ctx, tree, config, b.APIsDir)
 		if err != nil {
 			_, other := base.Generate(options) // reports the problems of the base at the same time
 			return nil, errors.Join(err, other)
@@ -95,9 +92,30 @@ func isGo(config *project.Config) bool {
 	return false
 }
 
-// apis reads the types of the project's kinds.
+// allAPIs describes the kinds of the project in the order of PROJECT: those with Go types in a directory, and those with charts.
+func (p *Project) allAPIs(ctx context.Context, tree *worktree.Tree, config *project.Config, dir string) (kinds []base.Kind, apis []codegen.API, err error) {
+	if !config.IsHelm() {
+		if kinds, apis, err = p.apis(ctx, tree, config, dir); err != nil {
+			return nil, nil, err
+		}
+	}
+	chartKinds, charts, err := p.helmAPIs(ctx, tree, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	kinds, apis = append(kinds, chartKinds...), append(apis, charts...)
+	index := func(kind base.Kind) int {
+		return slices.IndexFunc(config.Resources(), func(r project.Resource) bool {
+			return kind == base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
+		})
+	}
+	slices.SortStableFunc(kinds, func(a, b base.Kind) int { return cmp.Compare(index(a), index(b)) })
+	return kinds, apis, nil
+}
+
+// apis reads the Go types of the project's kinds.
 func (p *Project) apis(ctx context.Context, tree *worktree.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
-	resources := config.Resources()
+	resources := slices.DeleteFunc(config.Resources(), config.IsChart)
 	if len(resources) == 0 {
 		return nil, nil, nil
 	}
