@@ -140,7 +140,7 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 	name := controllerName(r.gvk)
 	if r.events == nil {
 		// The roles of existing projects permit events of the core group only.
-		r.events = mgr.GetEventRecorderFor(strings.ToLower(r.gvk.Kind) + "-controller") //nolint:staticcheck // see above
+		r.events = mgr.GetEventRecorderFor(strings.ToLower(r.gvk.Kind) + "-controller")
 	}
 	c, err := controller.New(name, mgr, controller.Options{
 		Reconciler:              r,
