@@ -39,7 +39,7 @@ func (p *Project) resourceData(config *project.Config, r project.Resource, heade
 		Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
 		Version: r.Version, Kind: r.Kind, Plural: r.Plural,
 		Package: r.Path, ImportAlias: importAlias(config, r),
-		Core: r.Core, External: r.External, Chart: config.IsChart(r),
+		Core: r.Core, External: r.External,
 		IrregularPlural: r.Plural != project.CRDPlural(r.Kind),
 	}
 	return data

@@ -63,7 +63,7 @@ func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config 
 	if err != nil {
 		return err
 	}
-	if !config.IsHelm() {
+	if !config.IsHelm() && !config.HasCharts() {
 		if err := p.requireOperon(ctx, tree); err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, co
 // helmData returns the data of create api for a resource in PROJECT.
 func (p *Project) helmData(config *project.Config, r project.Resource, header string) scaffold.Data {
 	data := p.resourceData(config, r, header)
-	data.Resource.API, data.Resource.Namespaced = true, true
+	data.Resource.API, data.Resource.Chart, data.Resource.Namespaced = true, true, true
 	return data
 }
 

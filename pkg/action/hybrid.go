@@ -9,14 +9,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// requireOperon adds the module that reconciles kinds with charts to the go.mod of a Go project, unless it is required already. A
+// requireOperon adds the module that reconciles kinds with charts, and those that it imports, to the go.mod of a Go project. A
 // development build, whose version is not published, needs a replace directive.
 func (p *Project) requireOperon(ctx context.Context, tree *worktree.Tree) error {
-	required, replaced, err := scaffold.FindModule(tree, scaffold.OperonModule)
-	if err != nil || required {
+	known, err := scaffold.HasModule(tree, scaffold.OperonModule)
+	if err != nil {
 		return err
 	}
-	if !replaced {
+	if !known {
 		if strings.HasSuffix(p.Version, "-dev") {
 			return diag.Finding{
 				Position: diag.Position{File: "go.mod"},

@@ -86,9 +86,9 @@ func (c *Config) RemoveChart(name string) error {
 }
 
 // IsChart reports whether the objects of a resource are releases of a chart: those of all kinds of a Helm project, and in a Go
-// project those of kinds that the project defines without types.
+// project with charts those of kinds that it defines without types. Older tools wrote Go kinds without a path, too.
 func (c *Config) IsChart(r Resource) bool {
-	return c.IsHelm() || r.HasAPI() && r.Path == "" && !r.Core && !r.External
+	return c.IsHelm() || len(c.chartItems()) > 0 && r.HasAPI() && r.Path == "" && !r.Core && !r.External
 }
 
 // HasCharts reports whether the project has kinds whose objects are releases of charts.

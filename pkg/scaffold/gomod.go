@@ -243,13 +243,12 @@ func ignoredByGoMod(dir string, file *modfile.File) bool {
 	return false
 }
 
-// FindModule reports whether go.mod requires a module, and whether it replaces it.
-func FindModule(tree *worktree.Tree, modulePath string) (required, replaced bool, err error) {
+// HasModule reports whether go.mod requires or replaces a module.
+func HasModule(tree *worktree.Tree, modulePath string) (bool, error) {
 	_, file, err := ReadGoMod(tree)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
-	required = slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == modulePath })
-	replaced = slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath })
-	return required, replaced, nil
+	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == modulePath }) ||
+		slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath }), nil
 }
