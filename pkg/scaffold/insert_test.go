@@ -216,7 +216,6 @@ func TestInsertRefuses(t *testing.T) {
 		"broken Go":       {"cmd/main.go", "package main\n\nfunc main() {\n", mainBlocks, "cmd/main.go:3:15: expected '}', found 'EOF'; correct it"},
 		"unknown kind":    {"Makefile", "# +kubebuilder:scaffold:x\n", map[string]string{"x": "y"}, "Makefile: scaffold markers are supported in .go, .yaml and .yml files only"},
 		"moved marker":    {"m.go", "package m\n\n// +kubebuilder:scaffold:imports\n", map[string]string{"imports": "\"fmt\""}, "would not be valid Go"},
-		"indented list":   {"k.yaml", "resources:\n  - a\n# +kubebuilder:scaffold:x\n", map[string]string{"x": "- b\n"}, "would not be valid YAML"},
 		"inline list":     {"k.yaml", "resources: [a]\n# +kubebuilder:scaffold:x\n", map[string]string{"x": "- b\n"}, "would not be valid YAML"},
 		"trailing marker": {"main.go", mainGo, map[string]string{"trailing": "x()"}, "the marker trailing is missing"},
 	} {
@@ -224,6 +223,31 @@ func TestInsertRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+// Items get the indentation of the list that ends above the marker, if that is deeper than the marker.
+func TestInsertIndentedList(t *testing.T) {
+	t.Parallel()
+	const marker = "# +kubebuilder:scaffold:x\n"
+	for content, want := range map[string]string{
+		"resources:\n  - a\n" + marker:                                      "resources:\n  - a\n  - b\n" + marker,
+		"resources:\n  - a\n\n" + marker + "other: 1\n":                     "resources:\n  - a\n\n  - b\n" + marker + "other: 1\n",
+		"patches:\n  - path: a\n    list:\n      - c\n" + marker:            "patches:\n  - path: a\n    list:\n      - c\n  - b\n" + marker,
+		"patches:\n- path: a\n  list:\n    - c\n" + marker:                  "patches:\n- path: a\n  list:\n    - c\n- b\n" + marker,
+		"resources:\n  - a: |\n      text\n" + marker:                       "resources:\n  - a: |\n      text\n  - b\n" + marker,
+		"resources:\n  - a\n  " + marker + "  # c\n":                        "resources:\n  - a\n  - b\n  " + marker + "  # c\n",
+		"a:\n  - c\n---\nresources:\n    - a\n" + marker:                    "a:\n  - c\n---\nresources:\n    - a\n    - b\n" + marker,
+		"resources:\n  - a\n# +kubebuilder:scaffold:y\npatches:\n" + marker: "resources:\n  - a\n# +kubebuilder:scaffold:y\npatches:\n- b\n" + marker,
+	} {
+		if got := mustInsert(t, content, "k.yaml", map[string]string{"x": "- b\n"}); got != want {
+			t.Errorf("%q\ngot %q", content, got)
+		}
+	}
+	// A comment above the marker may be that of another list.
+	_, err := Insert([]byte("resources:\n  - a\n#patches:\n"+marker), "k.yaml", map[string]string{"x": "- b\n"})
+	if err == nil || !strings.Contains(err.Error(), "would not be valid YAML") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -84,6 +84,39 @@ func (y *yamlSyntax) endOfList(list *yaml.Node) (insertionPoint, bool) {
 	return insertionPoint{line: end, indent: strings.Repeat(" ", column)}, true
 }
 
+// itemIndent returns the indentation of items at a marker: that of the marker, or that of the list which ends above it if its items
+// are indented more. Some formatters indent lists, but not the comments after them.
+func (y *yamlSyntax) itemIndent(marker int) string {
+	indent := indentation(y.lines[marker])
+	if !y.valid {
+		return indent
+	}
+	end := marker
+	for end > 0 && strings.TrimSpace(y.lines[end-1]) == "" {
+		end--
+	}
+	for _, doc := range y.documents() {
+		if own, ok := y.indentOfList(doc, end, len(indent)); ok {
+			return own
+		}
+	}
+	return indent
+}
+
+// indentOfList returns the indentation of the outermost list at or below a node that has at least a number of columns before its
+// items and ends before a line.
+func (y *yamlSyntax) indentOfList(n *yaml.Node, end, columns int) (string, bool) {
+	if at, ok := y.endOfList(n); ok && at.line == end && len(at.indent) >= columns {
+		return at.indent, true
+	}
+	for _, child := range n.Content {
+		if indent, ok := y.indentOfList(child, end, columns); ok {
+			return indent, true
+		}
+	}
+	return "", false
+}
+
 // hasNamed reports whether the list at an insertion point contains an item with the name of a multi-line item.
 func (y *yamlSyntax) hasNamed(item []string, at insertionPoint) bool {
 	if len(item) < 2 || !strings.HasPrefix(item[0], "- name: ") || at.key != "" {
