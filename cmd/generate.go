@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -125,13 +126,14 @@ func (a *app) watchGenerated(ctx context.Context, p *action.Project, what codege
 	}
 }
 
-// watch returns a watch of the sources of a project, without the files that controller-gen writes.
+// watch returns a watch of the sources of a project, without the manifests that are generated.
 func (a *app) watch(root string) (*local.Watch, error) {
 	found, err := calls.Find(worktree.NewTree(a.FS, root))
 	if err != nil {
 		return nil, err
 	}
-	return local.NewWatch(root, codegen.ManifestMatcher(found.Calls))
+	isManifest := codegen.ManifestMatcher(found.Calls)
+	return local.NewWatch(root, func(name string) bool { return name == project.ChartsRoleFile || isManifest(name) })
 }
 
 // cache returns a directory for caches of the user, or "" if the system has none.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRunLocalHybrid runs a Go project with a kind in Go and one with a chart, with the example of value translation and hooks: both
-// kinds reconcile, and after the deletion of the kind with the chart the project is as before.
+// kinds reconcile, changes of the chart and of the code are followed, and after the deletion of the kind with the chart the project is as before.
 func TestRunLocalHybrid(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it builds a manager")
@@ -34,7 +34,7 @@ func TestRunLocalHybrid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := clitest.StartProcess(t, dir, []string{clitest.RuntimeVariable + "=" + runtime}, "run", "local", "--control-plane", "embedded", "--samples")
+	p := clitest.StartProcess(t, dir, []string{clitest.RuntimeVariable + "=" + runtime}, "run", "local", "--control-plane", "embedded", "--samples", "--watch")
 	c := p.Cluster()
 	c.Eventually("True", "get", memcached, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 	const shop = "shop/shop-sample"
@@ -42,6 +42,20 @@ func TestRunLocalHybrid(t *testing.T) {
 	// The translator gives the values; those of the spec are not used.
 	c.Eventually("5", "get", "deployment/shop-sample", "-o", "jsonpath={.spec.replicas}")
 	p.WaitFor("\tdeployed\t", 1) // the hook
+
+	// The role that is generated for the added kind is not another change.
+	clitest.WriteFile(t, dir+"/helm-charts/shop/templates/added.yaml", "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata:\n  name: {{ .Release.Name }}\nhandler: runc\n")
+	p.WaitFor("updated  config/rbac/charts_role.yaml", 1)
+	p.WaitFor("starting the manager", 2)
+	c.Eventually("runc", "get", "runtimeclass/shop-sample", "--ignore-not-found", "-o", "jsonpath={.handler}")
+	clitest.EditFile(t, dir, "internal/charts/charts.go", `"deployed"`, `"deployed again"`)
+	p.WaitFor("starting the manager", 3)
+	clitest.EditFile(t, dir, "helm-charts/shop/values.yaml", "itemsPerPage: 24", "itemsPerPage: 25")
+	p.WaitFor("\tdeployed again\t", 1)
+	p.WaitFor("starting the manager", 4)
+	if n := strings.Count(p.Output(), "changed: "); n != 3 {
+		t.Errorf("%d changes instead of 3 in the output\n%s", n, p.Output())
+	}
 	c.Must("", "delete", shop, "--timeout=60s")
 	c.Eventually("", "get", "deployment/shop-sample", "--ignore-not-found", "-o", "name")
 	p.Interrupt()
