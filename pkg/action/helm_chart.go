@@ -67,7 +67,7 @@ func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o 
 	for _, warning := range chart.Warnings {
 		p.reportf(Warning, "%s", warning)
 	}
-	api := &helmAPI{CreateAPIOptions: o.withNames(chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
+	api := &helmAPI{CreateAPIOptions: o.withNames(config, chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
 	api.inPlace = o.Chart.Source != "" && p.absolute(o.Chart.Source) == filepath.Join(p.Root, filepath.FromSlash(api.dir))
 	resource, err := api.resolveHelm(config)
 	if err != nil {
@@ -79,13 +79,29 @@ func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o 
 	return api, checkOwnKind(resource, api.rendered).Err()
 }
 
-// withNames returns the options with the names that a chart gives.
-func (o CreateAPIOptions) withNames(chart string) CreateAPIOptions {
+// withNames returns the options with the names that a chart and the project give.
+func (o CreateAPIOptions) withNames(config *project.Config, chart string) CreateAPIOptions {
+	if o.Group == "" && (!config.IsHelm() || o.Chart.Source != "") {
+		o.Group = chartGroup(config)
+	}
 	if o.Chart.Source != "" {
-		o.Group, o.Version = cmp.Or(o.Group, defaultChartGroup), cmp.Or(o.Version, defaultChartVersion)
+		o.Version = cmp.Or(o.Version, defaultChartVersion)
 		o.Kind = cmp.Or(o.Kind, kindOfChart(chart))
 	}
 	return o
+}
+
+// chartGroup returns the default group of a kind with a chart: that of the other kinds of a Go project with one group, which is empty
+// if their group is the domain of the project.
+func chartGroup(config *project.Config) string {
+	if !config.IsHelm() && !config.MultiGroup() {
+		for _, r := range config.Resources() {
+			if r.HasAPI() {
+				return r.Group
+			}
+		}
+	}
+	return defaultChartGroup
 }
 
 // kindOfChart returns the name of a chart as a kind: NginxIngress for nginx-ingress.
@@ -117,7 +133,7 @@ func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
 			findings.Add("--kind", "", "is required; or give a chart with --helm-chart, from whose name it is derived")
 		}
 	}
-	named := o.withNames("")
+	named := o.withNames(config, "")
 	if named.Kind != "" {
 		_, others := project.ResolveResource(config, named.resourceOptions())
 		return append(findings, others...)
@@ -133,7 +149,7 @@ func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
 // resourceOptions returns the options that identify the API. All kinds with charts are namespaced.
 func (o CreateAPIOptions) resourceOptions() project.ResourceOptions {
 	names := o.ResourceOptions
-	names.API, names.Controller, names.Namespaced, names.ControllerName = true, false, true, ""
+	names.API, names.Controller, names.Namespaced, names.ControllerName, names.Chart = true, false, true, "", true
 	return names
 }
 
@@ -148,7 +164,7 @@ func (api *helmAPI) resolveHelm(config *project.Config) (project.Resource, error
 	if recorded, ok := config.Resource(r.GVK); ok && !config.IsChart(recorded) {
 		findings = diag.Findings{{Field: "--kind", Value: r.Kind, Problem: fmt.Sprintf("%s has Go types; choose another kind, or delete the API", r.GVK)}}
 	}
-	r.Path, r.OpenSchema = "", api.Chart.OpenSchema
+	r.OpenSchema = api.Chart.OpenSchema
 	return r, findings.Err()
 }
 

@@ -21,6 +21,8 @@ type ResourceOptions struct {
 	ControllerName string
 	// ExternalPath, ExternalDomain and ExternalModule are the origin of types of another module.
 	ExternalPath, ExternalDomain, ExternalModule string
+	// Chart makes the objects of the API releases of a chart, without Go types.
+	Chart bool
 	// Force allows existing APIs and controllers.
 	Force bool
 }
@@ -88,7 +90,9 @@ func resolveOrigin(c *Config, o ResourceOptions) (Resource, diag.Findings) {
 		if !exists {
 			r = Resource{GVK: own, Plural: pluralOf(c, own)}
 		}
-		r.Path = c.APIPath(o.Group, o.Version)
+		if r.Path = c.APIPath(o.Group, o.Version); o.Chart {
+			r.Path = ""
+		}
 		return r, findings
 	}
 	if exists && recorded.HasAPI() {

@@ -89,6 +89,8 @@ func TestResolveFindings(t *testing.T) {
 		return ResourceOptions{Group: "cache", Version: "v1alpha1", Kind: kind, API: true, Namespaced: true}
 	}
 	change := func(o ResourceOptions, f func(*ResourceOptions)) ResourceOptions { f(&o); return o }
+	chart := func(o ResourceOptions) ResourceOptions { o.Chart = true; return o }
+	foreign := Resource{GVK: GVK{Group: "cache", Domain: "k8s.io", Version: "v1alpha1", Kind: "Service"}, Path: "k8s.io/api/core/v1", Controllers: []string{"service"}}
 	person := api("cache", "v1alpha1", "Person")
 	for _, test := range []struct {
 		name string
@@ -104,6 +106,10 @@ func TestResolveFindings(t *testing.T) {
 		{"list of another version", []Resource{mem}, change(cache("MemcachedList"), func(o *ResourceOptions) { o.Version = "v1" }), []string{`--kind "MemcachedList": is the name of a type`}},
 		{"before list", []Resource{api("cache", "v1", "MemcachedList")}, cache("Memcached"), []string{`--kind "Memcached": needs a type MemcachedList`}},
 		{"spec", []Resource{mem}, cache("MemcachedSpec"), []string{`--kind "MemcachedSpec": is the name of a type`}},
+		{"chart of that name", []Resource{mem}, chart(cache("MemcachedSpec")), nil},
+		{"chart with the name of a list", []Resource{mem}, chart(cache("MemcachedList")), []string{`--kind "MemcachedList": is the name of a type`}},
+		{"import alias", []Resource{foreign}, cache("Memcached"), []string{`--group "cache": Go code would import it as cachev1alpha1, which already is group cache.k8s.io`}},
+		{"chart, which is not imported", []Resource{foreign}, chart(cache("Memcached")), nil},
 		{"before status", []Resource{api("cache", "v1alpha1", "MemcachedStatus")}, cache("Memcached"), []string{`--kind "Memcached": needs a type MemcachedStatus`}},
 		{"plural", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Plural = "memcacheds" }), []string{`--plural "memcacheds": plural memcacheds is already used by kind Memcached`}},
 		{"plural is a singular", []Resource{mem}, change(cache("Redis"), func(o *ResourceOptions) { o.Plural = "memcached" }), []string{`--plural "memcached": plural memcached is the singular of kind Memcached`}},
