@@ -28,7 +28,15 @@ func (p *Project) requireOperon(ctx context.Context, tree *worktree.Tree) error 
 			return err
 		}
 	}
-	return p.tidyModules(ctx, tree)
+	if err := p.tidyModules(ctx, tree); err != nil {
+		return err
+	}
+	findings, err := scaffold.CheckGoImage(tree)
+	if err != nil {
+		return err
+	}
+	p.report(Warning, findings...)
+	return nil
 }
 
 // dropCharts removes what a Go project needed for kinds with charts after the last one: the module and the lines of the image.

@@ -2,6 +2,9 @@ package scaffold
 
 import (
 	"maps"
+	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/watches"
@@ -69,5 +72,29 @@ func checkCharts(tree *worktree.Tree, data Data) error {
 	if err != nil {
 		return err
 	}
-	return checkVersion(runtime, Pinned().ControllerRuntime, "kinds with charts")
+	if err := checkVersion(runtime, Pinned().ControllerRuntime, "kinds with charts"); err != nil {
+		return err
+	}
+	return checkReplacements(tree)
+}
+
+// checkReplacements returns an error if a replace directive of go.mod selects a library that is too old for pkg/helmoperator, whose own
+// requirement has no effect on it.
+func checkReplacements(tree *worktree.Tree) error {
+	_, file, err := ReadGoMod(tree)
+	if err != nil {
+		return err
+	}
+	_, minor, _ := strings.Cut(Pinned().Kubernetes, ".")
+	oldest := map[string]string{runtimeModule: Pinned().ControllerRuntime}
+	for _, name := range []string{"api", "apiextensions-apiserver", "apimachinery", "cli-runtime", "client-go"} {
+		oldest["k8s.io/"+name] = "v0." + minor + ".0"
+	}
+	for _, r := range file.Replace {
+		if wanted := oldest[r.Old.Path]; wanted != "" && r.New.Version != "" && semver.Compare(r.New.Version, wanted) < 0 {
+			return goModFinding(r.Syntax, "%s is replaced with version %s, which is too old for kinds with charts, which need %s or later; "+
+				"remove the replace directive, or raise its version", r.Old.Path, r.New.Version, wanted)
+		}
+	}
+	return nil
 }
