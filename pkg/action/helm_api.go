@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -19,6 +20,10 @@ import (
 // createHelmAPI adds a kind with a chart to a project.
 func (p *Project) createHelmAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*Result, error) {
 	if !config.IsHelm() {
+		if config.RootLayout() {
+			return nil, diag.Finding{Position: diag.Position{File: project.FileName}, Problem: "layout " + strings.Join(config.Layout(), ",") +
+				": kinds with charts need " + project.LayoutGoV4 + "; run upgrade, which moves the project to that layout"}
+		}
 		if err := config.CheckLayout(); err != nil {
 			return nil, err
 		}
@@ -65,6 +70,9 @@ func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config 
 	}
 	if !config.IsHelm() && !config.HasCharts() {
 		if err := p.requireOperon(ctx, tree); err != nil {
+			return err
+		}
+		if err := config.CompletePaths(); err != nil {
 			return err
 		}
 	}

@@ -91,6 +91,20 @@ func (c *Config) IsChart(r Resource) bool {
 	return c.IsHelm() || len(c.chartItems()) > 0 && r.HasAPI() && r.Path == "" && !r.Core && !r.External
 }
 
+// CompletePaths records the import paths of Go types, which older tools left out. Call it before the first chart of a Go project is
+// recorded: then IsChart requires them.
+func (c *Config) CompletePaths() error {
+	for _, r := range c.Resources() {
+		if r.HasAPI() && r.Path == "" && !r.Core && !r.External {
+			r.Path = c.APIPath(r.Group, r.Version)
+			if err := c.UpdateResource(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // HasCharts reports whether the project has kinds whose objects are releases of charts.
 func (c *Config) HasCharts() bool { return slices.ContainsFunc(c.Resources(), c.IsChart) }
 
