@@ -28,7 +28,8 @@ a chart: the chart, its entry in watches.yaml, the CRD with the schema of its va
 of the operator, roles and a sample. --helm-chart is a directory, an archive, a URL, an oci://
 reference, REPOSITORY/NAME of a repository of your Helm configuration, or the name of a chart in
 --helm-chart-repo. Without it, the chart is Helm's starter; in a Go project, that requires
---plugins helm. Group, version and kind are derived from the chart if they are not given.
+--plugins helm. The default kind is the name of the chart, the default group is charts, or in a Go project
+with one group that group.
 
 The first such kind of a Go project also adds internal/charts, which reconciles all of them and is
 called in main.go, and the module of Operon to go.mod.`,
