@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,9 +50,13 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 		if at.key != "" {
 			text = append([]string{at.key}, text...)
 		}
+		indent := cmp.Or(at.list, at.indent)
+		if strings.HasPrefix(text[0], "#") {
+			indent = at.indent // as in the scaffold, also if the list above has become active
+		}
 		for _, line := range text {
 			if line != "" {
-				line = at.indent + line
+				line = indent + line
 			}
 			above[at.line] = append(above[at.line], line)
 		}
@@ -81,6 +86,8 @@ type insertionPoint struct {
 	// line is the index of the line after the text.
 	line   int
 	indent string
+	// list is the indentation of items of the list that ends above the line, if it differs.
+	list string
 	// key is a line to insert before the text, or "".
 	key string
 }

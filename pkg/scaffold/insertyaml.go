@@ -50,7 +50,7 @@ func scanYAML(lines []string, filename string) *yamlSyntax {
 func (y *yamlSyntax) find(marker string) (insertionPoint, bool) {
 	for i, line := range y.lines {
 		if !y.scalar[i] && strings.HasPrefix(strings.TrimSpace(line), "#") && isMarker(y.filename, marker, line) {
-			return insertionPoint{line: i, indent: y.itemIndent(i)}, true
+			return insertionPoint{line: i, indent: indentation(line), list: y.itemIndent(i)}, true
 		}
 	}
 	return y.findList(marker)

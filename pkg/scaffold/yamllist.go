@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -84,23 +85,22 @@ func (y *yamlSyntax) endOfList(list *yaml.Node) (insertionPoint, bool) {
 	return insertionPoint{line: end, indent: strings.Repeat(" ", column)}, true
 }
 
-// itemIndent returns the indentation of items at a marker: that of the marker, or that of the list which ends above it if its items
-// are indented more. Some formatters indent lists, but not the comments after them.
+// itemIndent returns the indentation of items of the list that ends above a marker and is indented at least like it, or "". Some
+// formatters indent lists, but not the comments after them.
 func (y *yamlSyntax) itemIndent(marker int) string {
-	indent := indentation(y.lines[marker])
 	if !y.valid {
-		return indent
+		return ""
 	}
 	end := marker
 	for end > 0 && strings.TrimSpace(y.lines[end-1]) == "" {
 		end--
 	}
 	for _, doc := range y.documents() {
-		if own, ok := y.indentOfList(doc, end, len(indent)); ok {
+		if own, ok := y.indentOfList(doc, end, len(indentation(y.lines[marker]))); ok {
 			return own
 		}
 	}
-	return indent
+	return ""
 }
 
 // indentOfList returns the indentation of the outermost list at or below a node that has at least a number of columns before its
@@ -122,6 +122,7 @@ func (y *yamlSyntax) hasNamed(item []string, at insertionPoint) bool {
 	if len(item) < 2 || !strings.HasPrefix(item[0], "- name: ") || at.key != "" {
 		return false
 	}
+	indent := cmp.Or(at.list, at.indent)
 	look := func(from, step int) bool {
 		for i := from; i >= 0 && i < len(y.lines); i += step {
 			line := strings.TrimSpace(y.lines[i])
@@ -129,10 +130,10 @@ func (y *yamlSyntax) hasNamed(item []string, at insertionPoint) bool {
 				continue
 			}
 			depth := len(indentation(y.lines[i]))
-			if depth < len(at.indent) || depth == len(at.indent) && !strings.HasPrefix(line, "-") {
+			if depth < len(indent) || depth == len(indent) && !strings.HasPrefix(line, "-") {
 				return false
 			}
-			if depth == len(at.indent) && line == strings.TrimSpace(item[0]) {
+			if depth == len(indent) && line == strings.TrimSpace(item[0]) {
 				return true
 			}
 		}
