@@ -28,6 +28,8 @@ const (
 	LayoutGoV3 = "go.kubebuilder.io/v3"
 	// LayoutHelmV1 is the layout of operators that install Helm charts.
 	LayoutHelmV1 = "helm.sdk.operatorframework.io/v1"
+	// LayoutAnsibleV1 is the layout of operators that run Ansible roles and playbooks.
+	LayoutAnsibleV1 = "ansible.sdk.operatorframework.io/v1"
 	// ProjectVersion is the only supported version of the file format.
 	ProjectVersion = "3"
 

@@ -48,6 +48,9 @@ func (c *Config) CheckOlderLayout() error {
 // IsHelm reports whether the operator installs Helm charts and has no Go code.
 func (c *Config) IsHelm() bool { return hasLayout(c.Layout(), LayoutHelmV1) }
 
+// IsAnsible reports whether the operator runs Ansible roles or playbooks and has no Go code.
+func (c *Config) IsAnsible() bool { return hasLayout(c.Layout(), LayoutAnsibleV1) }
+
 // RootLayout reports whether main.go and the controllers are at the root, as in LayoutGoV3.
 func (c *Config) RootLayout() bool { return hasLayout(c.Layout(), LayoutGoV3) }
 
