@@ -40,7 +40,7 @@ func layers() map[string][]string {
 		"pkg/action": {
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
 			"pkg/codegen/calls", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/helmchart", "pkg/image",
-			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor",
+			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",
 			"pkg/safeyaml", "pkg/scaffold", "pkg/watches", "pkg/worktree",
 		},
 		"pkg/buildinfo":            {},
@@ -54,7 +54,7 @@ func layers() map[string][]string {
 		"pkg/diag":                 {},
 		"pkg/gosource":             {"pkg/diag", "pkg/textdiff", "pkg/worktree"},
 		"pkg/gotool":               {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
-		"pkg/helmchart":            {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
+		"pkg/helmchart":            {"pkg/diag", "pkg/rbac", "pkg/safeyaml"},
 		"pkg/helmchart/source":     {"pkg/helmchart", "pkg/helmchart/variant", "pkg/safeyaml", "pkg/tempdir", "pkg/transport"},
 		"pkg/helmchart/variant":    {},
 		"pkg/helmoperator":         {"pkg/buildinfo", "pkg/diag", "pkg/helmoperator/release", "pkg/safeyaml", "pkg/watches"},
@@ -74,6 +74,7 @@ func layers() map[string][]string {
 		"pkg/olm":            {"pkg/kube", "pkg/safeyaml", "templates"},
 		"pkg/olm/operator":   {"pkg/bundle/catalog", "pkg/kube", "pkg/olm", "pkg/safeyaml", "templates"},
 		"pkg/project":        {"pkg/diag", "pkg/image/reference", "pkg/safeyaml"},
+		"pkg/rbac":           {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/refactor": {
 			"pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/project", "pkg/safeyaml", "pkg/scaffold", "pkg/tempdir",
 			"pkg/textdiff", "pkg/worktree", "templates",

@@ -10,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/rbac"
 	"github.com/operon-sdk/operon/pkg/watches"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -36,7 +37,7 @@ func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, confi
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
-	updated, err := helmchart.UpdateRole(name, role, rules)
+	updated, err := rbac.UpdateRole(name, role, rules, "the charts")
 	if err != nil {
 		return err
 	}
@@ -90,12 +91,12 @@ func chartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error
 
 // derivedRules is the content of a record of rules.
 type derivedRules struct {
-	Rules []helmchart.Rule
+	Rules []rbac.Rule
 	Notes diag.Findings
 }
 
 // chartRules returns the rules that charts require, and notes about them. rendered contains charts that are rendered already.
-func (p *Project) chartRules(ctx context.Context, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]helmchart.Rule, diag.Findings, error) {
+func (p *Project) chartRules(ctx context.Context, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]rbac.Rule, diag.Findings, error) {
 	var key []string
 	for _, kind := range kinds {
 		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.Files.Digest())

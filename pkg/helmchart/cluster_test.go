@@ -18,6 +18,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/helmchart/source"
+	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
 // chartsDir selects charts of others for TestRoleSuffices.
@@ -151,8 +152,8 @@ func (c cluster) checkRole(name string, files helmchart.Files) {
 	for _, n := range notes {
 		t.Log(n)
 	}
-	role, err := helmchart.UpdateRole("role.yaml", []byte("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"+
-		"metadata:\n  name: "+name+"-manager\nrules:\n"), rules)
+	role, err := rbac.UpdateRole("role.yaml", []byte("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"+
+		"metadata:\n  name: "+name+"-manager\nrules:\n"), rules, "the charts")
 	if err != nil {
 		t.Fatal(err)
 	}

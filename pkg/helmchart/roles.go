@@ -3,6 +3,8 @@ package helmchart
 import (
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
 // A roleKey identifies a role of a chart. The namespace of a ClusterRole is empty.
@@ -13,8 +15,8 @@ func findRoles(sets []RenderedSet) map[roleKey]bool {
 	aggregated := map[roleKey]bool{}
 	for _, set := range sets {
 		for _, o := range flatten(set.Objects) {
-			if kind := o.groupKind(); kind.group == groupRBAC && (kind.kind == "Role" || kind.kind == "ClusterRole") {
-				key := roleKey{kind.kind, o.roleNamespace(), o.text("metadata", "name")}
+			if kind := o.groupKind(); kind.Group == groupRBAC && (kind.Kind == "Role" || kind.Kind == "ClusterRole") {
+				key := roleKey{kind.Kind, o.roleNamespace(), o.text("metadata", "name")}
 				aggregated[key] = aggregated[key] || o.isAggregated()
 			}
 		}
@@ -50,7 +52,7 @@ func (r *ruler) role(o RenderedObject) {
 	rules, _ := o.Object["rules"].([]any)
 	for _, item := range rules {
 		fields, _ := item.(map[string]any)
-		rule := Rule{
+		rule := rbac.Rule{
 			APIGroups: texts(fields["apiGroups"]), NonResourceURLs: texts(fields["nonResourceURLs"]), Resources: texts(fields["resources"]),
 			ResourceNames: texts(fields["resourceNames"]), Verbs: texts(fields["verbs"]),
 		}
@@ -68,11 +70,11 @@ func (r *ruler) role(o RenderedObject) {
 			r.notef(o.template(), "%s %s has all permissions, and so has the manager's role, as it creates the role",
 				o.text("kind"), displayName(o.text("metadata", "name")))
 		}
-		r.permissions.addRule(rule)
+		r.permissions.AddRule(rule)
 	}
 	if o.isAggregated() {
 		// Kubernetes does not compare the name when a role is created, so that the rule cannot be limited to it.
-		r.permissions.grant(groupRBAC, []string{"clusterroles"}, "escalate")
+		r.permissions.Grant(groupRBAC, []string{"clusterroles"}, "escalate")
 		r.notef(o.template(), "ClusterRole %s has an aggregationRule, which only users with the verb escalate on all ClusterRoles may create; "+
 			"the manager's role has it, and thereby may grant any permission", displayName(o.text("metadata", "name")))
 	}
@@ -89,17 +91,17 @@ func (r *ruler) binding(o RenderedObject) {
 	if ok && !aggregated {
 		return // the manager has the permissions of the role
 	}
-	t := target{group: groupRBAC, resource: resource, name: ref.name}
+	t := rbac.Target{Group: groupRBAC, Resource: resource, Name: ref.name}
 	switch {
 	case !dependsOnRelease(ref.name):
 	case ok:
-		t.name = "" // the role has another name in each release
+		t.Name = "" // the role has another name in each release
 	default:
 		r.notef(o.template(), "%s %s refers to the %s %s, which the chart does not create; "+
 			"grant the manager the verb bind on it, or the permissions of that role", o.text("kind"), displayName(o.text("metadata", "name")), ref.kind, displayName(ref.name))
 		return
 	}
-	r.permissions.add(t, "bind")
+	r.permissions.Add(t, "bind")
 }
 
 // displayName replaces the names that charts are rendered with by those that they stand for.

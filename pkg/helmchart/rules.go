@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
 // The verbs of the manager on objects of charts. The runtime creates, changes and deletes the objects, and watches their metadata.
@@ -32,8 +33,8 @@ type ChartAPI struct {
 
 // Rules returns the rules of the manager's role for the charts of a project, sorted. The notes state what the rules may lack: kinds
 // whose resource is a guess, values that templates cannot be rendered with, and permissions that depend on names of releases.
-func Rules(apis []ChartAPI) ([]Rule, diag.Findings) {
-	r := &ruler{permissions: permissions{}, custom: map[groupKind]string{}}
+func Rules(apis []ChartAPI) ([]rbac.Rule, diag.Findings) {
+	r := &ruler{permissions: rbac.Permissions{}, custom: map[rbac.GroupKind]string{}}
 	for _, api := range apis {
 		customResources(api.Rendered.CRDs, r.custom)
 		for _, set := range api.Rendered.all() {
@@ -41,22 +42,22 @@ func Rules(apis []ChartAPI) ([]Rule, diag.Findings) {
 		}
 	}
 	for _, api := range apis {
-		r.permissions.grant(api.Group, []string{api.Plural, api.Plural + "/finalizers", api.Plural + "/status"}, objectVerbs...)
+		r.permissions.Grant(api.Group, []string{api.Plural, api.Plural + "/finalizers", api.Plural + "/status"}, objectVerbs...)
 		r.chart(api)
 	}
 	if len(apis) > 0 {
-		r.permissions.grant("", []string{"namespaces"}, "get")
-		r.permissions.grant("", []string{"secrets"}, objectVerbs...) // the storage of releases
-		r.permissions.grant("", []string{"events"}, "create", "patch")
-		r.permissions.grant("events.k8s.io", []string{"events"}, "create", "patch")
+		r.permissions.Grant("", []string{"namespaces"}, "get")
+		r.permissions.Grant("", []string{"secrets"}, objectVerbs...) // the storage of releases
+		r.permissions.Grant("", []string{"events"}, "create", "patch")
+		r.permissions.Grant("events.k8s.io", []string{"events"}, "create", "patch")
 	}
-	return r.permissions.rules(), r.notes.Sort()
+	return r.permissions.Rules(), r.notes.Sort()
 }
 
 // A ruler collects the permissions that charts need.
 type ruler struct {
-	permissions permissions
-	custom      map[groupKind]string
+	permissions rbac.Permissions
+	custom      map[rbac.GroupKind]string
 	notes       diag.Findings
 	// dir is the directory of the current chart.
 	dir string
@@ -79,7 +80,7 @@ func (r *ruler) chart(api ChartAPI) {
 	}
 	r.failures(api.Rendered)
 	if len(api.Rendered.CRDs) > 0 {
-		r.permissions.grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
+		r.permissions.Grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
 	}
 	r.lookups(api.Files)
 	if !slices.ContainsFunc(api.Rendered.all(), func(s RenderedSet) bool { return s.Error == "" }) {
@@ -114,44 +115,37 @@ func (r *ruler) failures(rendered *Rendered) {
 // object adds the permissions to install an object.
 func (r *ruler) object(o RenderedObject) {
 	kind := o.groupKind()
-	if kind.kind == "" {
+	if kind.Kind == "" {
 		r.notef(o.template(), "contains an object without kind; the manager's role may lack permissions for it")
 		return
 	}
 	resource := r.resource(kind, o.template())
-	r.permissions.grant(kind.group, []string{resource}, objectVerbs...)
+	r.permissions.Grant(kind.Group, []string{resource}, objectVerbs...)
 	switch kind {
-	case groupKind{groupRBAC, "Role"}, groupKind{groupRBAC, "ClusterRole"}:
+	case rbac.GroupKind{Group: groupRBAC, Kind: "Role"}, rbac.GroupKind{Group: groupRBAC, Kind: "ClusterRole"}:
 		r.role(o)
-	case groupKind{groupRBAC, "RoleBinding"}, groupKind{groupRBAC, "ClusterRoleBinding"}:
+	case rbac.GroupKind{Group: groupRBAC, Kind: "RoleBinding"}, rbac.GroupKind{Group: groupRBAC, Kind: "ClusterRoleBinding"}:
 		r.binding(o)
-	case groupKind{"route.openshift.io", "Route"}:
+	case rbac.GroupKind{Group: "route.openshift.io", Kind: "Route"}:
 		// OpenShift requires it for routes with a host.
-		r.permissions.grant(kind.group, []string{"routes/custom-host"}, "create", "update")
-	case groupKind{groupPolicies, "ValidatingAdmissionPolicy"}, groupKind{groupPolicies, "MutatingAdmissionPolicy"}:
+		r.permissions.Grant(kind.Group, []string{"routes/custom-host"}, "create", "update")
+	case rbac.GroupKind{Group: groupPolicies, Kind: "ValidatingAdmissionPolicy"}, rbac.GroupKind{Group: groupPolicies, Kind: "MutatingAdmissionPolicy"}:
 		// Kubernetes requires that the author of a policy, or of its binding, can read its parameters.
 		if params := (RenderedObject{Object: fieldAt(o.Object, "spec", "paramKind")}); params.Object != nil {
 			kind := params.groupKind()
-			r.permissions.grant(kind.group, []string{r.resource(kind, o.template())}, lookupVerbs...)
+			r.permissions.Grant(kind.Group, []string{r.resource(kind, o.template())}, lookupVerbs...)
 		}
 	}
 }
 
 // resource returns the resource of a kind, with a note if it is a guess.
-func (r *ruler) resource(kind groupKind, template string) string {
-	resource, guessed := resourceOf(kind, r.custom)
+func (r *ruler) resource(kind rbac.GroupKind, template string) string {
+	resource, guessed := rbac.ResourceOf(kind, r.custom)
 	if guessed {
 		r.notef(template, "%s is not a kind of Kubernetes or of the chart; its resource in the manager's role is a guess: %s",
 			kind, resource)
 	}
 	return resource
-}
-
-func (k groupKind) String() string {
-	if k.group == "" {
-		return k.kind
-	}
-	return k.kind + "." + k.group
 }
 
 // template returns the path of the object's template in its chart. The rendered path begins with the name of the chart.
@@ -180,8 +174,8 @@ func (r *ruler) lookups(files Files) {
 					r.notef(template, "calls lookup for a kind that depends on values; the manager's role may lack permissions to read it")
 					continue
 				}
-				gk := groupKind{groupOf(apiVersion), kind}
-				r.permissions.grant(gk.group, []string{r.resource(gk, template)}, lookupVerbs...)
+				gk := rbac.GroupKind{Group: groupOf(apiVersion), Kind: kind}
+				r.permissions.Grant(gk.Group, []string{r.resource(gk, template)}, lookupVerbs...)
 			}
 		}
 	}
@@ -199,8 +193,8 @@ func (r *ruler) unrendered(files Files) {
 			for _, field := range literal.FindAllStringSubmatch(document, -1) {
 				o.Object[field[1]] = field[2]
 			}
-			if kind := o.groupKind(); kind.kind != "" && o.text("apiVersion") != "" {
-				r.permissions.grant(kind.group, []string{r.resource(kind, template)}, objectVerbs...)
+			if kind := o.groupKind(); kind.Kind != "" && o.text("apiVersion") != "" {
+				r.permissions.Grant(kind.Group, []string{r.resource(kind, template)}, objectVerbs...)
 			}
 		}
 	}

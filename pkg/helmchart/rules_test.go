@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/operon-sdk/operon/pkg/rbac"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -64,9 +65,9 @@ func TestRules(t *testing.T) {
 			})
 			check(t, err)
 			rules, notes := Rules([]ChartAPI{{Group: "apps.example.com", Plural: "apps", Dir: "helm-charts/app", Files: files, Rendered: rendered}})
-			role, err := UpdateRole("role.yaml", inputs["role.yaml"], rules)
+			role, err := rbac.UpdateRole("role.yaml", inputs["role.yaml"], rules, "the charts")
 			check(t, err)
-			again, err := UpdateRole("role.yaml", role, rules)
+			again, err := rbac.UpdateRole("role.yaml", role, rules, "the charts")
 			if err != nil || string(again) != string(role) {
 				t.Errorf("not stable (%v):\n%s", err, again)
 			}

@@ -1,4 +1,4 @@
-package helmchart
+package rbac
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func FuzzUpdateRole(f *testing.F) {
 	}
 	// without returns a file without the generated rules, the rules in it and their lines.
 	without := func(t *testing.T, text []byte) ([]byte, *roleText) {
-		cleared, err := UpdateRole("role.yaml", text, nil)
+		cleared, err := UpdateRole("role.yaml", text, nil, "the charts")
 		if err != nil {
 			t.Fatalf("%q: removing the rules: %v", text, err)
 		}
@@ -40,25 +40,25 @@ func FuzzUpdateRole(f *testing.F) {
 		return cleared, role
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		updated, err := UpdateRole("role.yaml", data, rules)
+		updated, err := UpdateRole("role.yaml", data, rules, "the charts")
 		if err != nil {
 			return
 		}
-		if again, err := UpdateRole("role.yaml", updated, rules); err != nil || !bytes.Equal(again, updated) {
+		if again, err := UpdateRole("role.yaml", updated, rules, "the charts"); err != nil || !bytes.Equal(again, updated) {
 			t.Fatalf("%q: is %q, and again %q: %v", data, updated, again, err)
 		}
 		role, err := findRole("role.yaml", bytes.ReplaceAll(updated, []byte("\r\n"), []byte("\n")))
 		if err != nil {
 			t.Fatalf("%q: is %q: %v", data, updated, err)
 		}
-		granted, wanted := permissions{}, permissions{}
+		granted, wanted := Permissions{}, Permissions{}
 		for _, r := range role.rules {
-			granted.addRule(r)
+			granted.AddRule(r)
 		}
 		for _, r := range rules {
-			wanted.addRule(r)
+			wanted.AddRule(r)
 		}
-		if missing := wanted.without(granted).rules(); len(missing) > 0 {
+		if missing := wanted.Without(granted).Rules(); len(missing) > 0 {
 			t.Fatalf("%q: is %q, without %v", data, updated, missing)
 		}
 		before, kept := without(t, data)

@@ -1,4 +1,4 @@
-package helmchart
+package rbac
 
 import (
 	"maps"
@@ -17,14 +17,14 @@ type Rule struct {
 
 const all = "*"
 
-// A target is what verbs apply to: a resource of a group, one object of it, or a URL that is not of a resource.
-type target struct{ group, resource, name, url string }
+// A Target is what verbs apply to: a resource of a group, one object of it, or a URL that is not of a resource.
+type Target struct{ Group, Resource, Name, URL string }
 
-// permissions maps targets to verbs.
-type permissions map[target]map[string]bool
+// Permissions maps targets to verbs.
+type Permissions map[Target]map[string]bool
 
-// add adds verbs.
-func (p permissions) add(t target, verbs ...string) {
+// Add adds verbs.
+func (p Permissions) Add(t Target, verbs ...string) {
 	if p[t] == nil {
 		p[t] = map[string]bool{}
 	}
@@ -33,17 +33,17 @@ func (p permissions) add(t target, verbs ...string) {
 	}
 }
 
-// grant adds verbs on resources of a group, with all names.
-func (p permissions) grant(group string, resources []string, verbs ...string) {
+// Grant adds verbs on resources of a group, with all names.
+func (p Permissions) Grant(group string, resources []string, verbs ...string) {
 	for _, resource := range resources {
-		p.add(target{group: group, resource: resource}, verbs...)
+		p.Add(Target{Group: group, Resource: resource}, verbs...)
 	}
 }
 
-// addRule adds the permissions of a rule.
-func (p permissions) addRule(r Rule) {
+// AddRule adds the permissions of a rule.
+func (p Permissions) AddRule(r Rule) {
 	for _, url := range r.NonResourceURLs {
-		p.add(target{url: url}, r.Verbs...)
+		p.Add(Target{URL: url}, r.Verbs...)
 	}
 	names := r.ResourceNames
 	if len(names) == 0 {
@@ -52,28 +52,28 @@ func (p permissions) addRule(r Rule) {
 	for _, group := range r.APIGroups {
 		for _, resource := range r.Resources {
 			for _, name := range names {
-				p.add(target{group: group, resource: resource, name: name}, r.Verbs...)
+				p.Add(Target{Group: group, Resource: resource, Name: name}, r.Verbs...)
 			}
 		}
 	}
 }
 
 // covers reports whether permissions on t include those on other, as the authorizer of Kubernetes decides.
-func (t target) covers(other target) bool {
-	if t.url != "" || other.url != "" {
-		prefix, open := strings.CutSuffix(t.url, all)
-		return t.url == other.url || t.url != "" && other.url != "" && open && strings.HasPrefix(other.url, prefix)
+func (t Target) covers(other Target) bool {
+	if t.URL != "" || other.URL != "" {
+		prefix, open := strings.CutSuffix(t.URL, all)
+		return t.URL == other.URL || t.URL != "" && other.URL != "" && open && strings.HasPrefix(other.URL, prefix)
 	}
-	return (t.group == all || t.group == other.group) && t.coversResource(other.resource) && (t.name == "" || t.name == other.name)
+	return (t.Group == all || t.Group == other.Group) && t.coversResource(other.Resource) && (t.Name == "" || t.Name == other.Name)
 }
 
-func (t target) coversResource(resource string) bool {
+func (t Target) coversResource(resource string) bool {
 	_, subresource, ok := strings.Cut(resource, "/")
-	return t.resource == all || t.resource == resource || ok && t.resource == all+"/"+subresource
+	return t.Resource == all || t.Resource == resource || ok && t.Resource == all+"/"+subresource
 }
 
-// allow reports whether the permissions include a verb on a target.
-func (p permissions) allow(t target, verb string) bool {
+// Allow reports whether the permissions include a verb on a target.
+func (p Permissions) Allow(t Target, verb string) bool {
 	for other, verbs := range p {
 		if (verbs[verb] || verbs[all]) && other.covers(t) {
 			return true
@@ -82,12 +82,12 @@ func (p permissions) allow(t target, verb string) bool {
 	return false
 }
 
-// without returns the permissions on targets that others do not include completely.
-func (p permissions) without(others permissions) permissions {
-	rest := permissions{}
+// Without returns the permissions on targets that others do not include completely.
+func (p Permissions) Without(others Permissions) Permissions {
+	rest := Permissions{}
 	for t, verbs := range p {
 		for verb := range verbs {
-			if !others.allow(t, verb) {
+			if !others.Allow(t, verb) {
 				rest[t] = verbs
 				break
 			}
@@ -97,8 +97,8 @@ func (p permissions) without(others permissions) permissions {
 }
 
 // reduced returns equivalent permissions without those that other targets include.
-func (p permissions) reduced() permissions {
-	reduced := permissions{}
+func (p Permissions) reduced() Permissions {
+	reduced := Permissions{}
 	for t, verbs := range p {
 		if verbs[all] {
 			verbs = map[string]bool{all: true}
@@ -109,7 +109,7 @@ func (p permissions) reduced() permissions {
 		verbs := reduced[t]
 		delete(reduced, t)
 		for verb := range verbs {
-			if !reduced.allow(t, verb) {
+			if !reduced.Allow(t, verb) {
 				reduced[t] = verbs
 				break
 			}
@@ -118,8 +118,8 @@ func (p permissions) reduced() permissions {
 	return reduced
 }
 
-// rules returns the permissions as rules: one for each group and set of verbs, sorted. URLs are last.
-func (p permissions) rules() []Rule {
+// Rules returns the permissions as rules: one for each group and set of verbs, sorted. URLs are last.
+func (p Permissions) Rules() []Rule {
 	reduced := p.reduced()
 	// The names of one resource with the same verbs are in one rule, and so are resources with the same names and verbs.
 	type named struct{ group, resource, verbs string }
@@ -129,12 +129,12 @@ func (p permissions) rules() []Rule {
 	for _, t := range slices.SortedFunc(maps.Keys(reduced), compareTargets) {
 		verbs := strings.Join(slices.Sorted(maps.Keys(reduced[t])), " ")
 		switch {
-		case t.url != "":
-			members[key{url: all, verbs: verbs}] = append(members[key{url: all, verbs: verbs}], t.url)
-		case t.name != "":
-			names[named{t.group, t.resource, verbs}] = append(names[named{t.group, t.resource, verbs}], t.name)
+		case t.URL != "":
+			members[key{url: all, verbs: verbs}] = append(members[key{url: all, verbs: verbs}], t.URL)
+		case t.Name != "":
+			names[named{t.Group, t.Resource, verbs}] = append(names[named{t.Group, t.Resource, verbs}], t.Name)
 		default:
-			members[key{group: t.group, verbs: verbs}] = append(members[key{group: t.group, verbs: verbs}], t.resource)
+			members[key{group: t.Group, verbs: verbs}] = append(members[key{group: t.Group, verbs: verbs}], t.Resource)
 		}
 	}
 	for n, list := range names {
@@ -159,8 +159,8 @@ func (p permissions) rules() []Rule {
 	return rules
 }
 
-func compareTargets(a, b target) int {
-	return slices.Compare([]string{a.url, a.group, a.resource, a.name}, []string{b.url, b.group, b.resource, b.name})
+func compareTargets(a, b Target) int {
+	return slices.Compare([]string{a.URL, a.Group, a.Resource, a.Name}, []string{b.URL, b.Group, b.Resource, b.Name})
 }
 
 func compareRules(a, b Rule) int {

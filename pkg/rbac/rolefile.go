@@ -1,4 +1,4 @@
-package helmchart
+package rbac
 
 import (
 	"bytes"
@@ -16,9 +16,13 @@ import (
 // The comments around generated rules.
 const (
 	rulesBegin = "# +operon:rules:begin"
-	rulesNote  = "# Generated from the charts; add your own rules above or below this block."
 	rulesEnd   = "# +operon:rules:end"
 )
+
+// rulesNote returns the comment in the block of generated rules.
+func rulesNote(source string) string {
+	return "# Generated from " + source + "; add your own rules above or below this block."
+}
 
 // rulesMarker matches the line at which operator-sdk inserts rules.
 var rulesMarker = regexp.MustCompile(`^\s*#\s*\+kubebuilder:scaffold:rules\s*$`)
@@ -26,8 +30,8 @@ var rulesMarker = regexp.MustCompile(`^\s*#\s*\+kubebuilder:scaffold:rules\s*$`)
 // UpdateRole returns a file with the manager's role in which the generated rules are replaced. They are in a block between
 // comments; the other rules of the role belong to the user and to operator-sdk, and are kept. Permissions that those grant are
 // left out of the block, and there is no block if nothing is left. A new block is before the scaffold marker of rules, or else
-// after the last rule. The name of the file is for errors.
-func UpdateRole(name string, text []byte, rules []Rule) ([]byte, error) {
+// after the last rule. The name of the file is for errors. source is what the rules are generated from, for a comment: the charts.
+func UpdateRole(name string, text []byte, rules []Rule, source string) ([]byte, error) {
 	lf, crlf := textdiff.ToLF(text)
 	lines := slices.Collect(strings.Lines(string(lf)))
 	begin, end, err := findBlock(name, lines)
@@ -42,15 +46,15 @@ func UpdateRole(name string, text []byte, rules []Rule) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, own := permissions{}, permissions{}
+	wanted, own := Permissions{}, Permissions{}
 	for _, r := range rules {
-		wanted.addRule(r)
+		wanted.AddRule(r)
 	}
 	for _, r := range role.rules {
-		own.addRule(r)
+		own.AddRule(r)
 	}
-	added := wanted.without(own).rules()
-	block, err := renderBlock(added, role.indent)
+	added := wanted.Without(own).Rules()
+	block, err := renderBlock(added, role.indent, source)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +184,7 @@ func lastLine(node *yaml.Node) int {
 }
 
 // renderBlock returns the lines of generated rules, or none if there are no rules.
-func renderBlock(rules []Rule, indent int) ([]string, error) {
+func renderBlock(rules []Rule, indent int, source string) ([]string, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
@@ -191,7 +195,7 @@ func renderBlock(rules []Rule, indent int) ([]string, error) {
 	if err := encoder.Encode(rules); err != nil {
 		return nil, err
 	}
-	lines := slices.Concat([]string{rulesBegin + "\n", rulesNote + "\n"}, slices.Collect(strings.Lines(out.String())), []string{rulesEnd + "\n"})
+	lines := slices.Concat([]string{rulesBegin + "\n", rulesNote(source) + "\n"}, slices.Collect(strings.Lines(out.String())), []string{rulesEnd + "\n"})
 	for i, line := range lines {
 		lines[i] = strings.Repeat(" ", indent) + line
 	}

@@ -1,4 +1,4 @@
-package helmchart
+package rbac
 
 import (
 	"strings"
@@ -29,15 +29,15 @@ func TestUpdateRole(t *testing.T) {
 		"marker of operator-sdk":  {head + "rules:\n" + own + "#+kubebuilder:scaffold:rules\n", head + "rules:\n" + own + block + "#+kubebuilder:scaffold:rules\n"},
 		"role of several objects": {"kind: Role\nrules:\n" + own + "---\n" + head + "rules: []\n---\nkind: ServiceAccount\n", "kind: Role\nrules:\n" + own + "---\n" + head + "rules:\n" + block + "---\nkind: ServiceAccount\n"},
 	} {
-		got, err := UpdateRole("role.yaml", []byte(test.text), rules)
+		got, err := UpdateRole("role.yaml", []byte(test.text), rules, "the charts")
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s (%v): got\n%s\nwant\n%s", name, err, got, test.want)
 			continue
 		}
-		if again, err := UpdateRole("role.yaml", got, rules); err != nil || string(again) != string(got) {
+		if again, err := UpdateRole("role.yaml", got, rules, "the charts"); err != nil || string(again) != string(got) {
 			t.Errorf("%s: not stable (%v):\n%s", name, err, again)
 		}
-		if got, err = UpdateRole("role.yaml", got, nil); err != nil || strings.Contains(string(got), "operon") {
+		if got, err = UpdateRole("role.yaml", got, nil, "the charts"); err != nil || strings.Contains(string(got), "operon") {
 			t.Errorf("%s: without rules (%v):\n%s", name, err, got)
 		}
 	}
@@ -55,7 +55,7 @@ func TestUpdateRole(t *testing.T) {
 		head + block + "rules:\n" + own:          "role.yaml:4: rules cannot be inserted here",
 		"# +operon:rules:begin\n# +operon:rules:end\n" + head + "rules:\n" + own: "role.yaml:1: rules cannot be inserted here",
 	} {
-		_, err := UpdateRole("role.yaml", []byte(text), rules)
+		_, err := UpdateRole("role.yaml", []byte(text), rules, "the charts")
 		if err == nil || !strings.HasPrefix(err.Error(), want) || diag.IsUsage(err) {
 			t.Errorf("got %v, want %s for\n%s", err, want, text)
 		}
