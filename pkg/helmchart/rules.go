@@ -62,7 +62,7 @@ type ruler struct {
 	// dir is the directory of the current chart.
 	dir string
 	// roles are the roles of the current chart; the value reports whether the rules are those of other roles.
-	roles map[roleKey]bool
+	roles map[rbac.RoleKey]bool
 }
 
 // notef adds a note about a template, given by the path in the chart.
@@ -123,9 +123,9 @@ func (r *ruler) object(o RenderedObject) {
 	r.permissions.Grant(kind.Group, []string{resource}, objectVerbs...)
 	switch kind {
 	case rbac.GroupKind{Group: groupRBAC, Kind: "Role"}, rbac.GroupKind{Group: groupRBAC, Kind: "ClusterRole"}:
-		r.role(o)
+		r.author(o).Role(o.Object)
 	case rbac.GroupKind{Group: groupRBAC, Kind: "RoleBinding"}, rbac.GroupKind{Group: groupRBAC, Kind: "ClusterRoleBinding"}:
-		r.binding(o)
+		r.author(o).Binding(o.Object, o.roleNamespace(), r.roles)
 	case rbac.GroupKind{Group: "route.openshift.io", Kind: "Route"}:
 		// OpenShift requires it for routes with a host.
 		r.permissions.Grant(kind.Group, []string{"routes/custom-host"}, "create", "update")
