@@ -16,7 +16,7 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
 
 # The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
@@ -56,8 +56,12 @@ control-plane: build ## Find or build the etcd and kube-apiserver that tests run
 	@echo "==> the test control plane (found, or built once from source: 5 to 15 minutes on 2 cores)"
 	$(call timed,control plane,$(BIN) tool setup-envtest use 1.36 -p path && echo)
 
+.PHONY: ansible
+ansible: ## Find or install the Ansible that tests run (Linux with apt-get and root)
+	$(call timed,Ansible,$(GO) run ./testdata/ansible/install)
+
 .PHONY: test
-test: control-plane vet ## Run all tests, including those on a real API server
+test: control-plane ansible vet ## Run all tests, including those on a real API server
 	$(call timed,tests,$(TEST) -timeout 60m ./... ./testdata/tutorial)
 
 .PHONY: test-short
@@ -65,11 +69,11 @@ test-short: ## Run the tests that need neither a control plane nor a compiler
 	$(call timed,short tests,$(TEST) -short ./... ./testdata/tutorial)
 
 .PHONY: test-thorough
-test-thorough: control-plane ## Run the tests of commands without cached results, and check more often
+test-thorough: control-plane ansible ## Run the tests of commands without cached results, and check more often
 	$(call timed,thorough tests,$(TEST) -timeout 5h ./cmd/internal/test/... -thorough)
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end tests on a new node (Linux, root), or on the cluster of KUBECONFIG
+e2e: build ansible ## Run the end-to-end tests on a new node (Linux, root), or on the cluster of KUBECONFIG
 	@echo "==> end-to-end tests (warm about 10 minutes on 2 cores; with cold caches first builds for about 10)"
 	$(TEST) -v -count=1 -parallel 5 -timeout 60m ./testdata/e2e/suite
 

@@ -43,6 +43,7 @@ func layers() map[string][]string {
 			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",
 			"pkg/safeyaml", "pkg/scaffold", "pkg/watches", "pkg/worktree",
 		},
+		"pkg/ansibletool":          {"pkg/diag", "pkg/safeyaml"},
 		"pkg/buildinfo":            {},
 		"pkg/bundle":               {"pkg/bundle/base", "pkg/diag", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/base":          {"pkg/codegen", "pkg/diag", "pkg/manifest", "pkg/safeyaml"},

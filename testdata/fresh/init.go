@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/operon-sdk/operon/testdata/ansible"
 )
 
 // Where the disk is mounted until the machine's root is replaced; afterwards /tmp is empty.
@@ -187,10 +189,10 @@ func clone(repository *os.File, commit, to string) error {
 	return nil
 }
 
-// purge removes the packages that the end-to-end tests install, and apt's lists.
+// purge removes the packages that the tests install, and apt's lists.
 func purge() error {
 	var installed []string
-	for _, name := range []string{"containerd", "runc", "containernetworking-plugins", "iptables", "iproute2"} {
+	for _, name := range append(ansible.Packages(), "ansible-core", "containerd", "runc", "containernetworking-plugins", "iptables", "iproute2") {
 		status, err := exec.Command("dpkg-query", "--show", "--showformat", "${db:Status-Status}", name).Output()
 		if err == nil && string(status) == "installed" { // it fails for a package that was never installed
 			installed = append(installed, name)

@@ -1,0 +1,145 @@
+package ansibletool
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"strings"
+	"testing"
+)
+
+const (
+	playbook214 = `ansible-playbook [core 2.14.18]
+  config file = None
+  executable location = /usr/bin/ansible-playbook
+  python version = 3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0] (/usr/bin/python3)
+  libyaml = True
+`
+	playbook29 = `ansible-playbook 2.9.27
+  config file = None
+  python version = 3.8.10 (default, Nov 22 2023, 10:22:35) [GCC 9.4.0]
+`
+	collections = `{"/a": {"kubernetes.core": {"version": "2.4.0"}, "a.b": {"version": "*"}}, "/b": {"kubernetes.core": {"version": "2.10.0"}, "a.b": {"version": "1.0.0"}}}`
+)
+
+// machine returns the machine whose programs have these outputs. Others are not found, and one with the output "fail" fails.
+func machine(t *testing.T, outputs map[string]string) *Machine {
+	t.Helper()
+	m, err := Inspect(t.Context(), func(_ context.Context, name string, _ ...string) ([]byte, error) {
+		out, ok := outputs[name]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		if out == "fail" {
+			return nil, errors.New(name + ": exit status 1: no module named ansible")
+		}
+		return []byte(out), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	complete := map[string]string{Playbook: playbook214, Runner: "2.3.1\n", "/usr/bin/python3": "22.6.0\n", galaxy: collections}
+	with := func(changes map[string]string) map[string]string {
+		result := maps.Clone(complete)
+		for name, out := range changes {
+			if result[name] = out; out == "" {
+				delete(result, name)
+			}
+		}
+		return result
+	}
+	for _, test := range []struct {
+		outputs map[string]string
+		want    []string
+	}{
+		{complete, nil},
+		{nil, []string{"ansible-playbook: not found; install Ansible, ", "ansible-runner: not found; install it, "}},
+		{with(map[string]string{Playbook: playbook29}), []string{"ansible-playbook: version 2.9.27 is too old, 2.12 or newer is required; install "}},
+		{with(map[string]string{Playbook: "fail"}), []string{"ansible-playbook: ansible-playbook: exit status 1: no module named ansible"}},
+		{with(map[string]string{Runner: "1.4.7"}), []string{"ansible-runner: version 1.4.7 is too old, 2.0 or newer is required; install "}},
+		{with(map[string]string{"/usr/bin/python3": "\n"}), []string{"Python package kubernetes for /usr/bin/python3: not found; install it, "}},
+		{with(map[string]string{"/usr/bin/python3": "11.0.0"}), []string{"version 11.0.0 is too old, 12.0 or newer is required"}},
+	} {
+		findings := machine(t, test.outputs).Check()
+		if len(findings) != len(test.want) {
+			t.Errorf("%v: findings %v, want %q", test.outputs, findings, test.want)
+			continue
+		}
+		for i, want := range test.want {
+			if !strings.Contains(findings[i].Error(), want) {
+				t.Errorf("finding %q, want %q", findings[i], want)
+			}
+		}
+	}
+}
+
+func TestCollections(t *testing.T) {
+	t.Parallel()
+	m := machine(t, map[string]string{Playbook: playbook214, galaxy: collections})
+	if m.Python != "/usr/bin/python3" || m.Collections["kubernetes.core"] != "2.10.0" || m.Collections["a.b"] != "1.0.0" {
+		t.Errorf("%+v", m)
+	}
+	required, err := Requirements("requirements.yml", []byte(`---
+roles:
+- name: someone.role
+collections:
+- name: kubernetes.core
+  version: "3.2.0"
+- operator_sdk.util
+- name: a.b
+  version: '>=1.0.0,<2'
+- a.b:1.1
+- https://example.com/archive.tar.gz
+- name: git+https://example.com/a.git
+  type: git
+- name: kubernetes.core
+  version: "*"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing, other := m.CheckCollections(required)
+	const fix = "; run 'ansible-galaxy collection install -r requirements.yml'"
+	if want := "requirements.yml:7:3: collection operator_sdk.util is not installed" + fix; missing.Error() != want {
+		t.Errorf("missing: %v, want %s", missing, want)
+	}
+	want := "requirements.yml:5:3: collection kubernetes.core 2.10.0 is installed, but 3.2.0 is required" + fix + "\n" +
+		"requirements.yml:10:3: collection a.b 1.0.0 is installed, but 1.1 is required" + fix
+	if got := other[0].Error() + "\n" + other[len(other)-1].Error(); got != want || len(other) != 2 {
+		t.Errorf("other versions:\n%v, want\n%s", other, want)
+	}
+	for text, want := range map[string]string{
+		"":                           "",
+		"- src: a\n":                 "",
+		"collections:\n":             "",
+		"collections: [\n":           "reading requirements.yml: ",
+		"collections:\n  a: 1.0.0\n": "requirements.yml:2:3: collections must be a list",
+	} {
+		required, err := Requirements("requirements.yml", []byte(text))
+		if len(required) > 0 || (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, %v, want %q", text, required, err, want)
+		}
+	}
+}
+
+func TestInRange(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		version, required string
+		want              bool
+	}{
+		{"2.4.0", "", true}, {"2.4.0", "2.4", true}, {"2.4.0", "==2.4.0", true}, {"2.4.0", "2.4.1", false}, {"*", "3.0.0", true},
+		{"2.10.0", ">=2.4.0", true}, {"2.4.0", ">=2.10", false}, {"2.4.0", ">= 2.0, <2.4", false}, {"2.4.0", ">2.4.0", false}, {"2.4.0", "<=2.4", true},
+		{"2.4.0", "!=2.4.0", false}, {"2.4.0", "main", true},
+	} {
+		if got := inRange(test.version, test.required); got != test.want {
+			t.Errorf("%s in %q: %t", test.version, test.required, got)
+		}
+	}
+}

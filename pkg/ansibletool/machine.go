@@ -1,0 +1,158 @@
+package ansibletool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+// The programs that a run of a role starts.
+const (
+	Playbook = "ansible-playbook"
+	Runner   = "ansible-runner"
+	galaxy   = "ansible-galaxy"
+)
+
+// The oldest versions that operators work with. ansible-playbook prints its interpreter since the first one. kubernetes.core, which
+// contains the modules for Kubernetes, requires the last one.
+const (
+	minCore       = "2.12"
+	minRunner     = "2.0"
+	minKubernetes = "12.0"
+)
+
+// Run runs a program, with arguments, and returns its standard output. The error is fs.ErrNotExist if the program is not found,
+// and contains the end of its standard error if it fails.
+type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
+
+// A Machine describes the Ansible of a machine. Versions of missing programs and packages are empty.
+type Machine struct {
+	// Core is the version of ansible-core, AnsibleRunner that of ansible-runner.
+	Core, AnsibleRunner string
+	// Python is the path of the interpreter of ansible-playbook, which also runs the modules on localhost.
+	Python string
+	// Kubernetes is the version of the package kubernetes of Python.
+	Kubernetes string
+	// Collections maps the names of the installed collections to their versions.
+	Collections map[string]string
+	// failed maps programs that are found but fail to their errors.
+	failed map[string]error
+}
+
+// Inspect returns the Ansible of a machine. The error is that of ctx; what is missing is reported by Check.
+func Inspect(ctx context.Context, run Run) (*Machine, error) {
+	m := &Machine{Collections: map[string]string{}, failed: map[string]error{}}
+	query := func(program string, args ...string) string {
+		out, err := run(ctx, program, args...)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			m.failed[program] = err
+		}
+		if err != nil {
+			return ""
+		}
+		return string(out)
+	}
+	m.Core, m.Python = parsePlaybookVersion(query(Playbook, "--version"))
+	m.AnsibleRunner = strings.TrimSpace(query(Runner, "--version"))
+	if m.Python != "" {
+		const version = "import importlib.metadata as m\ntry: print(m.version('kubernetes'))\nexcept m.PackageNotFoundError: pass"
+		m.Kubernetes = strings.TrimSpace(query(m.Python, "-c", version))
+	}
+	if m.Core != "" {
+		m.Collections = parseCollections(query(galaxy, "collection", "list", "--format", "json"))
+	}
+	return m, ctx.Err()
+}
+
+var (
+	playbookVersion = regexp.MustCompile(`(?m)^` + Playbook + ` \[?(?:core |base )?(\d[^]\s]*)`)
+	pythonVersion   = regexp.MustCompile(`(?m)^\s*python version = .*\((.+)\)\s*$`)
+)
+
+// parsePlaybookVersion returns the version in the output of ansible-playbook --version, and its interpreter.
+func parsePlaybookVersion(out string) (version, python string) {
+	if found := playbookVersion.FindStringSubmatch(out); found != nil {
+		version = found[1]
+	}
+	if found := pythonVersion.FindStringSubmatch(out); found != nil {
+		python = found[1]
+	}
+	return version, python
+}
+
+// parseCollections returns the versions in the output of ansible-galaxy collection list. Of a collection that is installed in several
+// directories, any version is returned that is not unknown.
+func parseCollections(out string) map[string]string {
+	var directories map[string]map[string]struct{ Version string }
+	_ = json.Unmarshal([]byte(out), &directories) // without any collection, there is no output
+	found := map[string]string{}
+	for _, collections := range directories {
+		for name, c := range collections {
+			if old, ok := found[name]; !ok || old == "*" || c.Version != "*" && atLeast(c.Version, old) {
+				found[name] = c.Version
+			}
+		}
+	}
+	return found
+}
+
+// Check returns the programs and packages that operators need and that are missing or too old.
+func (m *Machine) Check() diag.Findings {
+	var findings diag.Findings
+	add := func(field, format string, args ...any) {
+		findings = append(findings, diag.Finding{Problem: field + ": " + fmt.Sprintf(format, args...)})
+	}
+	check := func(name, program, version, minimum, fix string) {
+		switch {
+		case m.failed[program] != nil:
+			add(name, "%v", m.failed[program])
+		case version == "":
+			add(name, "not found; %s", fix)
+		case !atLeast(version, minimum):
+			add(name, "version %s is too old, %s or newer is required; %s", version, minimum, fix)
+		}
+	}
+	check(Playbook, Playbook, m.Core, minCore, "install Ansible, on Debian and Ubuntu with 'apt-get install ansible', on other systems with 'pip install ansible'")
+	check(Runner, Runner, m.AnsibleRunner, minRunner, "install it, on Debian and Ubuntu with 'apt-get install python3-ansible-runner', on other systems with 'pip install ansible-runner'")
+	if m.Python != "" {
+		check("Python package kubernetes for "+m.Python, m.Python, m.Kubernetes, minKubernetes,
+			fmt.Sprintf("install it, for the Python of Debian and Ubuntu with 'apt-get install python3-kubernetes', for others with '%s -m pip install kubernetes'", m.Python))
+	}
+	return findings
+}
+
+// atLeast reports whether a version is the same as another one or newer, by its leading numbers.
+func atLeast(version, minimum string) bool {
+	return slices.Compare(numbers(version), numbers(minimum)) >= 0
+}
+
+// numbers returns the leading numbers of a version without zeros at the end: 2, 14 and 18 of 2.14.18rc1, and 3 of 3.0.
+func numbers(version string) (result []int) {
+	defer func() {
+		for len(result) > 0 && result[len(result)-1] == 0 {
+			result = result[:len(result)-1]
+		}
+	}()
+	for part := range strings.SplitSeq(version, ".") {
+		end := strings.IndexFunc(part, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(part)
+		}
+		n, err := strconv.Atoi(part[:end])
+		if err != nil {
+			return result
+		}
+		if result = append(result, n); end < len(part) {
+			return result
+		}
+	}
+	return result
+}

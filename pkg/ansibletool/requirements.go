@@ -1,0 +1,109 @@
+package ansibletool
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+)
+
+// RequirementsFile is the file of a project that lists the collections it uses.
+const RequirementsFile = "requirements.yml"
+
+// A Requirement is a collection in a requirements file.
+type Requirement struct {
+	// Name is NAMESPACE.NAME, or empty if the source of the collection is a URL, an archive or a directory.
+	Name string
+	// Version is the range of versions as in the file: "3.2.0", ">=2.0,<4"; empty or "*" is any.
+	Version string
+	// Position is the place of the entry in the file.
+	Position diag.Position
+}
+
+var collectionName = regexp.MustCompile(`^[a-zA-Z_]\w*\.[a-zA-Z_]\w*$`)
+
+// Requirements returns the collections that a requirements file lists. file is its name in positions.
+func Requirements(file string, data []byte) ([]Requirement, error) {
+	var document yaml.Node
+	if err := safeyaml.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	if len(document.Content) == 0 {
+		return nil, nil
+	}
+	root := document.Content[0]
+	if root.Kind == yaml.SequenceNode {
+		return nil, nil // the old format, which lists roles only
+	}
+	list := safeyaml.Child(root, "collections")
+	if list == nil || list.Kind == yaml.ScalarNode && list.Tag == "!!null" {
+		return nil, nil
+	}
+	at := func(node *yaml.Node) diag.Position {
+		return diag.Position{File: file, Line: node.Line, Column: node.Column}
+	}
+	if list.Kind != yaml.SequenceNode {
+		return nil, diag.Finding{Position: at(list), Problem: "collections must be a list"}
+	}
+	var requirements []Requirement
+	for _, entry := range list.Content {
+		if entry.Kind == yaml.AliasNode {
+			entry = entry.Alias
+		}
+		r := Requirement{Position: at(entry)}
+		if entry.Kind == yaml.ScalarNode {
+			r.Name, r.Version, _ = strings.Cut(entry.Value, ":")
+		} else {
+			r.Name, r.Version = safeyaml.ChildText(entry, "name"), safeyaml.ChildText(entry, "version")
+		}
+		if r.Version == "*" {
+			r.Version = ""
+		}
+		if !collectionName.MatchString(r.Name) {
+			r.Name = "" // a URL, an archive or a directory
+		}
+		requirements = append(requirements, r)
+	}
+	return requirements, nil
+}
+
+// CheckCollections returns the required collections that are not installed, and those that are installed in another version.
+func (m *Machine) CheckCollections(required []Requirement) (missing, other diag.Findings) {
+	for _, r := range required {
+		installed, ok := m.Collections[r.Name]
+		fix := "run 'ansible-galaxy collection install -r " + r.Position.File + "'"
+		switch {
+		case r.Name == "":
+		case !ok:
+			missing = append(missing, diag.Finding{Position: r.Position, Problem: "collection " + r.Name + " is not installed", Fix: fix})
+		case !inRange(installed, r.Version):
+			other = append(other, diag.Finding{Position: r.Position, Fix: fix, Problem: fmt.Sprintf("collection %s %s is installed, but %s is required", r.Name, installed, r.Version)})
+		}
+	}
+	return missing, other
+}
+
+var rangePart = regexp.MustCompile(`^(==|!=|>=|<=|>|<|)\s*(\d.*)$`)
+
+// inRange reports whether a version is in a range of a requirements file. It accepts parts of the range that it does not support.
+func inRange(version, required string) bool {
+	if version == "*" {
+		return true
+	}
+	for part := range strings.SplitSeq(required, ",") {
+		found := rangePart.FindStringSubmatch(strings.TrimSpace(part))
+		if found == nil {
+			continue
+		}
+		newer, older := atLeast(version, found[2]), atLeast(found[2], version)
+		ok := map[string]bool{"": newer && older, "==": newer && older, "!=": !newer || !older, ">=": newer, "<=": older, ">": !older, "<": !newer}
+		if !ok[found[1]] {
+			return false
+		}
+	}
+	return true
+}
