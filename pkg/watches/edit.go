@@ -25,21 +25,30 @@ var errNotEdited = errors.New("cannot be edited; write the entries as a list, ea
 
 // Add returns data with an entry in front of the marker, or without one after the last entry. Everything else is unchanged. It is an
 // error if there is an entry for the kind.
-func Add(data []byte, w Watch) ([]byte, error) {
-	before, root, err := parseForEdit(data)
+func Add(data []byte, w Watch) ([]byte, error) { return add(helmFormat(), data, w) }
+
+// Remove returns data without the entry of a kind and the comments directly above it. Everything else is unchanged. Without such an
+// entry it returns data.
+func Remove(data []byte, gvk schema.GroupVersionKind) ([]byte, error) {
+	return remove(helmFormat(), data, gvk)
+}
+
+func add[W any](f format[W], data []byte, w W) ([]byte, error) {
+	before, root, err := f.parseForEdit(data)
 	if err != nil {
 		return nil, err
 	}
-	gvk := w.GroupVersionKind()
-	if i := indexOf(before, gvk); i >= 0 {
-		return nil, diag.Finding{Position: before[i].Position, Problem: fmt.Sprintf("an entry for %s already exists", gvk)}
+	gvk, _ := f.identity(&w)
+	if i := f.indexOf(before, gvk); i >= 0 {
+		_, position := f.identity(&before[i])
+		return nil, diag.Finding{Position: *position, Problem: fmt.Sprintf("an entry for %s already exists", gvk)}
 	}
 	lines, end := splitLines(data)
-	text, err := w.text()
+	text, err := f.text(&w)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := Parse(text); err != nil {
+	if _, _, err := f.parseForEdit(text); err != nil {
 		return nil, fmt.Errorf("entry for %s: %w", gvk, err)
 	}
 	added := entryLines(text, indentation(root), end)
@@ -49,27 +58,25 @@ func Add(data []byte, w Watch) ([]byte, error) {
 		if at < 0 {
 			continue
 		}
-		if edited := joinLines(slices.Insert(slices.Clone(lines), at, added...)); contains(edited, after) {
+		if edited := joinLines(slices.Insert(slices.Clone(lines), at, added...)); f.contains(edited, after) {
 			return edited, nil
 		}
 	}
 	if root != nil && len(before) == 0 {
 		// An empty list, "[]", is replaced.
-		if edited := joinLines(slices.Replace(slices.Clone(lines), root.Line-1, root.Line, added...)); contains(edited, after) {
+		if edited := joinLines(slices.Replace(slices.Clone(lines), root.Line-1, root.Line, added...)); f.contains(edited, after) {
 			return edited, nil
 		}
 	}
 	return nil, notEdited()
 }
 
-// Remove returns data without the entry of a kind and the comments directly above it. Everything else is unchanged. Without such an
-// entry it returns data.
-func Remove(data []byte, gvk schema.GroupVersionKind) ([]byte, error) {
-	before, root, err := parseForEdit(data)
+func remove[W any](f format[W], data []byte, gvk schema.GroupVersionKind) ([]byte, error) {
+	before, root, err := f.parseForEdit(data)
 	if err != nil {
 		return nil, err
 	}
-	i := indexOf(before, gvk)
+	i := f.indexOf(before, gvk)
 	if i < 0 {
 		return data, nil
 	}
@@ -83,7 +90,7 @@ func Remove(data []byte, gvk schema.GroupVersionKind) ([]byte, error) {
 		start = commentStart(lines, start, root.Column)
 	}
 	edited := joinLines(slices.Delete(slices.Clone(lines), start, end))
-	if !contains(edited, slices.Delete(slices.Clone(before), i, i+1)) {
+	if !f.contains(edited, slices.Delete(slices.Clone(before), i, i+1)) {
 		return nil, notEdited()
 	}
 	return edited, nil
@@ -91,46 +98,6 @@ func Remove(data []byte, gvk schema.GroupVersionKind) ([]byte, error) {
 
 func notEdited() error {
 	return diag.Finding{Position: diag.Position{File: FileName}, Problem: errNotEdited.Error(), Err: errNotEdited}
-}
-
-// parseForEdit returns the entries of a file and the node of their list, which is nil if there is none.
-func parseForEdit(data []byte) ([]Watch, *yaml.Node, error) {
-	p := &parser{file: FileName}
-	root, err := p.document(data)
-	if err != nil {
-		return nil, nil, err
-	}
-	watches := p.entries(root)
-	if err := p.findings.Sort().Err(); err != nil {
-		return nil, nil, err
-	}
-	if root != nil && isNull(root) {
-		root = nil
-	}
-	return watches, root, nil
-}
-
-func indexOf(watches []Watch, gvk schema.GroupVersionKind) int {
-	return slices.IndexFunc(watches, func(w Watch) bool { return w.GroupVersionKind() == gvk })
-}
-
-// contains reports whether a file has exactly the entries, in any order.
-func contains(data []byte, want []Watch) bool {
-	got, err := Parse(data)
-	if err != nil || len(got) != len(want) {
-		return false
-	}
-	for _, w := range want {
-		i := indexOf(got, w.GroupVersionKind())
-		if i < 0 {
-			return false
-		}
-		expected, err := w.text()
-		if text, textErr := got[i].text(); err != nil || textErr != nil || !bytes.Equal(text, expected) {
-			return false
-		}
-	}
-	return true
 }
 
 // splitLines returns the lines of a text, which may end with a carriage return, and "\r" if most of them do.

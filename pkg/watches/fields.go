@@ -2,6 +2,7 @@ package watches
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -10,54 +11,44 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
+// helmFormat describes the entries of Helm operators.
+func helmFormat() format[Watch] {
+	return format[Watch]{
+		operator: "a Helm", required: "group, version, kind and chart",
+		foreignOperator: "Ansible", foreignKeys: ansibleKeys(),
+		create:   func() Watch { return Watch{WatchDependentResources: true} },
+		readers:  (*Watch).readers,
+		check:    (*Watch).check,
+		identity: func(w *Watch) (schema.GroupVersionKind, *diag.Position) { return w.GroupVersionKind(), &w.Position },
+		text:     (*Watch).text,
+		content:  (*Watch).text,
+	}
+}
+
+// helmKeys are the keys of entries of Helm operators that those of Ansible operators do not have.
+func helmKeys() []string {
+	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption"}
+}
+
 // readers returns the functions that read the values of an entry's keys.
 func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
-	text := func(into *string, check func(string) []string) func(*yaml.Node) {
-		return func(value *yaml.Node) {
-			if value.Kind != yaml.ScalarNode {
-				p.addf(value, "must be a text")
-				return
-			}
-			*into = value.Value
-			for _, problem := range check(value.Value) {
-				problem, _, _ = strings.Cut(problem, " (e.g.") // and a regular expression
-				p.addf(value, "%q: %s", value.Value, problem)
-			}
-		}
-	}
-	number := func(least int, set func(int)) func(*yaml.Node) {
-		return func(value *yaml.Node) {
-			if n, err := strconv.Atoi(value.Value); err != nil || value.Kind != yaml.ScalarNode || n < least || n > math.MaxInt32 {
-				p.addf(value, "must be a whole number, at least %d", least)
-			} else {
-				set(n)
-			}
-		}
-	}
-	return map[string]func(*yaml.Node){
-		"group":   text(&w.Group, optional(validation.IsDNS1123Subdomain)),
-		"version": text(&w.Version, optional(validation.IsDNS1035Label)),
-		"kind": text(&w.Kind, optional(func(kind string) []string {
-			return validation.IsDNS1035Label(strings.ToLower(kind))
-		})),
-		"chart": text(&w.Chart, optional(checkChart)),
-		"watchDependentResources": func(value *yaml.Node) {
-			if value.Kind != yaml.ScalarNode || value.Decode(&w.WatchDependentResources) != nil {
-				p.addf(value, "must be true or false")
-			}
-		},
+	readers := p.kindReaders(&w.Group, &w.Version, &w.Kind)
+	maps.Copy(readers, map[string]func(*yaml.Node){
+		"chart":                   p.text(&w.Chart, checkChart),
+		"watchDependentResources": p.boolean(&w.WatchDependentResources),
 		"overrideValues":          func(value *yaml.Node) { w.OverrideValues = p.overrideValues(value) },
-		"typedOverrideValues":     func(value *yaml.Node) { w.TypedOverrideValues = p.typedValues(value) },
+		"typedOverrideValues":     func(value *yaml.Node) { w.TypedOverrideValues = p.typedValues(value, "as in a values.yaml") },
 		"selector":                func(value *yaml.Node) { w.Selector = p.selector(value) },
 		"reconcilePeriod":         func(value *yaml.Node) { w.ReconcilePeriod = p.duration(value) },
-		"maxHistory":              number(0, func(n int) { w.MaxHistory = &n }),
-		"maxConcurrentReconciles": number(1, func(n int) { w.MaxConcurrentReconciles = n }),
+		"maxHistory":              p.number(0, func(n int) { w.MaxHistory = &n }),
+		"maxConcurrentReconciles": p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
 		"dryRunOption": func(value *yaml.Node) {
 			valid := []string{DryRunClient, DryRunNone, DryRunServer}
 			if w.DryRunOption = value.Value; value.Kind == yaml.ScalarNode && (value.Value == "" || slices.Contains(valid, value.Value)) {
@@ -69,17 +60,69 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 			}
 			p.addf(value, "%s", problem)
 		},
+	})
+	return readers
+}
+
+// check adds findings about an entry as a whole.
+func (w *Watch) check(p *parser, node *yaml.Node) {
+	p.require(node, "version", w.Version)
+	p.require(node, "kind", w.Kind)
+	p.require(node, "chart", w.Chart)
+}
+
+// kindReaders returns the functions that read group, version and kind.
+func (p *parser) kindReaders(group, version, kind *string) map[string]func(*yaml.Node) {
+	return map[string]func(*yaml.Node){
+		"group":   p.text(group, validation.IsDNS1123Subdomain),
+		"version": p.text(version, validation.IsDNS1035Label),
+		"kind":    p.text(kind, func(kind string) []string { return validation.IsDNS1035Label(strings.ToLower(kind)) }),
 	}
 }
 
-// optional returns a check that accepts an empty text.
-func optional(check func(string) []string) func(string) []string {
-	return func(text string) []string {
-		if text == "" {
-			return nil
+// text returns a function that reads a text, which may be empty or else has to pass a check.
+func (p *parser) text(into *string, check func(string) []string) func(*yaml.Node) {
+	return func(value *yaml.Node) {
+		if value.Kind != yaml.ScalarNode {
+			p.addf(value, "must be a text")
+			return
 		}
-		return check(text)
+		if *into = value.Value; value.Value == "" || p.isVariable(value) {
+			return
+		}
+		for _, problem := range check(value.Value) {
+			problem, _, _ = strings.Cut(problem, " (e.g.") // and a regular expression
+			p.addf(value, "%q: %s", value.Value, problem)
+		}
 	}
+}
+
+// boolean returns a function that reads true or false.
+func (p *parser) boolean(into *bool) func(*yaml.Node) {
+	return func(value *yaml.Node) {
+		if !p.isVariable(value) && (value.Kind != yaml.ScalarNode || value.Decode(into) != nil) {
+			p.addf(value, "must be true or false")
+		}
+	}
+}
+
+// number returns a function that reads a number.
+func (p *parser) number(least int, set func(int)) func(*yaml.Node) {
+	return func(value *yaml.Node) {
+		if p.isVariable(value) {
+			return
+		}
+		if n, err := strconv.Atoi(value.Value); err != nil || value.Kind != yaml.ScalarNode || n < least || n > math.MaxInt32 {
+			p.addf(value, "must be a whole number, at least %d", least)
+		} else {
+			set(n)
+		}
+	}
+}
+
+// isVariable reports whether a value contains variables that are not expanded, so that it cannot be checked.
+func (p *parser) isVariable(value *yaml.Node) bool {
+	return p.lenient && value.Kind == yaml.ScalarNode && reference.MatchString(value.Value)
 }
 
 // checkChart rejects sources of charts that only create api reads.
@@ -90,85 +133,12 @@ func checkChart(chart string) []string {
 	return nil
 }
 
-// overrideValues reads a map of texts. As in Kubernetes, other scalars are converted to texts.
-func (p *parser) overrideValues(node *yaml.Node) map[string]string {
-	if node.Kind != yaml.MappingNode {
-		p.addf(node, "must be a map of paths of values to texts")
-		return nil
-	}
-	values := map[string]string{}
-	for key, value := range safeyaml.Fields(node) {
-		if value = resolve(value); value.Kind != yaml.ScalarNode {
-			p.addf(value, "override value %q must be a text; typedOverrideValues has values with types", key.Value)
-			continue
-		}
-		if _, ok := values[key.Value]; ok {
-			p.addf(key, "key %q is given twice", key.Value)
-		}
-		values[key.Value] = scalarText(value)
-	}
-	return values
-}
-
-// scalarText returns a scalar as text, as JSON writes it.
-func scalarText(node *yaml.Node) string {
-	var value any
-	switch err := node.Decode(&value); v := value.(type) {
-	case bool:
-		return strconv.FormatBool(v)
-	case int, int64, uint64:
-		return fmt.Sprint(v)
-	case float64:
-		if err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
-			return strconv.FormatFloat(v, 'g', -1, 64)
-		}
-	case nil:
-		return ""
-	}
-	return node.Value
-}
-
-// typedValues reads values as those of a chart.
-func (p *parser) typedValues(node *yaml.Node) map[string]any {
-	values := map[string]any{}
-	if node.Kind != yaml.MappingNode {
-		p.addf(node, "must be a map of values, as in a values.yaml")
-	} else if err := node.Decode(&values); err != nil {
-		p.addf(node, "%s", syntaxProblem(err))
-	} else if path := invalidValue(values); path != "" {
-		p.addf(node, "%s: keys must be texts, and numbers finite", path)
-	}
-	return values
-}
-
-// invalidValue returns the path of a value that JSON cannot represent, or "".
-func invalidValue(value any) string {
-	switch v := value.(type) {
-	case map[string]any:
-		for _, key := range sortedKeys(v) {
-			if path := invalidValue(v[key]); path != "" {
-				return strings.TrimSuffix(key+"."+path, ".")
-			}
-		}
-	case []any:
-		for i, element := range v {
-			if path := invalidValue(element); path != "" {
-				return fmt.Sprintf("[%d].%s", i, path)
-			}
-		}
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return "."
-		}
-	case map[any]any:
-		return "."
-	}
-	return ""
-}
-
 // selector reads a label selector.
 func (p *parser) selector(node *yaml.Node) *metav1.LabelSelector {
 	selector := &metav1.LabelSelector{}
+	if p.isVariable(node) {
+		return selector
+	}
 	data, err := yaml.Marshal(node)
 	if err == nil {
 		err = safeyaml.UnmarshalStrict(data, selector)
@@ -185,6 +155,9 @@ func (p *parser) selector(node *yaml.Node) *metav1.LabelSelector {
 
 // duration reads a duration that is not negative.
 func (p *parser) duration(node *yaml.Node) time.Duration {
+	if p.isVariable(node) {
+		return 0
+	}
 	d, err := time.ParseDuration(node.Value)
 	if err != nil || node.Kind != yaml.ScalarNode || d < 0 {
 		p.addf(node, "%q: must be a duration that is not negative, such as 1m30s", node.Value)

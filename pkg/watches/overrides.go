@@ -16,11 +16,11 @@ import (
 // AddOverrides returns data with override values added to the entry of a kind. Those that the entry has already are kept, and so is
 // everything else.
 func AddOverrides(data []byte, gvk schema.GroupVersionKind, values map[string]string) ([]byte, error) {
-	before, root, err := parseForEdit(data)
+	before, root, err := helmFormat().parseForEdit(data)
 	if err != nil {
 		return nil, err
 	}
-	i := indexOf(before, gvk)
+	i := helmFormat().indexOf(before, gvk)
 	if i < 0 {
 		return nil, diag.Finding{Position: diag.Position{File: FileName}, Problem: fmt.Sprintf("no entry for %s", gvk)}
 	}
@@ -50,7 +50,7 @@ func AddOverrides(data []byte, gvk schema.GroupVersionKind, values map[string]st
 	after := slices.Clone(before)
 	after[i].OverrideValues = maps.Clone(added)
 	maps.Copy(after[i].OverrideValues, before[i].OverrideValues)
-	if !contains(edited, after) {
+	if !helmFormat().contains(edited, after) {
 		return nil, notEdited()
 	}
 	return edited, nil

@@ -2,12 +2,12 @@ package watches
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
@@ -16,18 +16,22 @@ import (
 // maxBytes limits the size of a file.
 const maxBytes = 1 << 20
 
-// Parse reads a file named FileName. The error has all findings with their positions. A file without entries, or without content,
-// is valid.
+// Parse reads a file of a Helm operator named FileName. The error has all findings with their positions. A file without entries, or
+// without content, is valid.
 func Parse(data []byte) ([]Watch, error) { return ParseFile(FileName, data) }
 
 // ParseFile is Parse for a file with another name, which is that of the positions.
 func ParseFile(name string, data []byte) ([]Watch, error) {
-	p := &parser{file: name}
+	return parse(helmFormat(), &parser{file: name}, data)
+}
+
+// parse reads a file.
+func parse[W any](f format[W], p *parser, data []byte) ([]W, error) {
 	root, err := p.document(data)
 	if err != nil {
 		return nil, err
 	}
-	watches := p.entries(root)
+	watches := entries(f, p, root)
 	if err := p.findings.Sort().Err(); err != nil {
 		return nil, err
 	}
@@ -38,10 +42,15 @@ func ParseFile(name string, data []byte) ([]Watch, error) {
 type parser struct {
 	file     string
 	findings diag.Findings
+	// expanded maps positions to those before the expansion of variables.
+	expanded *expansion
+	// lenient accepts values that contain variables.
+	lenient bool
 }
 
 func (p *parser) at(node *yaml.Node) diag.Position {
-	return diag.Position{File: p.file, Line: node.Line, Column: node.Column}
+	line, column := p.expanded.original(node.Line, node.Column)
+	return diag.Position{File: p.file, Line: line, Column: column}
 }
 
 func (p *parser) addf(node *yaml.Node, format string, args ...any) {
@@ -51,6 +60,7 @@ func (p *parser) addf(node *yaml.Node, format string, args ...any) {
 // document returns the list of the file, or nil if there is none.
 func (p *parser) document(data []byte) (*yaml.Node, error) {
 	fail := func(line int, problem string, cause error) error {
+		line, _ = p.expanded.original(line, 1)
 		return diag.Finding{Position: diag.Position{File: p.file, Line: line}, Problem: problem, Err: cause}
 	}
 	if len(data) > maxBytes {
@@ -68,7 +78,7 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 		case errors.Is(err, io.EOF):
 			return document, nil
 		case err != nil:
-			return nil, fail(0, "not valid YAML: "+syntaxProblem(err), err)
+			return nil, fail(0, "not valid YAML: "+p.expanded.originalLines(syntaxProblem(err)), err)
 		case document != nil && !isNull(document):
 			return nil, diag.Finding{Position: p.at(next.Content[0]), Problem: "a second YAML document starts here", Fix: "write all entries in one list"}
 		}
@@ -77,42 +87,51 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 }
 
 // entries reads the list.
-func (p *parser) entries(root *yaml.Node) []Watch {
+func entries[W any](f format[W], p *parser, root *yaml.Node) []W {
 	if root == nil || isNull(root) {
 		return nil
 	}
 	if root = resolve(root); root.Kind != yaml.SequenceNode {
-		p.addf(root, "must be a list of entries with group, version, kind and chart")
+		p.addf(root, "must be a list of entries with %s", f.required)
 		return nil
 	}
-	var watches []Watch
-	first := map[string]int{}
+	var watches []W
+	first := map[schema.GroupVersionKind]int{}
 	for _, node := range root.Content {
-		entry := resolve(node)
-		if entry.Kind != yaml.MappingNode {
-			p.addf(node, "an entry must have the keys group, version, kind and chart")
+		mapping := resolve(node)
+		if mapping.Kind != yaml.MappingNode {
+			p.addf(node, "an entry must have the keys %s", f.required)
 			continue
 		}
-		w := p.entry(entry)
-		w.Position = p.at(node)
-		key := fmt.Sprintf("%s/%s, Kind=%s", w.Group, w.Version, w.Kind)
-		if line, ok := first[key]; ok && w.Kind != "" {
+		w := entry(f, p, mapping)
+		gvk, position := f.identity(&w)
+		*position = p.at(node)
+		if line, ok := first[gvk]; ok && gvk.Kind != "" {
 			p.addf(node, "group, version and kind are those of the entry in line %d; remove one of the two", line)
 		} else {
-			first[key] = node.Line
+			first[gvk] = position.Line
 		}
 		watches = append(watches, w)
 	}
 	return watches
 }
 
-// ansibleKeys are the keys of entries of Ansible operators that entries of Helm operators do not have.
-var ansibleKeys = []string{"playbook", "role", "vars", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters", "markUnsafe", "maxRunnerArtifacts", "watchAnnotationsChanges", "blacklist"}
-
 // entry reads an entry.
-func (p *parser) entry(node *yaml.Node) Watch {
-	w := Watch{WatchDependentResources: true}
-	readers := w.readers(p)
+func entry[W any](f format[W], p *parser, node *yaml.Node) W {
+	w := f.create()
+	p.mapping(node, f.readers(&w, p), func(key *yaml.Node) bool {
+		if !slices.Contains(f.foreignKeys, key.Value) {
+			return false
+		}
+		p.addf(key, "key %q belongs to %s operators; an entry of %s operator has no such key", key.Value, f.foreignOperator, f.operator)
+		return true
+	})
+	f.check(&w, p, node)
+	return w
+}
+
+// mapping reads the keys of a mapping. Unknown keys are findings unless isForeign has reported them.
+func (p *parser) mapping(node *yaml.Node, readers map[string]func(*yaml.Node), isForeign func(*yaml.Node) bool) {
 	seen := map[string]int{}
 	for key, value := range safeyaml.Fields(node) {
 		read, ok := readers[key.Value]
@@ -122,8 +141,7 @@ func (p *parser) entry(node *yaml.Node) Watch {
 			p.addf(key, "key %q is given twice, first in line %d", key.Value, line)
 		case key.Kind != yaml.ScalarNode:
 			p.addf(key, "a key must be a name")
-		case !ok && slices.Contains(ansibleKeys, key.Value):
-			p.addf(key, "key %q belongs to Ansible operators; an entry of a Helm operator has no such key", key.Value)
+		case !ok && isForeign != nil && isForeign(key):
 		case !ok:
 			p.unknownKey(key, slices.Sorted(maps.Keys(readers)))
 		case isNull(value):
@@ -131,15 +149,16 @@ func (p *parser) entry(node *yaml.Node) Watch {
 		default:
 			read(resolve(value))
 		}
-		seen[key.Value] = key.Line
+		seen[key.Value] = p.at(key).Line
 	}
-	for _, required := range []struct{ key, value string }{{"version", w.Version}, {"kind", w.Kind}, {"chart", w.Chart}} {
-		value := safeyaml.Child(node, required.key)
-		if required.value == "" && (value == nil || isNull(value) || resolve(value).Kind == yaml.ScalarNode && resolve(value).Value == "") {
-			p.addf(node, "%s is required", required.key)
-		}
+}
+
+// require adds a finding if a text is missing, unless its value is invalid, which is a finding already.
+func (p *parser) require(node *yaml.Node, key, text string) {
+	value := safeyaml.Child(node, key)
+	if text == "" && (value == nil || isNull(value) || resolve(value).Kind == yaml.ScalarNode && resolve(value).Value == "") {
+		p.addf(node, "%s is required", key)
 	}
-	return w
 }
 
 // unknownKey adds a finding with the nearest key.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // text returns the entry as a list with one element.
@@ -29,7 +30,7 @@ func (w *Watch) text() ([]byte, error) {
 	optional("watchDependentResources", !w.WatchDependentResources, false)
 	optional("overrideValues", len(w.OverrideValues) > 0, w.OverrideValues)
 	optional("typedOverrideValues", len(w.TypedOverrideValues) > 0, w.TypedOverrideValues)
-	optional("selector", w.Selector != nil, selectorValues(w))
+	optional("selector", w.Selector != nil, selectorValues(w.Selector))
 	optional("reconcilePeriod", w.ReconcilePeriod != 0, w.ReconcilePeriod.String())
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
@@ -37,10 +38,15 @@ func (w *Watch) text() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return encode([]*yaml.Node{entry})
+}
+
+// encode returns a value as YAML.
+func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
-	if err := encoder.Encode([]*yaml.Node{entry}); err != nil {
+	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -58,17 +64,17 @@ func entryLines(text []byte, indent, end string) []string {
 	return lines
 }
 
-// selectorValues returns the selector with the keys of its JSON form.
-func selectorValues(w *Watch) map[string]any {
+// selectorValues returns a selector, which may be nil, with the keys of its JSON form.
+func selectorValues(selector *metav1.LabelSelector) map[string]any {
 	values := map[string]any{}
-	if w.Selector == nil {
+	if selector == nil {
 		return values
 	}
-	if len(w.Selector.MatchLabels) > 0 {
-		values["matchLabels"] = w.Selector.MatchLabels
+	if len(selector.MatchLabels) > 0 {
+		values["matchLabels"] = selector.MatchLabels
 	}
 	var expressions []any
-	for _, e := range w.Selector.MatchExpressions {
+	for _, e := range selector.MatchExpressions {
 		expression := map[string]any{"key": e.Key, "operator": string(e.Operator)}
 		if len(e.Values) > 0 {
 			expression["values"] = e.Values

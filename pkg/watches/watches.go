@@ -1,5 +1,5 @@
-// Package watches reads and edits watches.yaml, which lists the kinds that an operator without Go code reconciles, and the chart of
-// each kind.
+// Package watches reads and edits watches.yaml, which lists the kinds that an operator without Go code reconciles, and the chart, or the
+// playbook or role, of each kind.
 package watches
 
 import (
@@ -21,7 +21,7 @@ const (
 	DryRunServer = "server"
 )
 
-// A Watch is an entry of the file: a kind whose custom resources are releases of a chart.
+// A Watch is an entry of the file of a Helm operator: a kind whose custom resources are releases of a chart.
 type Watch struct {
 	// Group may be empty. Each group, version and kind has at most one entry.
 	Group, Version, Kind string

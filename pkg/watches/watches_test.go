@@ -126,16 +126,22 @@ watches.yaml:22:88: must be a label selector: "Is" is not a valid label selector
 		"- {version: v1, kind: A, chart: x, typedOverrideValues: {a: [{b: .inf}]}}": "watches.yaml:1:57: a.[0].b: keys must be texts, and numbers finite",
 	} {
 		_, err := watches.Parse([]byte(text))
-		if err == nil {
-			t.Errorf("%.200s: no error", text)
-			continue
-		}
-		got, wanted := strings.Split(err.Error(), "\n"), strings.Split(want, "\n")
-		for i := range max(len(got), len(wanted)) {
-			if i >= len(got) || i >= len(wanted) || !strings.HasPrefix(got[i], wanted[i]) {
-				t.Errorf("%.80s: finding %d of\n%s\nwant\n%s", text, i+1, strings.Join(got, "\n"), want)
-				break
-			}
+		checkFindings(t, text, err, want)
+	}
+}
+
+// checkFindings compares the lines of an error with prefixes.
+func checkFindings(t *testing.T, text string, err error, want string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%.200s: no error", text)
+		return
+	}
+	got, wanted := strings.Split(err.Error(), "\n"), strings.Split(want, "\n")
+	for i := range max(len(got), len(wanted)) {
+		if i >= len(got) || i >= len(wanted) || !strings.HasPrefix(got[i], wanted[i]) {
+			t.Errorf("%.80s: finding %d of\n%s\nwant\n%s", text, i+1, strings.Join(got, "\n"), want)
+			return
 		}
 	}
 }
