@@ -44,6 +44,8 @@ func layers() map[string][]string {
 			"pkg/safeyaml", "pkg/scaffold", "pkg/watches", "pkg/worktree",
 		},
 		"pkg/ansibletool":          {"pkg/diag", "pkg/safeyaml"},
+		"pkg/ansiblerole":          {"pkg/diag", "pkg/rbac"},
+		"pkg/ansiblerole/jinja":    {},
 		"pkg/buildinfo":            {},
 		"pkg/bundle":               {"pkg/bundle/base", "pkg/diag", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/base":          {"pkg/codegen", "pkg/diag", "pkg/manifest", "pkg/safeyaml"},

@@ -1,0 +1,62 @@
+package ansiblerole
+
+import (
+	"io/fs"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/rbac"
+)
+
+// An API is a kind of the project with its role or playbook.
+type API struct {
+	// Group is the API group of the kind with its domain.
+	Group, Version, Kind string
+	// Plural is the resource of the kind.
+	Plural string
+	Watch  Watch
+}
+
+// A Watch is an entry of watches.yaml, as far as it matters here. All fields can be empty.
+type Watch struct {
+	// Role is the name or path of a role, and Playbook the path of a playbook, which has precedence. Paths are relative to the project
+	// or below /opt/ansible.
+	Role, Playbook string
+	// FinalizerRole and FinalizerPlaybook are those of the finalizer.
+	FinalizerRole, FinalizerPlaybook string
+	// Vars are the variables of the entry and of its finalizer.
+	Vars map[string]any
+	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
+	IgnoreDependents bool
+	Blacklist        []rbac.GroupKind
+	// WatchClusterScoped is true if dependent objects without a namespace are watched, too.
+	WatchClusterScoped bool
+}
+
+// Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are those of the
+// project. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
+// whose resource is a guess, and files that cannot be read.
+func Rules(files fs.FS, apis []API) ([]rbac.Rule, diag.Findings) {
+	a := newAnalysis(files, apis)
+	for _, api := range apis {
+		a.analyze(api)
+	}
+	return a.permissions.Rules(), a.notes.Sort()
+}
+
+// The verbs of the runtime on its own kinds.
+var (
+	kindVerbs      = []string{"get", "list", "patch", "update", "watch"}
+	statusVerbs    = []string{"get", "patch", "update"}
+	finalizerVerbs = []string{"update"}
+)
+
+// grantRuntime adds the permissions that the runtime needs, whatever the role does.
+func grantRuntime(p rbac.Permissions, api API) {
+	p.Grant(api.Group, []string{api.Plural}, kindVerbs...)
+	p.Grant(api.Group, []string{api.Plural + "/status"}, statusVerbs...)
+	p.Grant(api.Group, []string{api.Plural + "/finalizers"}, finalizerVerbs...)
+	// The schema of the kind defines which keys are converted to snake case.
+	p.Add(rbac.Target{Group: groupCRD, Resource: "customresourcedefinitions", Name: api.Plural + "." + api.Group}, "get")
+	p.Grant("", []string{"events"}, "create", "patch")
+	p.Grant("events.k8s.io", []string{"events"}, "create", "patch")
+}
