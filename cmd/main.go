@@ -29,7 +29,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
-	if slices.Contains([]string{scorecard.Program, helmOperator}, a.called) {
+	if slices.Contains([]string{scorecard.Program, helmOperator, ansibleOperator}, a.called) {
 		arguments = append([]string{a.called}, arguments...) // the name of the program in test images, and in those of operators
 	}
 	root.SetArgs(arguments)

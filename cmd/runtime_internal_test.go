@@ -48,14 +48,14 @@ func TestFindRuntime(t *testing.T) {
 // TestRuntimeIsInterrupted checks that operon-runtime is interrupted with operon, which returns its exit code.
 func TestRuntimeIsInterrupted(t *testing.T) {
 	t.Parallel()
-	for _, code := range []string{"0", "7"} {
+	for code, name := range map[string]string{"0": helmOperator, "7": ansibleOperator} {
 		dir := writeProgram(t, `trap 'echo stopped; exit `+code+`' INT
 echo "called: $*"
 while :; do sleep 0.05; done`)
 		ctx, cancel := context.WithCancel(t.Context())
-		out := &cancelAfter{text: "called: helm-operator run --watches-file a b\n", cancel: cancel}
+		out := &cancelAfter{text: "called: " + name + " run --watches-file a b\n", cancel: cancel}
 		env := &Env{Dir: t.TempDir(), Environ: os.Environ(), Out: out, Err: out, Run: run, Executable: filepath.Join(dir, "operon")}
-		got := Main(ctx, env, []string{"operon", "helm-operator", "run", "--watches-file", "a b"})
+		got := Main(ctx, env, []string{"operon", name, "run", "--watches-file", "a b"})
 		if want := out.text + "stopped\n"; out.written.String() != want || string(rune('0'+got)) != code {
 			t.Errorf("exit code %d, want %s; output %q, want %q", got, code, out.written.String(), want)
 		}

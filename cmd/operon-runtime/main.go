@@ -1,7 +1,7 @@
 // Program operon-runtime runs operators that are written without Go code, and reads Helm charts for operon. It is a program
 // of its own because the libraries of Helm and of controller managers would double the start-up time of operon.
 //
-// Called through a link named helm-operator, it answers as operator-sdk's program of that name.
+// Called through a link named helm-operator or ansible-operator, it answers as operator-sdk's program of that name.
 package main
 
 import (
@@ -72,16 +72,19 @@ func run(ctx context.Context, s streams, args []string) int {
 // newRoot returns the commands of the program for the name that it is called by.
 func newRoot(s streams, name string) *cobra.Command {
 	var root *cobra.Command
-	if name == helmOperator {
+	switch name {
+	case helmOperator:
 		root = newHelmOperator(s)
-	} else {
+	case ansibleOperator:
+		root = newAnsibleOperator(s)
+	default:
 		root = &cobra.Command{
 			Use:   helmchart.Program,
 			Short: "Run operators that are written without Go code",
 			RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 			Args:  noArgs,
 		}
-		root.AddCommand(newHelmOperator(s), newChart(s), newVersion(s, helmchart.Program))
+		root.AddCommand(newHelmOperator(s), newAnsibleOperator(s), newChart(s), newVersion(s, helmchart.Program))
 	}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -37,12 +37,14 @@ func TestRequests(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"operon-runtime", "helm-operator", "version"}, {"/usr/local/bin/helm-operator", "version"}, {"helm-operator.exe", "version"}} {
-		if code, out, errOut := runCommand(t, "", args...); code != 0 || !strings.HasPrefix(out, `helm-operator version: "v`) {
-			t.Errorf("%q: exit code %d, %s%s", args, code, out, errOut)
+	for _, name := range []string{helmOperator, ansibleOperator} {
+		for _, args := range [][]string{{"operon-runtime", name, "version"}, {"/usr/local/bin/" + name, "version"}, {name + ".exe", "version"}} {
+			if code, out, errOut := runCommand(t, "", args...); code != 0 || !strings.HasPrefix(out, name+` version: "v`) {
+				t.Errorf("%q: exit code %d, %s%s", args, code, out, errOut)
+			}
 		}
-	}
-	if code, _, errOut := runCommand(t, "", "helm-operator", "chart"); code != exitUsage || !strings.Contains(errOut, `"chart"`) {
-		t.Errorf("helm-operator chart: exit code %d, %s", code, errOut)
+		if code, _, errOut := runCommand(t, "", name, "chart"); code != exitUsage || !strings.Contains(errOut, `"chart"`) {
+			t.Errorf("%s chart: exit code %d, %s", name, code, errOut)
+		}
 	}
 }

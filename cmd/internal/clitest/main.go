@@ -17,11 +17,13 @@ import (
 )
 
 // Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary as
-// operon, operator-sdk or helm-operator.
+// operon, operator-sdk, helm-operator or ansible-operator.
 func Main(m *testing.M) {
 	debug.SetGCPercent(200) // as in the program
 	runAsProgram()
-	testscript.Main(suite{m}, map[string]func(){"operon": program, "operator-sdk": program, "helm-operator": program})
+	testscript.Main(suite{m}, map[string]func(){
+		"operon": program, "operator-sdk": program, "helm-operator": program, "ansible-operator": program,
+	})
 }
 
 // suite runs the tests of a package.

@@ -12,39 +12,57 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmchart"
 )
 
-// helmOperator is the name of the command, and of operator-sdk's program that does the same.
-const helmOperator = "helm-operator"
+// helmOperator and ansibleOperator are the names of the commands that run operators without Go code, and of operator-sdk's programs
+// that do the same.
+const (
+	helmOperator    = "helm-operator"
+	ansibleOperator = "ansible-operator"
+)
 
 func newHelmOperator(a *app) *cobra.Command {
+	return newOperatorProgram(a, helmOperator, "Run an operator that installs Helm charts",
+		`Run the operator of a Helm project: for each custom resource of a kind in watches.yaml, it installs
+the chart of the kind with the resource's spec as values, and repairs, upgrades and uninstalls it.`)
+}
+
+func newAnsibleOperator(a *app) *cobra.Command {
+	return newOperatorProgram(a, ansibleOperator, "Run an operator that runs Ansible roles",
+		`Run the operator of an Ansible project: for each custom resource of a kind in watches.yaml, it runs
+the role or playbook of the kind with the resource's spec as variables, after each change and
+periodically. It requires ansible-runner, Ansible and Ansible's collections on this machine.`)
+}
+
+// newOperatorProgram returns a command that passes its arguments to the command of operon-runtime with the same name. what is the
+// first part of its description.
+func newOperatorProgram(a *app, name, short, what string) *cobra.Command {
 	return &cobra.Command{
-		Use:   helmOperator + " [COMMAND] [ARGUMENT]...",
-		Short: "Run an operator that installs Helm charts",
-		Long: fmt.Sprintf(`Run the operator of a Helm project: for each custom resource of a kind in watches.yaml, it installs
-the chart of the kind with the resource's spec as values, and repairs, upgrades and uninstalls it.
+		Use:   name + " [COMMAND] [ARGUMENT]...",
+		Short: short,
+		Long: fmt.Sprintf(`%[3]s
 
 All arguments are passed to the program operon-runtime, which is built and installed with operon. It
 is searched in the directory of operon and then in PATH. Its flags, environment variables and files
-are those of operator-sdk's helm-operator, and a link with that name to this program runs it.
+are those of operator-sdk's %[2]s, and a link with that name to this program runs it.
 
-'%s helm-operator run --help' lists the flags.`, a.program),
+'%[1]s %[2]s run --help' lists the flags.`, a.program, name, what),
 		Example: fmt.Sprintf(`  # Run the operator of this project against the cluster of KUBECONFIG:
-  %[1]s helm-operator run
+  %[1]s %[2]s run
 
   # Reconcile the resources of one namespace:
-  WATCH_NAMESPACE=team-a %[1]s helm-operator run --zap-log-level debug`, a.program),
+  WATCH_NAMESPACE=team-a %[1]s %[2]s run --zap-log-level debug`, a.program, name),
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0]) {
 				return c.Help()
 			}
-			return a.runRuntime(c.Context(), append([]string{helmOperator}, args...)...)
+			return a.runRuntime(c.Context(), append([]string{name}, args...)...)
 		},
 		ValidArgsFunction: func(c *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			program, err := a.runtimeProgram()
 			if err != nil || a.enterDirectory() != nil {
 				return nil, cobra.ShellCompDirectiveError
 			}
-			arguments := slices.Concat([]string{helmOperator}, args, []string{toComplete})
+			arguments := slices.Concat([]string{name}, args, []string{toComplete})
 			return a.completeWith(c.Context(), Command{Dir: a.Dir, Environ: a.Environ, Name: program}, arguments)
 		},
 	}
