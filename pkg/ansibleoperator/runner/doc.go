@@ -1,0 +1,14 @@
+// Package runner runs playbooks and roles for custom resources, with the ansible-runner of the user.
+//
+// Each custom resource has a directory below Config.Root, GROUP/VERSION/KIND/NAMESPACE/NAME, in the form that ansible-runner
+// expects: env, inventory, project and artifacts, with a link to the artifacts of the latest run. It is removed with the custom
+// resource, when the operator ends, or, if the operator is killed, by a process that waits for its end.
+//
+// Each run has a supervisor, a small Python process without other modules than those of the standard library. It is the reaper of
+// all processes of the run, so that it also ends those that have left their session, as ansible-playbook does, or that run in the
+// background, as asynchronous tasks do: after the run, when the run is canceled or exceeds its time, and when the operator dies.
+//
+// ansible-runner reports its events through a plugin of this package, which ansible-runner finds by its entry point on PYTHONPATH,
+// and which writes them to an inherited pipe. Compared with requests to a socket, a pipe requires no HTTP library, delays a writer
+// instead of losing events, cannot be written to by other processes, and ends with the process.
+package runner

@@ -1,0 +1,158 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// environment is the environment of all runs.
+type environment struct {
+	values map[string]string
+	dir    string
+	// runner is the path of ansible-runner, and python that of an interpreter for the supervisor.
+	runner, python string
+}
+
+func newEnvironment(config Config) (*environment, error) {
+	e := &environment{values: map[string]string{}, dir: config.Dir}
+	for _, variable := range config.Environ {
+		if name, value, ok := strings.Cut(variable, "="); ok {
+			e.values[name] = value
+		}
+	}
+	e.addPaths("ANSIBLE_ROLES_PATH", config.RolesPaths, "ANSIBLE_ROLES_PATH")
+	// The plural is an old name of the variable, which Ansible ignores if both are set.
+	e.addPaths("ANSIBLE_COLLECTIONS_PATH", config.CollectionsPaths, "ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS")
+	if e.runner = e.lookPath("ansible-runner"); e.runner == "" {
+		return nil, missing("ansible-runner", "python3-ansible-runner", "ansible-runner")
+	}
+	if e.python = e.interpreter(e.runner); e.python == "" {
+		e.python = e.lookPath("python3")
+	}
+	if e.python == "" {
+		return nil, missing("python3", "python3", "")
+	}
+	return e, nil
+}
+
+// missing returns the error for a program that is not installed.
+func missing(program, debian, pip string) error {
+	fix := "install the Debian package " + debian
+	if pip != "" {
+		fix += " or, with pip, " + pip
+	}
+	return fmt.Errorf("%s: not found in PATH; %s", program, fix)
+}
+
+// addPaths makes a list of paths absolute and adds others in front of it.
+func (e *environment) addPaths(name string, paths []string, sources ...string) {
+	paths = slices.Clone(paths)
+	for _, source := range sources {
+		if value := e.values[source]; value != "" {
+			paths = append(paths, filepath.SplitList(value)...)
+			break
+		}
+	}
+	if len(paths) == 0 {
+		return
+	}
+	for i := range paths {
+		paths[i] = e.absolute(paths[i])
+	}
+	e.values[name] = strings.Join(paths, string(filepath.ListSeparator))
+}
+
+// absolute returns a path as Ansible, whose working directory is another one, must receive it.
+func (e *environment) absolute(path string) string {
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
+		return path
+	}
+	return filepath.Join(e.dir, path)
+}
+
+// lookPath returns the path of a program, or an empty string.
+func (e *environment) lookPath(name string) string {
+	for _, dir := range filepath.SplitList(e.values["PATH"]) {
+		path := filepath.Join(e.absolute(dir), name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && filepath.IsAbs(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// interpreter returns the path of the interpreter in the first line of a Python script, or an empty string.
+func (e *environment) interpreter(script string) string {
+	file, err := os.Open(script)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	reader := bufio.NewReader(io.LimitReader(file, 4096))
+	line, _ := reader.ReadString('\n')
+	line, ok := strings.CutPrefix(strings.TrimSpace(line), "#!")
+	if !ok {
+		return ""
+	}
+	words := strings.Fields(line)
+	if len(words) > 0 && filepath.Base(words[0]) == "sh" {
+		// pip writes this for interpreters whose path is too long for the first line, or contains spaces.
+		rest, _ := io.ReadAll(reader)
+		if path, ok := bytes.CutPrefix(rest, []byte(`'''exec' `)); ok {
+			path, _, _ = bytes.Cut(path, []byte(` "$0"`))
+			words = []string{strings.Trim(string(path), `"`)}
+		}
+	}
+	for _, word := range words {
+		if base := filepath.Base(word); strings.HasPrefix(base, "python") || strings.HasPrefix(base, "pypy") {
+			if !filepath.IsAbs(word) {
+				return e.lookPath(word)
+			}
+			return word
+		}
+	}
+	return ""
+}
+
+// runEnviron returns the environment of a run.
+func (e *environment) runEnviron(additional map[string]string) []string {
+	values := maps.Clone(e.values)
+	maps.Copy(values, additional)
+	environ := make([]string, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		environ = append(environ, name+"="+values[name])
+	}
+	return environ
+}
+
+// Variables of the plugin, which removes them from the environment of the playbook.
+const (
+	eventsVariable     = "OPERON_EVENTS"
+	eventsFDVariable   = "OPERON_EVENTS_FD"
+	pythonPathVariable = "OPERON_PYTHONPATH"
+	// runVariable marks all processes of a run.
+	runVariable = "OPERON_ANSIBLE_RUN"
+)
+
+// pluginEnviron returns the variables with which ansible-runner loads the plugin.
+func (e *environment) pluginEnviron(python string, everything bool) map[string]string {
+	plugin := filepath.Join(python, "plugin")
+	values := map[string]string{eventsFDVariable: fmt.Sprint(eventsFD), "PYTHONPATH": plugin}
+	if path, ok := e.values["PYTHONPATH"]; ok {
+		values[pythonPathVariable] = path
+		if path != "" {
+			values["PYTHONPATH"] += string(filepath.ListSeparator) + path
+		}
+	}
+	if everything {
+		values[eventsVariable] = "everything"
+	}
+	return values
+}

@@ -1,0 +1,54 @@
+"""Waits for the end of the operator, which is the end of the standard input, and removes the directories that it owns.
+
+Arguments: the root of all run directories, and the directory of this operator below it. A directory of a custom resource
+contains a file .operator with the name of the operator that owns it.
+"""
+
+import os
+import shutil
+import sys
+import time
+
+MARKER = ".operator"
+
+
+def owned(root, name):
+    """Returns the directories below root that belong to an operator."""
+    found = []
+    for path, directories, files in os.walk(root):
+        directories[:] = [d for d in directories if not d.startswith(".")]
+        if MARKER in files:
+            directories[:] = []
+            try:
+                with open(os.path.join(path, MARKER)) as file:
+                    if file.read() == name:
+                        found.append(path)
+            except OSError:
+                pass
+    return found
+
+
+def main(root, own):
+    # A word before the end means that the operator has removed everything itself.
+    if os.read(0, 1):
+        return
+    name = os.path.basename(own)
+    # Processes of a run may write until their supervisor has killed them.
+    for _ in range(100):
+        paths = owned(root, name)
+        if not paths:
+            break
+        for path in paths:
+            shutil.rmtree(path, ignore_errors=True)
+            while not os.path.exists(path) and path != root:
+                path = os.path.dirname(path)
+                try:
+                    os.rmdir(path)
+                except OSError:
+                    break
+        time.sleep(0.1)
+    shutil.rmtree(own, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A Request describes one run for a custom resource. Either Playbook or Role is required.
+type Request struct {
+	GVK schema.GroupVersionKind
+	Key types.NamespacedName
+	// Playbook is the absolute path of a playbook. It has precedence over Role.
+	Playbook string
+	// Role is the absolute path of a role, or the name of a role in a collection, NAMESPACE.COLLECTION.ROLE. FindRole returns it.
+	Role string
+	// Variables are the extra variables of the run, in the form of JSON. variables.Of returns them.
+	Variables map[string]any
+	// Kubeconfig is the content of a file that exists only during the run. KUBECONFIG and K8S_AUTH_KUBECONFIG contain its path.
+	Kubeconfig []byte
+	// Verbosity is the number of -v options, 0 to 7.
+	Verbosity int
+	// MaxArtifacts is the number of runs whose artifacts are kept. Zero and negative values mean 20.
+	MaxArtifacts int
+	// Timeout ends the run after this time. Zero means no limit.
+	Timeout time.Duration
+}
+
+// Stats are numbers of tasks, added up over all hosts.
+type Stats struct {
+	OK, Changed, Skipped, Failures, Ignored, Rescued, Unreachable int
+}
+
+// Result describes a run that was started.
+type Result struct {
+	// Ident is the name of the directory with the artifacts of the run.
+	Ident    string
+	Started  time.Time
+	Duration time.Duration
+	// Stats are zero if the run ended before the playbook did.
+	Stats Stats
+	// Completion is the time at which the playbook ended.
+	Completion time.Time
+	// Failures are the messages of failed tasks that were neither ignored nor rescued.
+	Failures []string
+	// RequeueAfter is the time that the module requeue_after has requested, or nil. It ends the run.
+	RequeueAfter *time.Duration
+	// TimedOut reports whether the run was ended because it exceeded Request.Timeout.
+	TimedOut bool
+}
+
+// Failed reports whether a task failed or the run exceeded its time.
+func (r *Result) Failed() bool { return r.TimedOut || len(r.Failures) > 0 }
+
+// Message returns the messages of all failures, one per line.
+func (r *Result) Message() string { return strings.Join(r.Failures, "\n") }

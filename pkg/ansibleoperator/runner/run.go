@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Run runs a playbook or a role. The error is nil if the playbook reached its end, whatever its tasks did, if it requested the time
+// of the next run, or if it exceeded its time. If ctx is canceled, Run ends all processes and returns the cause. Runs of a custom
+// resource are sequential.
+func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	defer r.runs.Done()
+	dir, err := r.root.path(request.GVK, request.Key)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Ident: strings.ToLower(rand.Text()), Started: time.Now()}
+	argv, err := r.command(dir, result.Ident, request)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := r.lock(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	defer os.Remove(filepath.Join(dir, kubeconfigFile))
+	if err := r.writeInputs(dir, request); err != nil {
+		return nil, err
+	}
+	err = r.supervise(ctx, argv, dir, request, result)
+	result.Duration = time.Since(result.Started)
+	if r.config.Output != nil {
+		r.printOutput(dir, request, result.Ident)
+	}
+	if diskErr := errors.Join(linkLatest(dir, result.Ident), r.disk.add(dir, result.Ident)); diskErr != nil {
+		r.config.Log.Error(describeFull(diskErr, r.root.dir), "cannot limit the artifacts of runs", "directory", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// supervise runs a command to its end and collects the result.
+func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result) error {
+	output := &tail{limit: 16 << 10}
+	child, err := r.start(argv, result.Ident, dir, output)
+	if err != nil {
+		return err
+	}
+	collected := &events{}
+	log := r.eventLog(request, result.Ident)
+	requeue := make(chan struct{}, 1)
+	done := make(chan error, 1)
+	go func() {
+		defer child.events.Close()
+		done <- read(child.events, func(e event) {
+			log(e)
+			if collected.add(e) {
+				select {
+				case requeue <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}()
+	var expired <-chan time.Time
+	if request.Timeout > 0 {
+		timer := time.NewTimer(request.Timeout)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	var stopped error
+	canceled, closed := ctx.Done(), r.closed
+	for {
+		select {
+		case <-requeue:
+		case <-expired:
+			result.TimedOut, expired = true, nil
+		case <-canceled:
+			stopped, canceled = context.Cause(ctx), nil
+		case <-closed:
+			stopped, closed = errClosed, nil
+		case ended := <-child.ended:
+			if err := <-done; err != nil {
+				return fmt.Errorf("reading the events of ansible-runner: %w", err)
+			}
+			return r.complete(request, dir, result, collected, ended, stopped, output)
+		}
+		child.stop(r.config.GracePeriod)
+	}
+}
+
+// complete fills in the result of a run whose processes have ended.
+func (r *Runner) complete(request Request, dir string, result *Result, collected *events, ended outcome, stopped error, output *tail) error {
+	if ended.leftovers > 0 && stopped == nil && !result.TimedOut {
+		r.config.Log.Info("ended processes that the run left in the background", "kind", request.GVK.Kind, "namespace", request.Key.Namespace,
+			"name", request.Key.Name, "job", result.Ident, "processes", ended.leftovers)
+	}
+	if collected.stats != nil {
+		result.Stats, result.Completion = *collected.stats, collected.completion
+	}
+	switch {
+	case collected.requeue != nil:
+		result.RequeueAfter = collected.requeue
+		return nil
+	case collected.stats != nil && !result.TimedOut && ended.err == nil:
+		result.Failures = collected.messages()
+		if ended.code != 0 && len(result.Failures) == 0 {
+			result.Failures = []string{fmt.Sprintf("ansible-runner ended with exit code %d%s", ended.code, r.lastOutput(dir, result.Ident, output))}
+		}
+		return nil
+	case stopped != nil:
+		return fmt.Errorf("run of %s %s: %w", request.GVK.Kind, request.Key, stopped)
+	case result.TimedOut:
+		result.Failures = append(collected.messages(), fmt.Sprintf("the run exceeded its time limit of %s", request.Timeout))
+		return nil
+	case ended.err != nil:
+		return fmt.Errorf("%w%s", ended.err, r.lastOutput(dir, result.Ident, output))
+	}
+	return r.noStats(dir, result.Ident, collected, ended.code, output)
+}
+
+// noStats returns the error of a playbook that ended without its last event.
+func (r *Runner) noStats(dir, ident string, collected *events, code int, output *tail) error {
+	if err := isFull(r.root.dir); err != nil {
+		return err
+	}
+	last := r.lastOutput(dir, ident, output)
+	if !collected.started && code == 0 {
+		return fmt.Errorf("ansible-runner reported no events: its Python does not load plugins from PYTHONPATH; start it without the options -E and -I%s", last)
+	}
+	cause := fmt.Sprintf("exit code %d", code)
+	if code < 0 {
+		cause = fmt.Sprintf("ansible-runner was killed by signal %d", -code)
+		if code == -9 {
+			cause += ", as when the memory limit is exceeded"
+		}
+	}
+	return fmt.Errorf("the playbook did not run to its end: %s%s", cause, last)
+}
+
+// lastOutput returns the last lines of the output of a run, for an error.
+func (r *Runner) lastOutput(dir, ident string, output *tail) string {
+	text := plain(readTail(filepath.Join(dir, artifactsDir, ident, "stdout"), 4096))
+	if text == "" {
+		text = plain(output.String())
+	}
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// printOutput prints the output of a run as a whole, because runs are concurrent.
+func (r *Runner) printOutput(dir string, request Request, ident string) {
+	file, err := os.Open(filepath.Join(dir, artifactsDir, ident, "stdout"))
+	if err != nil {
+		return // ansible-runner did not start
+	}
+	defer file.Close()
+	r.outputs.Lock()
+	defer r.outputs.Unlock()
+	fmt.Fprintf(r.config.Output, "--- output of run %s of %s %s\n", ident, request.GVK.Kind, request.Key)
+	_, _ = io.Copy(r.config.Output, file)
+	fmt.Fprintf(r.config.Output, "--- end of run %s\n", ident)
+}

@@ -1,0 +1,33 @@
+//go:build !unix
+
+package runner
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+const eventsFD = 5
+
+var errUnsupported = errors.New("unsupported operating system; ansible-runner requires Linux or macOS")
+
+type supervised struct {
+	events *os.File
+	ended  chan outcome
+}
+
+type outcome struct {
+	code, leftovers int
+	err             error
+}
+
+func (r *Runner) start([]string, string, string, *tail) (*supervised, error) {
+	return nil, errUnsupported
+}
+
+func (s *supervised) stop(time.Duration) {}
+
+func startGuard(string, string, string, string) (func(bool), error) { return nil, errUnsupported }
+
+func checkOwner(string) error { return nil }

@@ -1,0 +1,137 @@
+// Package variables forms the variables of a run from a custom resource, with the names and precedence of operator-sdk.
+package variables
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// unsafeKey marks a string that Ansible does not evaluate as a template.
+const unsafeKey = "__ansible_unsafe"
+
+// Input is what variables are formed from.
+type Input struct {
+	GVK schema.GroupVersionKind
+	// Object is the custom resource.
+	Object map[string]any
+	// Vars are those of the watch, and FinalizerVars those of its finalizer in a run of the finalizer.
+	Vars, FinalizerVars map[string]any
+	// SnakeCase converts keys of the spec.
+	SnakeCase bool
+	// MarkUnsafe marks all strings of the custom resource.
+	MarkUnsafe bool
+	// Schema is that of the version in the CRD, or nil. With a schema, keys of maps are not converted.
+	Schema *apiextensionsv1.JSONSchemaProps
+}
+
+// Of returns the variables of a run, in order of precedence: the spec's keys; ansible_operator_meta with name and namespace;
+// _GROUP_KIND, the custom resource, and _GROUP_KIND_spec, its spec, both unchanged; Vars; FinalizerVars. Values of the input are
+// not changed, but may be shared with the result.
+func Of(in Input) map[string]any {
+	spec, _ := in.Object["spec"].(map[string]any)
+	result := map[string]any{}
+	if in.SnakeCase {
+		var properties *apiextensionsv1.JSONSchemaProps
+		if in.Schema != nil {
+			if s, ok := in.Schema.Properties["spec"]; ok {
+				properties = &s
+			}
+		}
+		result = convertObject(spec, properties)
+	} else {
+		maps.Copy(result, spec)
+	}
+	metadata, _ := in.Object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	result["ansible_operator_meta"] = map[string]any{"name": name, "namespace": namespace}
+	object := objectName(in.GVK)
+	result[object] = in.Object
+	result[object+"_spec"] = in.Object["spec"]
+	if in.MarkUnsafe {
+		result, _ = markUnsafe(result).(map[string]any)
+	}
+	maps.Copy(result, in.Vars)
+	maps.Copy(result, in.FinalizerVars)
+	return result
+}
+
+// objectName returns the name of the variable that contains the custom resource.
+func objectName(gvk schema.GroupVersionKind) string {
+	return "_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(gvk.Group)) + "_" + strings.ToLower(gvk.Kind)
+}
+
+// convert converts the keys in a value. The schema is nil for values that no schema describes.
+func convert(value any, schema *apiextensionsv1.JSONSchemaProps) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if schema != nil && isMap(schema) {
+			return value
+		}
+		return convertObject(value, schema)
+	case []any:
+		var items *apiextensionsv1.JSONSchemaProps
+		if schema != nil && schema.Items != nil {
+			items = schema.Items.Schema
+		}
+		converted := make([]any, len(value))
+		for i, item := range value {
+			converted[i] = convert(item, items)
+		}
+		return converted
+	default:
+		return value
+	}
+}
+
+// isMap reports whether the keys of an object are data of the user.
+func isMap(schema *apiextensionsv1.JSONSchemaProps) bool {
+	return schema.AdditionalProperties != nil && len(schema.Properties) == 0 &&
+		(schema.AdditionalProperties.Allows || schema.AdditionalProperties.Schema != nil)
+}
+
+// convertObject converts the keys of an object. If two keys have the same name in snake case, the one that is in snake case already
+// has precedence, then the last one in order.
+func convertObject(object map[string]any, schema *apiextensionsv1.JSONSchemaProps) map[string]any {
+	converted := make(map[string]any, len(object))
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		var property *apiextensionsv1.JSONSchemaProps
+		if schema != nil {
+			if p, ok := schema.Properties[key]; ok {
+				property = &p
+			}
+		}
+		name := SnakeCase(key)
+		if _, exact := object[name]; exact && name != key {
+			continue
+		}
+		converted[name] = convert(object[key], property)
+	}
+	return converted
+}
+
+// markUnsafe marks all strings in a value.
+func markUnsafe(value any) any {
+	switch value := value.(type) {
+	case string:
+		return map[string]any{unsafeKey: value}
+	case map[string]any:
+		marked := make(map[string]any, len(value))
+		for key, v := range value {
+			marked[key] = markUnsafe(v)
+		}
+		return marked
+	case []any:
+		marked := make([]any, len(value))
+		for i, v := range value {
+			marked[i] = markUnsafe(v)
+		}
+		return marked
+	default:
+		return value
+	}
+}
