@@ -21,11 +21,11 @@ import (
 
 // TestSeams checks that programs are started and the environment is read by cmd.Env alone, and in operon-runtime by its main function and by the expansion of
 // watches.yaml, which Go projects share; pkg/controlplane owns
-// the processes of control planes, and pkg/tempdir the shell that cleans up after this process.
+// the processes of control planes, pkg/ansibleoperator/runner those of runs, and pkg/tempdir the shell that cleans up after this process.
 func TestSeams(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
-		"os/exec":    {"cmd/env.go", "pkg/controlplane", "pkg/tempdir"},
+		"os/exec":    {"cmd/env.go", "pkg/ansibleoperator/runner", "pkg/controlplane", "pkg/tempdir"},
 		"os.Environ": {"cmd/env.go", "cmd/operon-runtime/main.go"}, "os.Getenv": {"pkg/helmoperator/watchesfile.go"}, "os.LookupEnv": nil, "os.ExpandEnv": nil,
 		"os.Setenv": nil, "os.Unsetenv": nil, "os.Clearenv": nil, "os.Chdir": nil, "os.StartProcess": nil,
 	}

@@ -1,17 +1,42 @@
 package runner
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
 
-// Versions are the versions of the programs that runs need.
-type Versions struct {
-	// Runner and Ansible are those of ansible-runner and ansible-core. Python is the path of the interpreter of modules.
-	Runner, Ansible, Python string
-	// Kubernetes is the version of the Python package kubernetes, which the modules of kubernetes.core need. It is empty if the
-	// package is not installed.
-	Kubernetes string
-}
+	"github.com/operon-sdk/operon/pkg/ansibletool"
+)
 
-// Check runs the programs that runs need, and returns their versions. The error names missing packages.
-func (r *Runner) Check(ctx context.Context) (Versions, error) {
-	return Versions{}, nil
+// Check returns the Ansible that a Runner with this configuration would use. The error is diag.Findings with all that is missing
+// or too old.
+func Check(ctx context.Context, config Config) (*ansibletool.Machine, error) {
+	e := readEnvironment(config)
+	machine, err := ansibletool.Inspect(ctx, func(ctx context.Context, name string, args ...string) ([]byte, error) {
+		path := name
+		if !filepath.IsAbs(name) {
+			if path = e.lookPath(name); path == "" {
+				return nil, fs.ErrNotExist
+			}
+		}
+		output := &tail{limit: 2048}
+		cmd := exec.CommandContext(ctx, path, args...)
+		cmd.Dir, cmd.Env, cmd.Stderr, cmd.WaitDelay = e.dir, e.runEnviron(nil), output, time.Second
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", strings.Join(append([]string{name}, args...), " "), err, plain(output.String()))
+		}
+		return out, nil
+	})
+	if err != nil {
+		return machine, err
+	}
+	if findings := machine.Check(); len(findings) > 0 {
+		return machine, findings
+	}
+	return machine, nil
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,7 +21,22 @@ type environment struct {
 	runner, python string
 }
 
+// newEnvironment returns the environment of runs, or an error if a program is missing that New needs. Check reports all of them.
 func newEnvironment(config Config) (*environment, error) {
+	e := readEnvironment(config)
+	if e.runner = e.lookPath("ansible-runner"); e.runner == "" {
+		return nil, errors.New("ansible-runner: not found in PATH; on Debian and Ubuntu, install python3-ansible-runner")
+	}
+	if e.python = e.interpreter(e.runner); e.python == "" {
+		e.python = e.lookPath("python3")
+	}
+	if e.python == "" {
+		return nil, errors.New("python3: not found in PATH")
+	}
+	return e, nil
+}
+
+func readEnvironment(config Config) *environment {
 	e := &environment{values: map[string]string{}, dir: config.Dir}
 	for _, variable := range config.Environ {
 		if name, value, ok := strings.Cut(variable, "="); ok {
@@ -30,25 +46,7 @@ func newEnvironment(config Config) (*environment, error) {
 	e.addPaths("ANSIBLE_ROLES_PATH", config.RolesPaths, "ANSIBLE_ROLES_PATH")
 	// The plural is an old name of the variable, which Ansible ignores if both are set.
 	e.addPaths("ANSIBLE_COLLECTIONS_PATH", config.CollectionsPaths, "ANSIBLE_COLLECTIONS_PATH", "ANSIBLE_COLLECTIONS_PATHS")
-	if e.runner = e.lookPath("ansible-runner"); e.runner == "" {
-		return nil, missing("ansible-runner", "python3-ansible-runner", "ansible-runner")
-	}
-	if e.python = e.interpreter(e.runner); e.python == "" {
-		e.python = e.lookPath("python3")
-	}
-	if e.python == "" {
-		return nil, missing("python3", "python3", "")
-	}
-	return e, nil
-}
-
-// missing returns the error for a program that is not installed.
-func missing(program, debian, pip string) error {
-	fix := "install the Debian package " + debian
-	if pip != "" {
-		fix += " or, with pip, " + pip
-	}
-	return fmt.Errorf("%s: not found in PATH; %s", program, fix)
+	return e
 }
 
 // addPaths makes a list of paths absolute and adds others in front of it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,10 +27,9 @@ const (
 type root struct {
 	dir string
 	// own is the directory of this operator, with its Python files.
-	own   string
-	lock  *flock.Flock
-	guard *exec.Cmd
-	end   func(removed bool)
+	own  string
+	lock *flock.Flock
+	end  func(removed bool)
 }
 
 // openRoot creates the directory of an operator in a root.
