@@ -1,13 +1,12 @@
 package helmoperator
 
 import (
-	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 // The types of conditions of a custom resource. The first four are those of operator-sdk's helm-operator.
@@ -73,68 +72,21 @@ type condition struct {
 	message string
 }
 
-// setCondition returns conditions with c. Its transition time changes only with its status. Conditions of other types are kept as
-// they are, including fields that this package does not write.
+// setCondition returns conditions with c. An empty reason or message is left out.
 func setCondition(conditions []any, c condition, generation int64, now time.Time) []any {
-	written := map[string]any{
-		"type": c.kind, "status": string(c.status), "observedGeneration": generation,
-		"lastTransitionTime": now.UTC().Format(time.RFC3339),
-	}
+	fields := map[string]any{"type": c.kind, "status": string(c.status), "observedGeneration": generation}
 	if c.reason != "" {
-		written["reason"] = c.reason
+		fields["reason"] = c.reason
 	}
 	if c.message != "" {
-		written["message"] = truncate(c.message, maxMessage)
+		fields["message"] = customresource.Truncate(c.message, maxMessage)
 	}
-	i := findCondition(conditions, c.kind)
-	if i < 0 {
-		return append(slices.Clone(conditions), written)
-	}
-	if old := conditions[i].(map[string]any); old["status"] == written["status"] && old["lastTransitionTime"] != nil {
-		written["lastTransitionTime"] = old["lastTransitionTime"]
-	}
-	result := slices.Clone(conditions)
-	result[i] = written
-	return result
-}
-
-// removeCondition returns conditions without those of a type.
-func removeCondition(conditions []any, kind string) []any {
-	return slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
-		m, ok := c.(map[string]any)
-		return ok && m["type"] == kind
-	})
-}
-
-// findCondition returns the index of the condition of a type, or -1.
-func findCondition(conditions []any, kind string) int {
-	return slices.IndexFunc(conditions, func(c any) bool {
-		m, ok := c.(map[string]any)
-		return ok && m["type"] == kind
-	})
-}
-
-// truncate cuts s to at most limit bytes, between characters, and marks the cut.
-func truncate(s string, limit int) string {
-	const mark = "\n... (truncated)"
-	if len(s) <= limit {
-		return s
-	}
-	end := limit - len(mark)
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return strings.TrimRight(s[:end], "\n") + mark
+	return customresource.SetCondition(conditions, fields, now)
 }
 
 // readCondition returns a condition of obj, or one without status.
 func readCondition(obj *unstructured.Unstructured, kind string) condition {
-	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	i := findCondition(conditions, kind)
-	if i < 0 {
-		return condition{kind: kind}
-	}
-	m := conditions[i].(map[string]any)
-	text := func(key string) string { s, _ := m[key].(string); return s }
+	fields := customresource.ReadCondition(obj, kind)
+	text := func(key string) string { s, _ := fields[key].(string); return s }
 	return condition{kind, metav1.ConditionStatus(text("status")), text("reason"), text("message")}
 }

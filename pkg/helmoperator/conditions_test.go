@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 func TestConditions(t *testing.T) {
@@ -30,7 +31,7 @@ func TestConditions(t *testing.T) {
 	if _, ok := ready["reason"]; ok || ready["lastTransitionTime"] != second.UTC().Format(time.RFC3339) {
 		t.Errorf("got %v, want a new transition time and no reason", ready)
 	}
-	if !reflect.DeepEqual(removeCondition(conditions, ConditionReady), []any{foreign}) || len(conditions) != 2 {
+	if !reflect.DeepEqual(customresource.RemoveCondition(conditions, ConditionReady), []any{foreign}) || len(conditions) != 2 {
 		t.Error("want the condition removed from a copy")
 	}
 	if before.(map[string]any)["reason"] != "A" {
@@ -42,17 +43,6 @@ func TestConditions(t *testing.T) {
 	}
 	if got := readCondition(obj, ConditionDeployed); got != (condition{kind: ConditionDeployed}) {
 		t.Errorf("got %v, want no status", got)
-	}
-}
-
-func TestTruncate(t *testing.T) {
-	t.Parallel()
-	if got := truncate("short", 10); got != "short" {
-		t.Errorf("got %q", got)
-	}
-	got := truncate(strings.Repeat("ä", 100), 100)
-	if len(got) > 100 || !utf8.ValidString(got) || !strings.HasSuffix(got, "(truncated)") {
-		t.Errorf("got %d bytes %q", len(got), got)
 	}
 }
 

@@ -37,8 +37,8 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Uns
 	remaining, err := r.uninstall(ctx, obj, options.uninstallWait)
 	if err != nil {
 		var secrets redactor
-		secrets.addValues(obj.Object["spec"])
-		err = secrets.redactError(err)
+		secrets.AddValues(obj.Object["spec"])
+		err = secrets.RedactError(err)
 		message := err.Error()
 		change.set(condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message})
 		change.set(condition{ConditionDeletionBlocked, metav1.ConditionTrue, ReasonUninstallError, message})

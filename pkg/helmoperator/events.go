@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/redact"
 )
 
 // The reasons of events.
@@ -26,9 +28,9 @@ func (r *Reconciler) emitOverrides(obj *unstructured.Unstructured, secrets *reda
 	for _, key := range slices.Sorted(maps.Keys(r.overrides)) {
 		message := fmt.Sprintf("Chart value %q overridden by the operator's watches.yaml", key)
 		if !r.suppressOverrides {
-			value := redacted
-			if !secretKey.MatchString(key) {
-				value = secrets.redact(r.overrides[key])
+			value := redact.Replacement
+			if !redact.IsSecretKey(key) {
+				value = secrets.Redact(r.overrides[key])
 			}
 			message = fmt.Sprintf("Chart value %q overridden to %q by the operator's watches.yaml", key, value)
 		}
@@ -55,5 +57,5 @@ func (r *Reconciler) emitRepaired(obj *unstructured.Unstructured, repaired []rel
 const maxEvent = 1024
 
 func (r *Reconciler) emit(obj *unstructured.Unstructured, kind, reason, message string) {
-	r.events.Event(obj, kind, reason, truncate(message, maxEvent))
+	r.events.Event(obj, kind, reason, customresource.Truncate(message, maxEvent))
 }

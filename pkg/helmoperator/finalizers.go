@@ -2,14 +2,10 @@ package helmoperator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -23,7 +19,7 @@ func hasFinalizer(obj *unstructured.Unstructured) bool {
 
 // addFinalizer protects obj. It returns an error if obj was deleted in the meantime.
 func (r *Reconciler) addFinalizer(ctx context.Context, obj *unstructured.Unstructured) error {
-	err := r.patchFinalizers(ctx, obj, func(current []string) ([]string, error) {
+	err := r.writer().PatchFinalizers(ctx, obj, func(current []string) ([]string, error) {
 		if obj.GetDeletionTimestamp() != nil {
 			return nil, fmt.Errorf("%s %s was deleted", obj.GetKind(), obj.GetName())
 		}
@@ -40,41 +36,11 @@ func (r *Reconciler) addFinalizer(ctx context.Context, obj *unstructured.Unstruc
 
 // removeFinalizers releases obj. An object that is gone is no error.
 func (r *Reconciler) removeFinalizers(ctx context.Context, obj *unstructured.Unstructured) error {
-	err := r.patchFinalizers(ctx, obj, func(current []string) ([]string, error) {
+	err := r.writer().PatchFinalizers(ctx, obj, func(current []string) ([]string, error) {
 		return slices.DeleteFunc(slices.Clone(current), isFinalizer), nil
 	})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("removing the finalizer: %w", err)
 	}
 	return nil
-}
-
-// patchFinalizers changes the finalizers of obj and updates obj. After a conflict, the change is applied to the current object.
-func (r *Reconciler) patchFinalizers(ctx context.Context, obj *unstructured.Unstructured, change func([]string) ([]string, error)) error {
-	uid := obj.GetUID()
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		finalizers, err := change(obj.GetFinalizers())
-		if err != nil || slices.Equal(finalizers, obj.GetFinalizers()) {
-			return err
-		}
-		data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": obj.GetResourceVersion(), "finalizers": finalizers,
-		}})
-		if err != nil {
-			return err
-		}
-		err = r.client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, data))
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		current := emptyObject(r.gvk)
-		if err := r.reader.Get(ctx, client.ObjectKeyFromObject(obj), current); err != nil {
-			return err
-		}
-		if current.GetUID() != uid {
-			return apierrors.NewNotFound(r.groupResource(), obj.GetName())
-		}
-		*obj = *current
-		return err
-	})
 }

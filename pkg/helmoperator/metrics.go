@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/operon-sdk/operon/pkg/buildinfo"
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 // collectors are the metrics of this package. The documentation of the package describes them.
@@ -42,29 +43,13 @@ func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
 			Buckets: []float64{0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300},
 		}, []string{"group", "version", "kind", "operation"}),
 	}
-	err := errors.Join(register(registry, &build), register(registry, &c.created), register(registry, &c.operations),
-		register(registry, &c.duration))
+	err := errors.Join(customresource.Register(registry, &build), customresource.Register(registry, &c.created), customresource.Register(registry, &c.operations),
+		customresource.Register(registry, &c.duration))
 	if err != nil {
 		return nil, err
 	}
 	build.WithLabelValues(info.Commit, info.Version).Set(1)
 	return c, nil
-}
-
-// register registers a collector, or replaces it with the one that is registered already.
-func register[C prometheus.Collector](registry prometheus.Registerer, c *C) error {
-	var existing prometheus.AlreadyRegisteredError
-	switch err := registry.Register(*c); {
-	case errors.As(err, &existing):
-		registered, ok := existing.ExistingCollector.(C)
-		if !ok {
-			return err
-		}
-		*c = registered
-		return nil
-	default:
-		return err
-	}
 }
 
 // defaultRegistry is the registry that managers serve.

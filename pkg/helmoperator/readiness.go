@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
@@ -83,7 +84,7 @@ func (r *Reconciler) readyCondition(ctx context.Context, tracked *trackedResourc
 		case count > 2:
 			message += fmt.Sprintf(" (and %d more objects are not ready)", count-1)
 		}
-		return condition{ConditionReady, metav1.ConditionFalse, reason, tracked.secrets.redact(message)}
+		return condition{ConditionReady, metav1.ConditionFalse, reason, tracked.secrets.Redact(message)}
 	}
 	return condition{ConditionReady, metav1.ConditionTrue, ReasonObjectsReady, ""}
 }
@@ -96,7 +97,7 @@ func (r *Reconciler) objectReadiness(ctx context.Context, object release.Object,
 			return last
 		}
 	}
-	live := emptyObject(object.GroupVersionKind)
+	live := customresource.Empty(object.GroupVersionKind)
 	err := r.reader.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, live)
 	switch {
 	case apierrors.IsNotFound(err):

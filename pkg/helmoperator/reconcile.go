@@ -12,16 +12,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
 // Reconcile makes the release of a custom resource correspond to its spec.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	obj := emptyObject(r.gvk)
+	obj := customresource.Empty(r.gvk)
 	if err := r.cached.Get(ctx, request.NamespacedName, obj); err != nil {
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, err
@@ -141,7 +141,7 @@ func (e *operationError) Unwrap() error { return e.err }
 
 // fail writes the cause of a failed pass to the status and returns the error without secrets.
 func (p *pass) fail(ctx context.Context, err error) error {
-	err = p.secrets.redactError(err)
+	err = p.secrets.RedactError(err)
 	failure := condition{ConditionIrreconcilable, metav1.ConditionTrue, ReasonReconcileError, err.Error()}
 	var operation *operationError
 	if errors.As(err, &operation) {
@@ -166,7 +166,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	if p.values, err = p.valuesOf(ctx, p.obj); err != nil {
 		return nil, err
 	}
-	p.secrets.addValues(p.values)
+	p.secrets.AddValues(p.values)
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
 		Observer: p.dependents,
@@ -223,7 +223,7 @@ func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan)
 // operate installs or upgrades the release. The status shows the progress, as hooks can take minutes.
 func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progress, success, failure string, do func(context.Context) (*release.Deployed, error)) (*release.Deployed, error) {
 	logger := log.FromContext(ctx).WithValues("release", p.obj.GetName(), "operation", operation)
-	logger.Info("changing the release", "reason", p.secrets.redact(plan.Reason))
+	logger.Info("changing the release", "reason", p.secrets.Redact(plan.Reason))
 	p.change.set(condition{ConditionReady, metav1.ConditionFalse, progress, ""})
 	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (p *pass) describeDeployed(deployed *release.Deployed, plan release.Plan) {
 	} else if old := readCondition(p.obj, ConditionDeployed); old.status == metav1.ConditionTrue && old.reason != "" {
 		reason = old.reason
 	}
-	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, reason, p.secrets.redact(deployed.Notes)})
+	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, reason, p.secrets.Redact(deployed.Notes)})
 	p.change.release = map[string]any{"name": deployed.Name}
 	if external := describeExternal(p.obj, deployed.Objects); len(external) > 0 {
 		p.change.release[externalObjects] = external
@@ -269,7 +269,7 @@ func (p *pass) describeDeployed(deployed *release.Deployed, plan release.Plan) {
 		return
 	}
 	message := "Rendered differently for the same values, ignored until the values change: " + strings.Join(plan.Nondeterministic, ", ")
-	if old := readCondition(p.obj, ConditionDeterministic); old.message != truncate(message, maxMessage) {
+	if old := readCondition(p.obj, ConditionDeterministic); old.message != customresource.Truncate(message, maxMessage) {
 		p.emit(p.obj, corev1.EventTypeWarning, EventNondeterministic, message)
 	}
 	p.change.set(condition{ConditionDeterministic, metav1.ConditionFalse, ReasonNondeterministicTemplate, message})
@@ -293,9 +293,4 @@ func names[O fmt.Stringer](objects []O) []string {
 		result[i] = object.String()
 	}
 	return result
-}
-
-// groupResource identifies the kind in errors.
-func (r *Reconciler) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: r.gvk.Group, Resource: strings.ToLower(r.gvk.Kind)}
 }

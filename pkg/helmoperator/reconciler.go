@@ -1,10 +1,8 @@
 package helmoperator
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
@@ -137,7 +136,7 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 	if r.log.GetSink() == nil {
 		r.log = mgr.GetLogger().WithValues("kind", r.gvk.Kind)
 	}
-	name := controllerName(r.gvk)
+	name := customresource.ControllerName(r.gvk)
 	if r.events == nil {
 		// The roles of existing projects permit events of the core group only.
 		r.events = mgr.GetEventRecorderFor(strings.ToLower(r.gvk.Kind) + "-controller")
@@ -150,35 +149,7 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 	if err != nil {
 		return err
 	}
-	primary := source.Kind(mgr.GetCache(), emptyObject(r.gvk),
+	primary := source.Kind(mgr.GetCache(), customresource.Empty(r.gvk),
 		&handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, primaryPredicate())
-	return c.Watch(primarySource{r, primary})
-}
-
-// A primarySource is the source of custom resources. The controller does not wait until they are listed, as the manager stops if one of
-// its controllers cannot list them.
-type primarySource struct {
-	reconciler *Reconciler
-	source     source.Source
-}
-
-// Start implements source.Source.
-func (s primarySource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	s.reconciler.watched.start(ctx, queue)
-	return s.source.Start(ctx, queue)
-}
-
-func (s primarySource) String() string { return "custom resources of " + s.reconciler.gvk.String() }
-
-// controllerName returns a name that is unique among all kinds, for metrics and logs.
-func controllerName(gvk schema.GroupVersionKind) string {
-	parts := []string{strings.ToLower(gvk.Kind), gvk.Version, gvk.Group}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
-}
-
-// emptyObject returns an object that receives one of a kind.
-func emptyObject(gvk schema.GroupVersionKind) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	return u
+	return c.Watch(customresource.Source(r.gvk, primary, r.watched.start))
 }

@@ -33,20 +33,20 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	var r redactor
 	r.addManifest(secretManifest)
-	r.addValues(map[string]any{
+	r.AddValues(map[string]any{
 		"auth": map[string]any{"rootPassword": "from-values", "user": "admin"},
 		"list": []any{map[string]any{"apiKey": "key-in-list"}},
 	})
 	text := "plain hunter2-is-long encoded aHVudGVyMi1pcy1sb25n pin 4711 not 47112 line second-line-of-file values from-values key-in-list admin"
 	want := "plain [redacted] encoded [redacted] pin [redacted] not 47112 line [redacted] values [redacted] [redacted] admin"
-	if got := r.redact(text); got != want {
+	if got := r.Redact(text); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	cause := errors.New("bad from-values")
-	if err := r.redactError(cause); err.Error() != "bad [redacted]" || !errors.Is(err, cause) {
+	if err := r.RedactError(cause); err.Error() != "bad [redacted]" || !errors.Is(err, cause) {
 		t.Errorf("got %v, want a redacted error that wraps the cause", err)
 	}
-	if err := r.redactError(nil); err != nil {
+	if err := r.RedactError(nil); err != nil {
 		t.Errorf("got %v, want nil", err)
 	}
 }

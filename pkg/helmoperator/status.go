@@ -2,18 +2,14 @@ package helmoperator
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 // The keys of the status that this package writes. All others are kept.
@@ -42,7 +38,7 @@ func (s *statusChange) remove(kinds ...string) {
 	}
 }
 
-// patch returns the merge patch that applies the change to obj, or nil if the status of obj is already as it should be.
+// patch returns the status in the merge patch that applies the change to obj. It is empty if the status of obj is already as it should be.
 func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[string]any {
 	old, _, _ := unstructured.NestedMap(obj.Object, "status")
 	conditions, _ := old[statusConditions].([]any)
@@ -50,7 +46,7 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 		if c := s.conditions[kind]; c != nil {
 			conditions = setCondition(conditions, *c, obj.GetGeneration(), now)
 		} else {
-			conditions = removeCondition(conditions, kind)
+			conditions = customresource.RemoveCondition(conditions, kind)
 		}
 	}
 	written := map[string]any{}
@@ -65,13 +61,7 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 			written[statusDeployedRelease] = change.value
 		}
 	}
-	if len(written) == 0 {
-		return nil
-	}
-	return map[string]any{
-		"metadata": map[string]any{"resourceVersion": obj.GetResourceVersion()},
-		"status":   written,
-	}
+	return written
 }
 
 // A keyChange is the new value of a key in a merge patch; nil removes the key.
@@ -98,44 +88,15 @@ func releaseChange(old any, release map[string]any) *keyChange {
 // writeStatus applies a change to the status of obj and updates obj, if it differs. After a conflict, the change is applied to the
 // current object, unless that has another generation: the next pass will handle it. An object that is gone is no error.
 func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, change *statusChange) error {
-	generation, uid := obj.GetGeneration(), obj.GetUID()
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		patch := change.patch(obj, r.now())
-		if patch == nil {
+	generation := obj.GetGeneration()
+	return r.writer().PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
+		if current.GetGeneration() != generation {
 			return nil
 		}
-		data, err := json.Marshal(patch)
-		if err != nil {
-			return err
-		}
-		err = r.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, data))
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		current := emptyObject(r.gvk)
-		if err := r.reader.Get(ctx, client.ObjectKeyFromObject(obj), current); err != nil {
-			return err
-		}
-		if current.GetUID() != uid || current.GetGeneration() != generation {
-			return nil
-		}
-		*obj = *current
-		return err
+		return change.patch(current, r.now())
 	})
-	switch {
-	case apierrors.IsNotFound(err):
-		return r.explainMissingStatus(ctx, obj)
-	case err != nil:
-		return fmt.Errorf("writing the status: %w", err)
-	}
-	return nil
 }
 
-// explainMissingStatus returns an error if obj exists, as its kind then has no status subresource.
-func (r *Reconciler) explainMissingStatus(ctx context.Context, obj *unstructured.Unstructured) error {
-	err := r.reader.Get(ctx, client.ObjectKeyFromObject(obj), emptyObject(r.gvk))
-	if err == nil {
-		return fmt.Errorf("writing the status: %s has no status subresource; enable it in the CRD", r.gvk.Kind)
-	}
-	return client.IgnoreNotFound(err)
+func (r *Reconciler) writer() customresource.Writer {
+	return customresource.Writer{Client: r.client, Reader: r.reader}
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/watches"
@@ -115,13 +115,4 @@ func chartProblem(dir string) string {
 
 // WatchNamespaces returns the sorted namespaces of a comma-separated list, the form of the environment variable WATCH_NAMESPACE. Blanks and
 // empty elements are ignored. An empty list, which means all namespaces, returns nil.
-func WatchNamespaces(list string) []string {
-	var names []string
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
+func WatchNamespaces(list string) []string { return customresource.Namespaces(list) }

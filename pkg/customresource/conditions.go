@@ -1,0 +1,66 @@
+package customresource
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// SetCondition returns conditions with one of the given fields, which must contain type and status. Its lastTransitionTime changes
+// only with its status. Conditions of other types are kept as they are, including fields that the reconciler does not write.
+func SetCondition(conditions []any, fields map[string]any, now time.Time) []any {
+	fields["lastTransitionTime"] = now.UTC().Format(time.RFC3339)
+	kind, _ := fields["type"].(string)
+	i := FindCondition(conditions, kind)
+	if i < 0 {
+		return append(slices.Clone(conditions), fields)
+	}
+	if old := conditions[i].(map[string]any); old["status"] == fields["status"] && old["lastTransitionTime"] != nil {
+		fields["lastTransitionTime"] = old["lastTransitionTime"]
+	}
+	result := slices.Clone(conditions)
+	result[i] = fields
+	return result
+}
+
+// RemoveCondition returns conditions without those of a type.
+func RemoveCondition(conditions []any, kind string) []any {
+	return slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == kind
+	})
+}
+
+// FindCondition returns the index of the condition of a type, or -1.
+func FindCondition(conditions []any, kind string) int {
+	return slices.IndexFunc(conditions, func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == kind
+	})
+}
+
+// ReadCondition returns the fields of a condition of obj, or nil.
+func ReadCondition(obj *unstructured.Unstructured, kind string) map[string]any {
+	status, _ := obj.Object["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	if i := FindCondition(conditions, kind); i >= 0 {
+		return conditions[i].(map[string]any)
+	}
+	return nil
+}
+
+// Truncate cuts s to at most limit bytes, between characters, and marks the cut.
+func Truncate(s string, limit int) string {
+	const mark = "\n... (truncated)"
+	if len(s) <= limit {
+		return s
+	}
+	end := limit - len(mark)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return strings.TrimRight(s[:end], "\n") + mark
+}
