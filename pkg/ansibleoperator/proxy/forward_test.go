@@ -1,0 +1,70 @@
+package proxy_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
+)
+
+// TestUnreachable checks the response if the API server is down.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *proxy.Config) {
+		c.REST, c.HTTPClient = rest.CopyConfig(c.REST), nil
+		c.REST.Host = "https://127.0.0.1:1"
+	})
+	config, _ := e.register(e.owner, proxy.Settings{})
+	for method, path := range map[string]string{
+		http.MethodGet: "/version", http.MethodPost: "/api/v1/namespaces/default/configmaps", http.MethodPut: "/api/v1/namespaces/default/configmaps/a",
+	} {
+		code, body := e.send(config, method, path, "application/json", "{}")
+		if message, _ := body["message"].(string); code != http.StatusServiceUnavailable || body["kind"] != "Status" || !strings.Contains(message, "cannot reach the API server") {
+			t.Errorf("%s: %d %v", method, code, body)
+		}
+	}
+}
+
+// TestImpersonation checks that the API server decides about impersonation, and that an operator which impersonates a user itself does
+// not let runs leave it.
+func TestImpersonation(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	user := e.namespace + "-user"
+	role := &rbacv1.Role{}
+	role.Namespace, role.Name = e.namespace, user
+	role.Rules = []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}}}
+	binding := &rbacv1.RoleBinding{RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user}, Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}}
+	binding.Namespace, binding.Name = e.namespace, user
+	if err := e.client.Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.client.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	config, _ := e.register(e.owner, proxy.Settings{})
+	secrets := "/api/v1/namespaces/" + e.namespace + "/secrets"
+	if code, body := e.send(config, http.MethodGet, secrets, "application/json", "", "Impersonate-User", user); code != http.StatusForbidden {
+		t.Errorf("an impersonated user without permission: %d %v", code, body)
+	}
+	e.proxy = e.startProxy(func(c *proxy.Config) {
+		c.REST, c.HTTPClient = rest.CopyConfig(c.REST), nil
+		c.REST.Impersonate.UserName = user
+	})
+	config, _ = e.register(e.owner, proxy.Settings{})
+	for _, header := range [][]string{nil, {"Impersonate-User", "system:admin"}, {"X-Remote-User", "system:admin"}} {
+		if code, body := e.send(config, http.MethodGet, secrets, "application/json", "", header...); code != http.StatusForbidden {
+			t.Errorf("%q: %d %v", header, code, body)
+		}
+	}
+	e.eventually("the permission of the user", func() error {
+		if code, body := e.send(config, http.MethodGet, strings.Replace(secrets, "secrets", "configmaps", 1), "application/json", ""); code != http.StatusOK {
+			return errorOf(body)
+		}
+		return nil
+	})
+}

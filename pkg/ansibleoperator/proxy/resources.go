@@ -1,0 +1,85 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// resources contains what the API server serves, one group and version at a time.
+type resources struct {
+	get func(ctx context.Context, path, accept string) (*http.Response, error)
+
+	mu    sync.Mutex
+	lists map[schema.GroupVersion]map[string]metav1.APIResource
+}
+
+func newResources(get func(ctx context.Context, path, accept string) (*http.Response, error)) *resources {
+	return &resources{get: get, lists: map[schema.GroupVersion]map[string]metav1.APIResource{}}
+}
+
+// find returns a resource. It is nil if the API server does not serve it, or if the list of resources cannot be read, which the
+// request itself will report. A list is read again for a resource that it does not contain.
+func (s *resources) find(ctx context.Context, gvr schema.GroupVersionResource) *metav1.APIResource {
+	s.mu.Lock()
+	found, ok := s.lists[gvr.GroupVersion()][gvr.Resource]
+	s.mu.Unlock()
+	if ok {
+		return &found
+	}
+	list, err := s.read(ctx, gvr.GroupVersion())
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	s.lists[gvr.GroupVersion()] = list
+	s.mu.Unlock()
+	if found, ok = list[gvr.Resource]; !ok {
+		return nil
+	}
+	return &found
+}
+
+func (s *resources) read(ctx context.Context, gv schema.GroupVersion) (map[string]metav1.APIResource, error) {
+	path := "/apis/" + gv.String()
+	if gv.Group == "" {
+		path = "/api/" + gv.Version
+	}
+	response, err := s.get(ctx, path, jsonType)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", path, response.Status)
+	}
+	data, err := readLimited(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
+	}
+	found := map[string]metav1.APIResource{}
+	for _, resource := range list.APIResources {
+		found[resource.Name] = resource
+	}
+	return found, nil
+}
+
+// isVirtual reports whether objects of a resource are not stored, such as reviews of permissions. Their metadata must be empty.
+func isVirtual(resource *metav1.APIResource) bool {
+	return !slices.Contains(resource.Verbs, "get")
+}
+
+// gvkOf returns the kind of a resource.
+func gvkOf(gvr schema.GroupVersionResource, resource *metav1.APIResource) schema.GroupVersionKind {
+	return gvr.GroupVersion().WithKind(resource.Kind)
+}

@@ -1,0 +1,153 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/transport"
+)
+
+const (
+	// maxBody is the limit of bodies that the proxy reads. API servers accept 3 MiB.
+	maxBody  = 8 << 20
+	jsonType = "application/json"
+)
+
+// errTooLarge is the error of a body with more than maxBody bytes.
+var errTooLarge = fmt.Errorf("the body has more than %d MiB", maxBody>>20)
+
+// readLimited reads a body.
+func readLimited(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	if err == nil && len(data) > maxBody {
+		err = errTooLarge
+	}
+	return data, err
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	run := p.authenticate(r)
+	if run == nil {
+		p.config.Log.Info("refused a request without the token of a current run", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
+		writeStatus(w, apierrors.NewUnauthorized("the proxy of the operator requires the token of a current run; use the kubeconfig of the run (KUBECONFIG, K8S_AUTH_KUBECONFIG)"))
+		return
+	}
+	if p.config.REST.Impersonate.UserName != "" && r.Header.Get(transport.ImpersonateUserHeader) != "" {
+		// The API server would check the permission of the operator's real user, which its configuration does not want to use.
+		writeStatus(w, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the operator itself impersonates a user; no other can be impersonated")))
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(run.ctx, cancel)()
+	x := &exchange{run: run, request: r.WithContext(ctx)}
+	x.target, x.isResource = parseTarget(r.URL.Path)
+	if err := p.edit(x); err != nil {
+		writeStatus(w, err)
+		return
+	}
+	p.forwarder.ServeHTTP(w, x.request.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+}
+
+// An exchange is a request of a run and its response.
+type exchange struct {
+	run     *run
+	request *http.Request
+	// target is set if isResource is.
+	target     target
+	isResource bool
+}
+
+// exchangeKey is the key of the exchange in the context of a request.
+type exchangeKey struct{}
+
+func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
+
+// newForwarder returns what forwards requests to the API server.
+func (p *Proxy) newForwarder() *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(p.base)
+			// The address of the API server must not depend on that of the proxy.
+			r.Out.Host = ""
+			// The operator's credentials replace those of the run. Impersonation is kept: the API server decides whether the operator is
+			// permitted to impersonate, and without it, the request would have more permissions than the client asked for.
+			r.Out.Header.Del("Authorization")
+			for name := range r.Out.Header {
+				if strings.HasPrefix(name, "X-Remote-") {
+					r.Out.Header.Del(name)
+				}
+			}
+		},
+		Transport:     roundTripper(p.roundTrip),
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() != nil {
+				// The client is gone, or its run has ended.
+				writeStatus(w, apierrors.NewUnauthorized("the run has ended"))
+				return
+			}
+			p.config.Log.Info("cannot forward a request", "method", r.Method, "path", r.URL.Path, "error", err.Error())
+			writeStatus(w, unreachable(err))
+		},
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
+	if isUpgrade(r) {
+		return p.upgrade.RoundTrip(r)
+	}
+	return p.transport.RoundTrip(r)
+}
+
+// get sends a request of the proxy itself.
+func (p *Proxy) get(ctx context.Context, path, accept string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base.JoinPath(path).String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", accept)
+	return p.transport.RoundTrip(request)
+}
+
+// unreachable returns the error of requests that the API server does not answer.
+func unreachable(err error) *apierrors.StatusError {
+	return apierrors.NewServiceUnavailable(fmt.Sprintf("the proxy of the operator cannot reach the API server: %v", err))
+}
+
+// writeStatus writes an error as the API server does. An error that is not one of its kind is caused by the request.
+func writeStatus(w http.ResponseWriter, err error) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		status = apierrors.NewBadRequest(err.Error())
+	}
+	s := status.Status()
+	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", jsonType)
+	w.WriteHeader(int(s.Code))
+	w.Write(body.Bytes())
+}
