@@ -100,7 +100,9 @@ func (p *Proxy) authenticate(r *http.Request) *run {
 }
 
 // usesReference reports whether an object in a namespace, or a cluster-scoped one, can have an owner reference to o.
-func (o Owner) usesReference(namespace string) bool { return o.Namespace == "" || o.Namespace == namespace }
+func (o Owner) usesReference(namespace string) bool {
+	return o.Namespace == "" || o.Namespace == namespace
+}
 
 // reference returns the owner reference, as operator-sdk's proxy adds it: not that of a controller, of which an object has only one.
 func (o Owner) reference() metav1.OwnerReference {
