@@ -114,7 +114,7 @@ func libraries() map[string][]string {
 		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
 		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},
 		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},
-		"k8s.io/client-go":                                {"cmd/operon-runtime", "pkg/customresource", "pkg/helmchart/source", "pkg/helmoperator", "pkg/helmoperator/release", "pkg/kube"},
+		"k8s.io/client-go":                                {"cmd/operon-runtime", "pkg/ansibleoperator/proxy", "pkg/customresource", "pkg/helmchart/source", "pkg/helmoperator", "pkg/helmoperator/release", "pkg/kube"},
 		"github.com/google/go-containerregistry":          {"pkg/image", clitestPackage},
 		"github.com/docker":                               {"pkg/image"},
 		"github.com/spdx/tools-golang":                    {"pkg/image"},
