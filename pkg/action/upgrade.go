@@ -53,11 +53,11 @@ func (p *Project) checkUpgrade(o UpgradeOptions) (*migrate.Fingerprints, error) 
 	if err != nil {
 		return nil, err
 	}
-	read := migrate.ReadFingerprints
-	if config.IsHelm() {
-		read = migrate.ReadHelmFingerprints
+	name := ""
+	if layout := p.runtimeLayoutOf(config); layout != nil {
+		name = layout.name
 	}
-	known, err := read()
+	known, err := migrate.ReadFingerprints(name)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 		return nil, err
 	}
 	header := ""
-	if !config.IsHelm() {
+	if p.runtimeLayoutOf(config) == nil {
 		if header, _, err = p.header(tree); err != nil {
 			return nil, err
 		}

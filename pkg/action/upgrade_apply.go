@@ -19,10 +19,10 @@ import (
 
 // An upgrade is the result of applyUpgrade.
 type upgrade struct {
-	// helm means that the project has charts in place of Go code.
-	helm    bool
-	files   *migrate.Result
-	changes []worktree.Change
+	// noProgram means that the project has no Go code.
+	noProgram bool
+	files     *migrate.Result
+	changes   []worktree.Change
 	// untidy is the reason why go.mod cannot be tidied, or nil.
 	untidy *gotool.Error
 	// invalid are the errors of code generation, broken those of the compiler.
@@ -38,8 +38,10 @@ type upgrade struct {
 // applyUpgrade makes all changes in the tree, including generated files. If code that compiles would not compile with the new
 // requirements, go.mod and the code do not change.
 func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o UpgradeOptions) (*upgrade, error) {
-	if config, err := Load(tree, UpgradableLayouts); err == nil && config.IsHelm() {
-		return p.upgradeHelm(ctx, tree, known, o)
+	if config, err := Load(tree, UpgradableLayouts); err == nil {
+		if layout := p.runtimeLayoutOf(config); layout != nil {
+			return p.upgradeRuntime(ctx, tree, config, layout, known, o)
+		}
 	}
 	u, err := p.upgradeTree(ctx, tree, known, o, nil)
 	if err != nil || u.problem() == nil || o.Force {

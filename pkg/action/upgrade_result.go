@@ -51,7 +51,7 @@ func (u *upgrade) describe(result *Result, program string) error {
 		return nil
 	}
 	next, test := fmt.Sprintf("'%s generate' and 'make test'", program), "make test"
-	if u.helm {
+	if u.noProgram {
 		next, test = fmt.Sprintf("'%s generate'", program), program+" bundle"
 	}
 	if u.untidy != nil {

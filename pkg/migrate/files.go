@@ -12,7 +12,7 @@ import (
 func Scaffolded(name string) bool {
 	switch name {
 	case ".custom-gcl.yml", ".dockerignore", ".github/workflows/lint.yml", ".github/workflows/test-e2e.yml", ".github/workflows/test.yml",
-		".gitignore", ".golangci.yml", "AGENTS.md", "Dockerfile", "Makefile", "README.md",
+		".gitignore", ".golangci.yml", "AGENTS.md", "Dockerfile", "Makefile", "README.md", "requirements.yml",
 		project.MainFile, project.SamplesKustomization:
 		return true
 	case project.RoleFile, project.WebhookManifests, project.WebhookConfigDir + "/manifests.v1beta1.yaml":
@@ -25,5 +25,12 @@ func Scaffolded(name string) bool {
 		".devcontainer", project.CertManagerDir, project.CRDDir, project.DefaultDir, project.ManagerDir, project.ManifestsDir,
 		project.NetworkPolicyDir, project.PrometheusDir, project.RBACDir, project.ScorecardDir, project.ScorecardDir + "/bases",
 		project.ScorecardDir + "/patches", project.WebhookConfigDir, "test/e2e", "test/utils",
+		testingDir, testingDir + "/pull_policy", moleculeDir + "/default", moleculeDir + "/kind",
 	}, path.Dir(name))
 }
+
+// Directories of Ansible projects: an overlay of the manifests for tests, and the scenarios of Molecule.
+const (
+	testingDir  = project.ConfigDir + "/testing"
+	moleculeDir = "molecule"
+)

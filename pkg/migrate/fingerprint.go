@@ -3,7 +3,7 @@ package migrate
 import (
 	"bytes"
 	"cmp"
-	_ "embed" // fingerprints.txt
+	_ "embed" // the fingerprints
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -26,13 +26,23 @@ import (
 //go:embed fingerprints.txt
 var fingerprintText string
 
-// fingerprints_helm.txt contains the scaffolds of Helm projects in the same form. TestRecordHelm writes it.
+// fingerprints_helm.txt and fingerprints_ansible.txt contain the scaffolds of Helm and Ansible projects in the same form.
+// TestRecordRuntimes writes them.
 //
 //go:embed fingerprints_helm.txt
 var helmFingerprintText string
 
-// HelmLayout is the Layout of Helm projects.
-const HelmLayout = "helm/v1"
+//go:embed fingerprints_ansible.txt
+var ansibleFingerprintText string
+
+// HelmLayout and AnsibleLayout are the layouts of projects whose program is that of their base image.
+const (
+	HelmLayout    = "helm/v1"
+	AnsibleLayout = "ansible/v1"
+)
+
+// usesRuntime reports whether the program of projects with a layout is that of their base image.
+func usesRuntime(layout string) bool { return layout == HelmLayout || layout == AnsibleLayout }
 
 // ComponentConfig is the suffix of the layout of projects whose manager reads its options from a file.
 const ComponentConfig = "+config"
@@ -51,7 +61,7 @@ func (r Release) String() string {
 		return "this program"
 	}
 	text := r.Tool + " " + r.Version
-	if r.Layout != "go/v4" && r.Layout != HelmLayout {
+	if r.Layout != "go/v4" && !usesRuntime(r.Layout) {
 		text += " (" + r.Layout + ")"
 	}
 	return text
@@ -90,11 +100,17 @@ type Fingerprints struct {
 	files map[string]map[uint64]*big.Int
 }
 
-// ReadFingerprints reads the fingerprints of the supported releases.
-func ReadFingerprints() (*Fingerprints, error) { return parseFingerprints(fingerprintText) }
-
-// ReadHelmFingerprints reads the fingerprints of the supported releases for Helm projects.
-func ReadHelmFingerprints() (*Fingerprints, error) { return parseFingerprints(helmFingerprintText) }
+// ReadFingerprints reads the fingerprints of the supported releases for projects with a layout: HelmLayout, AnsibleLayout, or any
+// other for Go projects.
+func ReadFingerprints(layout string) (*Fingerprints, error) {
+	switch layout {
+	case HelmLayout:
+		return parseFingerprints(helmFingerprintText)
+	case AnsibleLayout:
+		return parseFingerprints(ansibleFingerprintText)
+	}
+	return parseFingerprints(fingerprintText)
+}
 
 func parseFingerprints(text string) (*Fingerprints, error) {
 	f := &Fingerprints{files: map[string]map[uint64]*big.Int{}}

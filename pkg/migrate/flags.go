@@ -24,7 +24,7 @@ var renamedFlag = regexp.MustCompile(`(?m)^(\s*- ["']?--)(metrics-addr|enable-le
 // the program has them only under their new names.
 func (u *upgrader) renameFlags() error {
 	program, err := u.tree.ReadFile(project.MainFile)
-	if err != nil && !u.isHelm() {
+	if err != nil && !u.usesRuntime() {
 		return nil // the flags, if any, are in another file
 	}
 	manifests, err := readConfig(u.tree, isManifest)
@@ -37,7 +37,7 @@ func (u *upgrader) renameFlags() error {
 			at := bytes.LastIndex(arg, []byte("--")) + len("--")
 			old := string(arg[at:])
 			current := map[string]string{"metrics-addr": "metrics-bind-address", "enable-leader-election": "leader-elect"}[old]
-			if !u.isHelm() && (hasFlag(string(program), old) || !hasFlag(string(program), current)) {
+			if !u.usesRuntime() && (hasFlag(string(program), old) || !hasFlag(string(program), current)) {
 				return arg
 			}
 			return append(slices.Clone(arg[:at]), current...)

@@ -9,12 +9,19 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// keepTests keeps all end-to-end tests if one of their files is kept, because they use each other's functions.
+// keepTests keeps all end-to-end tests if one of their files is kept, because they use each other's functions, and likewise the
+// scenarios of Molecule, whose playbooks share variables, with the overlay that they build.
 func (u *upgrader) keepTests() {
-	isTest := func(f File) bool { return strings.HasPrefix(f.Name, "test/") && path.Ext(f.Name) == ".go" }
-	at := slices.IndexFunc(u.result.Files, func(f File) bool { return isTest(f) && f.State == Kept })
-	if at >= 0 {
-		u.keep(File{Note: "stays with " + u.result.Files[at].Name}, isTest)
+	for _, isTest := range []func(File) bool{
+		func(f File) bool { return strings.HasPrefix(f.Name, "test/") && path.Ext(f.Name) == ".go" },
+		func(f File) bool {
+			return strings.HasPrefix(f.Name, moleculeDir+"/") || strings.HasPrefix(f.Name, testingDir+"/")
+		},
+	} {
+		at := slices.IndexFunc(u.result.Files, func(f File) bool { return isTest(f) && f.State == Kept })
+		if at >= 0 {
+			u.keep(File{Note: "stays with " + u.result.Files[at].Name}, isTest)
+		}
 	}
 }
 

@@ -15,36 +15,59 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-var recordedHelm = flag.String("upgrade.record.helm", "", "write fingerprints_helm.txt for the trees in this `directory`")
+var (
+	recordedHelm    = flag.String("upgrade.record.helm", "", "write fingerprints_helm.txt for the trees in this `directory`")
+	recordedAnsible = flag.String("upgrade.record.ansible", "", "write fingerprints_ansible.txt for the trees in this `directory`")
+)
 
-// TestRecordHelm writes fingerprints_helm.txt. The directory holds the sample projects of operator-sdk, with one kind
-// Memcached, in directories with the tags of their releases, such as v1.42.2.
-func TestRecordHelm(t *testing.T) {
-	if *recordedHelm == "" {
-		t.Skip("-upgrade.record.helm DIRECTORY writes fingerprints_helm.txt")
+// TestRecordRuntimes writes fingerprints_helm.txt and fingerprints_ansible.txt. The directories hold sample projects of operator-sdk,
+// in directories with the tags of their releases, such as v1.42.2.
+func TestRecordRuntimes(t *testing.T) {
+	for _, r := range []struct{ layout, directory, file string }{
+		{HelmLayout, *recordedHelm, "fingerprints_helm.txt"}, {AnsibleLayout, *recordedAnsible, "fingerprints_ansible.txt"},
+	} {
+		if r.directory == "" {
+			continue
+		}
+		tags, err := os.ReadDir(r.directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trees []Tree
+		for _, tag := range tags {
+			trees = append(trees, runtimeTree(t, filepath.Join(r.directory, tag.Name()), r.layout))
+		}
+		if err := os.WriteFile(r.file, []byte(Record(trees)), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	tags, err := os.ReadDir(*recordedHelm)
+}
+
+// runtimeTree reads the sample project of a release.
+func runtimeTree(t *testing.T, directory, layout string) Tree {
+	t.Helper()
+	version := strings.Split(strings.TrimPrefix(filepath.Base(directory), "v"), ".")
+	if len(version) != 3 {
+		t.Fatalf("%s: must be the tag of a release", directory)
+	}
+	files := readFiles(t, directory)
+	if text, images, found := bytes.Cut(files[project.ManagerDir+"/kustomization.yaml"], []byte("apiVersion: kustomize.config")); found && bytes.Contains(images, []byte("\nimages:\n")) {
+		files[project.ManagerDir+"/kustomization.yaml"] = text // kustomize appended it later
+	}
+	tree := Tree{Releases: releases(version[0]+"."+version[1], layout), Content: WithAPI, Files: files}
+	data, err := project.Convert(files[project.FileName], "", func(string, string) (project.AlphaFacts, error) { return project.AlphaFacts{Namespaced: true}, nil })
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", directory, err)
 	}
-	var trees []Tree
-	for _, tag := range tags {
-		version := strings.Split(strings.TrimPrefix(tag.Name(), "v"), ".")
-		if len(version) != 3 {
-			t.Fatalf("%s: must be the tag of a release", tag.Name())
-		}
-		files := readFiles(t, filepath.Join(*recordedHelm, tag.Name()))
-		if text, images, found := bytes.Cut(files[project.ManagerDir+"/kustomization.yaml"], []byte("apiVersion: kustomize.config")); found && bytes.Contains(images, []byte("\nimages:\n")) {
-			files[project.ManagerDir+"/kustomization.yaml"] = text // kustomize appended it later
-		}
-		trees = append(trees, Tree{
-			Releases: releases(version[0]+"."+version[1], HelmLayout), Content: WithAPI, Files: files,
-			Names: Names{Project: "memcached-operator", Domain: "example.com", Resources: []Resource{{"cache", "v1alpha1", "Memcached", "memcacheds"}}},
-		})
+	config, err := project.Parse(data)
+	if err != nil {
+		t.Fatalf("%s: %v", directory, err)
 	}
-	if err := os.WriteFile("fingerprints_helm.txt", []byte(Record(trees)), 0o644); err != nil {
-		t.Fatal(err)
+	tree.Names = Names{Project: config.ProjectName(), Domain: config.Domain()}
+	for _, r := range config.Resources() {
+		tree.Names.Resources = append(tree.Names.Resources, Resource{r.Group, r.Version, r.Kind, r.Plural})
 	}
+	return tree
 }
 
 var recorded = flag.String("upgrade.record", "", "write fingerprints.txt for the trees in this `directory`")

@@ -26,13 +26,13 @@ const (
 
 // moveSettings moves the user's settings in these files to the current manifest and program.
 func (u *upgrader) moveSettings() error {
-	if u.theirs[project.ManagerFile] == nil || u.theirs[project.MainFile] == nil && !u.isHelm() {
+	if u.theirs[project.ManagerFile] == nil || u.theirs[project.MainFile] == nil && !u.usesRuntime() {
 		return nil
 	}
 	if u.displacing(metricsPatch) != "" && !bytes.Contains(u.ours[project.MainFile], []byte(`"metrics-secure"`)) {
 		u.replaceInMain(`"metrics-secure", true,`, `"metrics-secure", false,`) // the user's proxy requests metrics without TLS
 	}
-	if u.isHelm() {
+	if u.usesRuntime() {
 		u.keepSelector()
 	}
 	named, err := u.namers()
@@ -42,7 +42,7 @@ func (u *upgrader) moveSettings() error {
 	for _, arg := range arguments(u.readPatch(named, proxyPatch)) {
 		u.moveArgument(arg)
 	}
-	if u.isHelm() && u.hasOnlyArguments(proxyPatch) {
+	if u.usesRuntime() && u.hasOnlyArguments(proxyPatch) {
 		u.carried[proxyPatch] = nil
 	}
 	if u.readPatch(named, optionsPatch) == nil {
@@ -69,8 +69,8 @@ func (u *upgrader) keepSelector() {
 	}
 }
 
-// hasOnlyArguments reports whether the user's edits of a patch are arguments of the manager, and there are some. In Helm projects, all
-// options of the manager are arguments.
+// hasOnlyArguments reports whether the user's edits of a patch are arguments of the manager, and there are some. In projects
+// without a program of their own, all options of the manager are arguments.
 func (u *upgrader) hasOnlyArguments(name string) bool {
 	b, edited := u.baseOf(name), false
 	if u.ours[name] == nil || b == nil {
@@ -169,14 +169,21 @@ func (u *upgrader) moveMetrics(address string) bool {
 	return strings.HasPrefix(address, "127.0.0.1:") || strings.HasPrefix(address, "localhost:") || address == ":8080"
 }
 
+// probeAddress matches the argument with the address of the probes, whose port depends on the layout.
+var probeAddress = regexp.MustCompile(`--health-probe-bind-address=:([0-9]+)`)
+
 // moveProbes moves the address of the probes.
 func (u *upgrader) moveProbes(address string) bool {
 	at := strings.LastIndexByte(address, ':')
 	if _, err := strconv.Atoi(address[at+1:]); at < 0 || err != nil {
 		return false
 	}
-	text := bytes.Replace(u.theirs[project.ManagerFile], []byte("--health-probe-bind-address=:8081"), []byte("--health-probe-bind-address="+address), 1)
-	u.theirs[project.ManagerFile] = bytes.Replace(text, []byte("- containerPort: 8081\n"), []byte("- containerPort: "+address[at+1:]+"\n"), 1)
+	current := probeAddress.FindSubmatch(u.theirs[project.ManagerFile])
+	if current == nil {
+		return false
+	}
+	text := bytes.Replace(u.theirs[project.ManagerFile], current[0], []byte("--health-probe-bind-address="+address), 1)
+	u.theirs[project.ManagerFile] = bytes.Replace(text, fmt.Appendf(nil, "- containerPort: %s\n", current[1]), []byte("- containerPort: "+address[at+1:]+"\n"), 1)
 	return true
 }
 
@@ -233,7 +240,7 @@ func (u *upgrader) replaceInMain(old, text string) bool {
 
 // moveLease moves the name of the leader election lease.
 func (u *upgrader) moveLease(name string) bool {
-	if u.isHelm() {
+	if u.usesRuntime() {
 		u.addArgument("--leader-election-id=" + name)
 		return true
 	}

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/textdiff"
@@ -114,8 +115,8 @@ type upgrader struct {
 	result   Result
 }
 
-// isHelm reports whether the program of the project is that of its base image.
-func (u *upgrader) isHelm() bool { return u.o.Layout == HelmLayout }
+// usesRuntime reports whether the program of the project is that of its base image.
+func (u *upgrader) usesRuntime() bool { return usesRuntime(u.o.Layout) }
 
 // maxMerged is the size limit of a scaffolded file, which is compared unit by unit with those of all releases. Releases
 // write up to 20 KiB.
@@ -246,8 +247,11 @@ func (u *upgrader) resolve(name string, b merge.Base, o merge.Options) (string, 
 	return "", nil
 }
 
-// isMergeable reports whether conflicts can be marked in a file: not where the whole file is one unit.
+// isMergeable reports whether conflicts can be marked in a file: not where the whole file is one unit, as in playbooks.
 func isMergeable(name string) bool {
+	if strings.HasPrefix(name, moleculeDir+"/") && path.Base(name) != "molecule.yml" {
+		return false
+	}
 	switch path.Ext(name) {
 	case ".md", ".json", ".sh":
 		return false

@@ -403,7 +403,7 @@ func TestCanAdd(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	t.Parallel()
-	fingerprints, err := ReadFingerprints()
+	fingerprints, err := ReadFingerprints("")
 	if err != nil {
 		t.Fatal(err)
 	}

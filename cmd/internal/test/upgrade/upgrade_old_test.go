@@ -117,7 +117,7 @@ func (p olderTree) checkBecomesCurrent(t *testing.T, old, anew string, edited ..
 			t.Fatal(err)
 		}
 	}
-	known, err := migrate.ReadFingerprints()
+	known, err := migrate.ReadFingerprints("")
 	if err != nil {
 		t.Fatal(err)
 	}

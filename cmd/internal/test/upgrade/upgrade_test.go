@@ -185,7 +185,7 @@ func TestFingerprints(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	fingerprints, err := migrate.ReadFingerprints()
+	fingerprints, err := migrate.ReadFingerprints("")
 	if err != nil {
 		t.Fatal(err)
 	}
