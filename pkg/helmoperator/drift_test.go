@@ -231,7 +231,7 @@ func TestForbiddenKind(t *testing.T) {
 	e.create("two", map[string]any{"text": "x"})
 	e.waitFor("two", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.eventually("the watch is reported", func() error {
-		if n := strings.Count(e.log.String(), "cannot watch objects of releases"); n != 1 {
+		if n := strings.Count(e.log.String(), "cannot watch a kind"); n != 1 {
 			return fmt.Errorf("%d messages", n)
 		}
 		return nil

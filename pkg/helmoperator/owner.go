@@ -1,13 +1,11 @@
 package helmoperator
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/dependents"
 )
 
 // ownerOf returns the name of the custom resource of a kind that an object belongs to, by its controller reference or its
@@ -19,14 +17,9 @@ func ownerOf(obj metav1.Object, kind schema.GroupKind) (types.NamespacedName, bo
 			return types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}, true
 		}
 	}
-	annotations := obj.GetAnnotations()
-	if schema.ParseGroupKind(annotations[release.OwnerTypeAnnotation]) != kind {
+	named, key, ok := dependents.AnnotatedOwner(obj)
+	if !ok || named != kind {
 		return types.NamespacedName{}, false
 	}
-	primary := annotations[release.OwnerAnnotation]
-	namespace, name, ok := strings.Cut(primary, "/")
-	if !ok {
-		namespace, name = "", primary
-	}
-	return types.NamespacedName{Namespace: namespace, Name: name}, name != ""
+	return key, true
 }

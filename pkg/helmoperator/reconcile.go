@@ -116,7 +116,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
 	p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
-	p.watchDependents(ctx, deployed.Objects)
+	p.watchDependents(deployed.Objects)
 	ready := p.readyCondition(ctx, p.tracked)
 	p.change.set(ready)
 	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)

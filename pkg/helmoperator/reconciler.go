@@ -62,7 +62,7 @@ type Reconciler struct {
 	cached     client.Reader // custom resources
 	reader     client.Reader // anything, uncached
 	factory    *release.Factory
-	dependents *dependents
+	dependents *releaseWatcher
 	metrics    *collectors
 
 	tracker tracker
@@ -110,11 +110,11 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	if log.GetSink() == nil {
 		log = mgr.GetLogger()
 	}
-	watches, err := newDependents(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetScheme(), mgr.GetRESTMapper(), reconcilers[0].namespaces, log.WithName("dependents"))
+	watches, err := newReleaseWatcher(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper(), reconcilers[0].namespaces, log.WithName("dependents"))
 	if err != nil {
 		return fmt.Errorf("creating the watches of releases: %w", err)
 	}
-	if err := mgr.Add(watches.cache); err != nil {
+	if err := mgr.Add(watches); err != nil {
 		return err
 	}
 	factory, err := release.NewFactory(release.Config{REST: mgr.GetConfig(), Mapper: mgr.GetRESTMapper()})

@@ -6,16 +6,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/operon-sdk/operon/pkg/dependents"
 )
 
 // The metadata that connect an object with its custom resource, as set by operator-sdk's helm-operator.
 const (
 	// ChartLabel is the label of all objects. Its value is the name of the chart.
 	ChartLabel = "helm.sdk.operatorframework.io/chart"
-	// OwnerAnnotation is "NAMESPACE/NAME" of the custom resource, on objects that cannot have an owner reference.
-	OwnerAnnotation = "operator-sdk/primary-resource"
-	// OwnerTypeAnnotation is "KIND.GROUP" of the custom resource.
-	OwnerTypeAnnotation = "operator-sdk/primary-resource-type"
+	// OwnerAnnotation and OwnerTypeAnnotation name the custom resource, on objects that cannot have an owner reference.
+	OwnerAnnotation     = dependents.OwnerAnnotation
+	OwnerTypeAnnotation = dependents.OwnerTypeAnnotation
 
 	policyAnnotation = "helm.sh/resource-policy"
 	policyKeep       = "keep"
@@ -41,7 +42,7 @@ func (o owner) reference() metav1.OwnerReference {
 }
 
 func (o owner) annotations() map[string]string {
-	return map[string]string{OwnerAnnotation: o.namespace + "/" + o.name, OwnerTypeAnnotation: o.gvk.GroupKind().String()}
+	return dependents.OwnerAnnotations(o.gvk.GroupKind(), types.NamespacedName{Namespace: o.namespace, Name: o.name})
 }
 
 // adopt sets the label and the owner of an object that is about to be applied. An owner reference is not possible across
