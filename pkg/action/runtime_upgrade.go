@@ -3,8 +3,6 @@ package action
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -19,8 +17,10 @@ type runtimeLayout struct {
 	name string
 	// image is the current base image, and argument the argument of the Dockerfile with it.
 	image, argument string
-	// sdkImage matches the images of operator-sdk's runtime.
-	sdkImage string
+	// sdkImage is the repository of the images of operator-sdk's runtime, and program the path of the runtime in all of them.
+	sdkImage, program string
+	// packages means that images of operator-sdk's runtime may have packages that other steps of a Dockerfile need.
+	packages bool
 	// sources are the files that the permissions of the manager are derived from, in messages.
 	sources string
 }
@@ -30,7 +30,7 @@ func (p *Project) runtimeLayoutOf(config *project.Config) *runtimeLayout {
 	if config.IsHelm() {
 		return &runtimeLayout{
 			name: migrate.HelmLayout, image: p.versions().HelmOperatorImage, argument: "HELM_OPERATOR_IMAGE",
-			sdkImage: `quay\.io/operator-framework/helm-operator`, sources: "the charts",
+			sdkImage: "quay.io/operator-framework/helm-operator", program: "/usr/local/bin/helm-operator", sources: "the charts",
 		}
 	}
 	return nil
@@ -42,11 +42,11 @@ func (p *Project) upgradeRuntime(
 	ctx context.Context, tree *worktree.Tree, config *project.Config, layout *runtimeLayout, known *migrate.Fingerprints, o UpgradeOptions,
 ) (*upgrade, error) {
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
-	other, err := layout.replaceBaseImage(tree)
+	current, err := p.currentFiles(config, "", false)
 	if err != nil {
 		return nil, err
 	}
-	current, err := p.currentFiles(config, "", false)
+	base, err := layout.upgradeBaseImage(tree, current)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,8 @@ func (p *Project) upgradeRuntime(
 	if err != nil {
 		return nil, err
 	}
-	if other != "" && u.files.From != (migrate.Release{}) {
-		u.notes = append(u.notes, diag.Finding{Position: diag.Position{File: dockerfile},
-			Problem: fmt.Sprintf("the base image is still %s; the manifests have flags of operator-sdk 1.38 and later, or of Operon", other)})
+	if base != "" && u.files.From != (migrate.Release{}) {
+		u.notes = append(u.notes, diag.Finding{Position: diag.Position{File: dockerfile}, Problem: base})
 	}
 	changes, err := tree.Changes()
 	if err != nil || len(changes) == 0 {
@@ -83,31 +82,4 @@ func (p *Project) upgradeRuntime(
 		u.changes = tree.Paired(changes)
 	}
 	return u, err
-}
-
-const dockerfile = "Dockerfile"
-
-// anyBase matches the image of a stage in a Dockerfile.
-var anyBase = regexp.MustCompile(`(?m)^FROM\s+(?:--platform=\S+\s+)?(\S+)`)
-
-// sdkBase matches the line of a Dockerfile with the image of operator-sdk's runtime, of any version.
-func (l *runtimeLayout) sdkBase() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^FROM\s+(?:--platform=\S+\s+)?` + l.sdkImage + `(?:[:@]\S+)?[ \t]*$`)
-}
-
-// replaceBaseImage replaces operator-sdk's runtime in the Dockerfile by the current base image, before the file is merged: many
-// projects have the runtime of another release than that of their scaffold. It returns another base image, which stays.
-func (l *runtimeLayout) replaceBaseImage(tree *worktree.Tree) (other string, err error) {
-	text, err := tree.ReadOptional(dockerfile)
-	if err != nil || text == nil {
-		return "", err
-	}
-	replaced := l.sdkBase().ReplaceAll(text, []byte("ARG "+l.argument+"="+l.image+"\nFROM $${"+l.argument+"}"))
-	tree.WriteFile(dockerfile, replaced, worktree.FileMode)
-	if bases := anyBase.FindAllSubmatch(replaced, -1); len(bases) > 0 {
-		if last := string(bases[len(bases)-1][1]); !strings.Contains(last, l.argument) {
-			other = last
-		}
-	}
-	return other, nil
 }

@@ -38,6 +38,8 @@ type Renaming struct {
 	Removed []string
 	// NoModule means that the project has no Go module. Its charts do not change.
 	NoModule bool
+	// Roles maps old to new names of Ansible roles, Variables those of variables in roles, playbooks and other texts.
+	Roles, Variables map[string]string
 }
 
 // RenameError reports that the code would have another meaning after a renaming.

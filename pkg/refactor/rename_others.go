@@ -46,6 +46,7 @@ func (x *renamer) addOthers(code map[string][]byte) error {
 		if mayContainPaths(name) {
 			text = x.renamePaths(text)
 		}
+		text = x.renameVariables(text)
 		to := x.newPath(name)
 		if to != name {
 			if _, taken := code[name]; !taken {

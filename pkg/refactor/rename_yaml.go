@@ -173,6 +173,7 @@ func (y *yamlRenamer) mapping(n *yaml.Node) {
 		}
 	}
 	y.rule(get("apiGroups"), get("resources"))
+	y.roles(n)
 }
 
 // definition renames the description of a CRD in a ClusterServiceVersion.
