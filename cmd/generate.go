@@ -132,8 +132,16 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
+	config, err := project.Load(a.FS, root)
+	if err != nil {
+		return nil, err
+	}
+	isSource := local.IsSource
+	if config.IsAnsible() {
+		isSource = local.IsAnsibleSource
+	}
 	isManifest := codegen.ManifestMatcher(found.Calls)
-	return local.NewWatch(root, func(name string) bool { return name == project.ChartsRoleFile || isManifest(name) })
+	return local.NewWatch(root, func(name string) bool { return isSource(name) && name != project.ChartsRoleFile && !isManifest(name) })
 }
 
 // cache returns a directory for caches of the user, or "" if the system has none.

@@ -43,8 +43,10 @@ func newRunLocal(a *app) *cobra.Command {
 		Long: `Generate code and manifests, install the CRDs, build the manager and run it on this machine until it
 is interrupted, against the cluster of a kubeconfig or, without one, against a temporary control
 plane: real etcd, API server, controllers and scheduler, and one node whose containers are
-simulated. The control plane is removed at the end. The manager of Helm projects is the program
-operon-runtime, which needs no build.
+simulated. The control plane is removed at the end. The manager of Helm and Ansible projects is the
+program operon-runtime, which needs no build. That of Ansible projects requires Ansible,
+ansible-runner, the Python package kubernetes and the collections of requirements.yml on this
+machine.
 
 While a temporary control plane runs, 'tool kubectl' uses it, and .operon/kubeconfig is its
 kubeconfig.
@@ -66,7 +68,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runLocal(c, o) },
 	}
 	flags := c.Flags()
-	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod, charts or config change")
+	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod, charts, roles, playbooks or config change")
 	flags.BoolVar(&o.samples, "samples", false, "apply config/samples once the manager runs")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
@@ -112,16 +114,8 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if err != nil {
 		return err
 	}
-	var program local.Program
-	if config.IsHelm() {
-		if program.Name, err = a.runtimeProgram(); err != nil {
-			return err
-		}
-		program.Args = []string{helmOperator, "run"}
-	} else if _, err := local.MainPackage(root); err != nil {
-		if other := config.CheckOlderLayout(); other != nil {
-			return other
-		}
+	program, err := a.localProgram(root, config)
+	if err != nil {
 		return err
 	}
 	// The reader of the output may end first, as tee does when a terminal is closed.
@@ -133,6 +127,11 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	}
 	if a.dryRun {
 		return interrupted(ctx, generate(ctx))
+	}
+	if config.IsAnsible() {
+		if err := interrupted(ctx, a.checkAnsible(ctx, root)); err != nil {
+			return err
+		}
 	}
 	var watch *local.Watch
 	if o.watch {
@@ -155,6 +154,26 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
 		Generate: generate, Progress: a.progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,
 	})
+}
+
+// localProgram returns the manager of a project without Go code, or the zero Program.
+func (a *app) localProgram(root string, config *project.Config) (program local.Program, err error) {
+	switch {
+	case config.IsHelm():
+		program.Name, err = a.runtimeProgram()
+		program.Args = []string{helmOperator, "run"}
+	case config.IsAnsible():
+		program.Name, err = a.runtimeProgram()
+		program.Args = []string{ansibleOperator, "run"}
+		program.Environ = []string{a.rolesPath(root)}
+	default:
+		if _, err = local.MainPackage(root); err != nil {
+			if other := config.CheckOlderLayout(); other != nil {
+				err = other
+			}
+		}
+	}
+	return program, err
 }
 
 // managerLog returns the writer of the manager's log, given the value of --logs.

@@ -1,8 +1,12 @@
 package ansibletool
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,6 +29,21 @@ type Requirement struct {
 }
 
 var collectionName = regexp.MustCompile(`^[a-zA-Z_]\w*\.[a-zA-Z_]\w*$`)
+
+// maxSource limits the size of a file that is read.
+const maxSource = 1 << 20
+
+// ReadRequirements returns the collections that the requirements file of a project lists; none if it has no such file.
+func ReadRequirements(project fs.FS) ([]Requirement, error) {
+	data, err := safeyaml.ReadFile(project, RequirementsFile, maxSource)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", RequirementsFile, diag.Cause(err))
+	}
+	return Requirements(RequirementsFile, data)
+}
 
 // Requirements returns the collections that a requirements file lists. file is its name in positions.
 func Requirements(file string, data []byte) ([]Requirement, error) {
@@ -106,4 +125,32 @@ func inRange(version, required string) bool {
 		}
 	}
 	return true
+}
+
+// Uses reports whether a file of a project mentions a module, a plugin or a role of a collection by its full name, NAMESPACE.NAME.ITEM.
+// It reads text files of roles, playbooks and watches.yaml. What it cannot read does not count.
+func Uses(project fs.FS, collection string) bool {
+	used := false
+	name := regexp.MustCompile(`(^|[^\w.])` + regexp.QuoteMeta(collection) + `\.[a-z_]`)
+	_ = fs.WalkDir(project, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if d.IsDir() {
+			if top, _, _ := strings.Cut(file, "/"); file != "." && (strings.HasPrefix(d.Name(), ".") || !slices.Contains([]string{"roles", "playbooks"}, top)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if ext := path.Ext(file); ext != ".yml" && ext != ".yaml" && ext != ".j2" {
+			return nil
+		}
+		data, err := safeyaml.ReadFile(project, file, maxSource)
+		if err != nil || !name.Match(data) {
+			return nil
+		}
+		used = true
+		return fs.SkipAll
+	})
+	return used
 }

@@ -185,7 +185,7 @@ func TestWatch(t *testing.T) {
 	write(t, dir, "cmd/main.go", "package main")
 	write(t, dir, "cmd/old.go", "package main")
 	write(t, dir, "go.mod", "module m")
-	w, err := NewWatch(dir, func(name string) bool { return name == "config/rbac/role.yaml" })
+	w, err := NewWatch(dir, func(name string) bool { return IsSource(name) && name != "config/rbac/role.yaml" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +213,20 @@ func TestWatch(t *testing.T) {
 	cancel()
 	if changed, err := w.Next(ctx); err == nil {
 		t.Errorf("noticed %v where nothing has changed", changed)
+	}
+}
+
+func TestIsAnsibleSource(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"roles/a/tasks/main.yml": true, "roles/a/files/run.sh": true, "roles/a/templates/a.conf": true, "playbooks/a.yml": true, "playbook.yml": true,
+		"watches.yaml": true, "config/samples/a.yaml": true, "library/module.py": true, "templates/a.j2": true, "requirements.yml": true,
+		"roles/a/README.md": false, "roles/.placeholder": false, "roles/a/tasks/.main.yml.swp": false, "library/module.pyc": false, "playbooks/a.retry": false,
+		"molecule/default/molecule.yml": false, "bundle/manifests/a.yaml": false, "config/testing/kustomization.yaml": false, "Makefile": false, "PROJECT": false,
+	} {
+		if got := IsAnsibleSource(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

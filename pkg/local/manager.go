@@ -86,7 +86,7 @@ func (r *runner) command() (args, env []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	env = append(append(append([]string{}, r.o.Environ...), declared...), "KUBECONFIG="+r.kubeconfig)
+	env = slices.Concat(r.o.Environ, declared, r.o.Program.Environ, []string{"KUBECONFIG=" + r.kubeconfig})
 	if r.o.Config.Namespaced() || r.o.Namespace != "" {
 		env = append(env, "WATCH_NAMESPACE="+r.namespace)
 	}
@@ -104,10 +104,23 @@ func (r *runner) command() (args, env []string, err error) {
 	case r.flags["webhook-cert-path"]:
 		args = append(args, "--webhook-cert-path="+r.certDir())
 	default:
-		tmp := filepath.Join(r.workspace.Path, "tmp")
-		env = append(env, "TMPDIR="+tmp, "TMP="+tmp, "TEMP="+tmp)
+		env = append(env, r.tempEnv()...)
+	}
+	if r.o.Config.IsAnsible() { // the directories of its runs
+		if err := os.MkdirAll(r.tempDir(), 0o700); err != nil {
+			return nil, nil, err
+		}
+		env = append(env, r.tempEnv()...)
 	}
 	return args, env, nil
+}
+
+// tempDir returns a directory for temporary files of the manager, which is removed with the workspace. It need not exist.
+func (r *runner) tempDir() string { return filepath.Join(r.workspace.Path, "tmp") }
+
+// tempEnv returns the variables for tempDir.
+func (r *runner) tempEnv() []string {
+	return []string{"TMPDIR=" + r.tempDir(), "TMP=" + r.tempDir(), "TEMP=" + r.tempDir()}
 }
 
 // applySamples applies config/samples and returns the names of the applied objects.

@@ -73,6 +73,8 @@ type Program struct {
 	Name string
 	// Args are the arguments before the flags of the manager.
 	Args []string
+	// Environ are variables in addition to those of Options.Environ and of the manager's manifest, over which they have precedence.
+	Environ []string
 }
 
 // runner is one call of Run.

@@ -32,7 +32,7 @@ func (r *runner) setWebhooks() error {
 
 // certDir is controller-runtime's default in a directory for temporary files, for managers without a flag for it.
 func (r *runner) certDir() string {
-	return filepath.Join(r.workspace.Path, "tmp", "k8s-webhook-server", "serving-certs")
+	return filepath.Join(r.tempDir(), "k8s-webhook-server", "serving-certs")
 }
 
 func (r *runner) endpoint() *endpoint {

@@ -22,13 +22,12 @@ import (
 // pollInterval is the time between two scans of a Watch. A change is returned after a scan without further changes.
 const pollInterval = 150 * time.Millisecond
 
-// A Watch detects changes in the content of a project's sources: Go files except tests, go.mod, go.sum, charts, watches.yaml and config,
-// without generated files.
+// A Watch detects changes in the content of a project's sources.
 type Watch struct {
-	root      string
-	dir       fs.FileInfo
-	generated func(name string) bool
-	files     map[string]fingerprint
+	root     string
+	dir      fs.FileInfo
+	isSource func(name string) bool
+	files    map[string]fingerprint
 }
 
 type fingerprint struct {
@@ -37,13 +36,14 @@ type fingerprint struct {
 	sum     [sha256.Size]byte
 }
 
-// NewWatch records the current files at root, except those for which generated returns true.
-func NewWatch(root string, generated func(name string) bool) (*Watch, error) {
+// NewWatch records the current files at root for which isSource returns true. Names are slash-separated and relative to root. Hidden
+// directories and those of built files are never searched.
+func NewWatch(root string, isSource func(name string) bool) (*Watch, error) {
 	dir, err := os.Stat(root)
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{root: root, dir: dir, generated: generated}
+	w := &Watch{root: root, dir: dir, isSource: isSource}
 	w.scan()
 	return w, nil
 }
@@ -99,7 +99,7 @@ func (w *Watch) scan() (changed []string) {
 			}
 			return nil
 		}
-		if !isSource(name) || w.generated(name) {
+		if !w.isSource(name) {
 			return nil
 		}
 		info, err := os.Stat(file)
@@ -134,7 +134,9 @@ func skipDir(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "bin" || name == "dist" || name == "node_modules" || name == "testdata"
 }
 
-func isSource(name string) bool {
+// IsSource reports whether a file of a project is one of its sources: Go files except tests, go.mod, go.sum, charts, watches.yaml and
+// config.
+func IsSource(name string) bool {
 	base := path.Base(name)
 	switch {
 	case strings.HasPrefix(name, project.ChartsDir+"/"), name == watches.FileName:
@@ -142,7 +144,27 @@ func isSource(name string) bool {
 	case strings.HasPrefix(base, "."), strings.HasPrefix(base, "zz_generated."), strings.HasSuffix(base, "_test.go"):
 		return false
 	case strings.HasPrefix(name, project.ConfigDir+"/"):
-		return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") || strings.HasSuffix(base, ".json")
+		return isYAML(base)
 	}
 	return name == "go.mod" || name == "go.sum" || strings.HasSuffix(base, ".go")
+}
+
+// IsAnsibleSource reports whether a file of an Ansible project is one of its sources: the files of roles and playbooks, wherever they
+// are, watches.yaml and config. Tests and bundles are none.
+func IsAnsibleSource(name string) bool {
+	base := path.Base(name)
+	top, _, nested := strings.Cut(name, "/")
+	switch {
+	case strings.HasPrefix(base, "."), strings.HasSuffix(base, ".retry"), strings.HasSuffix(base, ".md"), strings.HasSuffix(base, ".pyc"):
+		return false
+	case nested && (top == "roles" || top == "playbooks"):
+		return true
+	case nested && (top == "molecule" || top == "bundle" || strings.HasPrefix(name, project.ConfigDir+"/testing/")):
+		return false
+	}
+	return isYAML(base) || strings.HasSuffix(base, ".j2") || strings.HasSuffix(base, ".py")
+}
+
+func isYAML(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".json")
 }

@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/ansibletool"
+)
+
+// rolesPathVariable names the variable with the directories that Ansible searches roles in.
+const rolesPathVariable = "ANSIBLE_ROLES_PATH"
+
+// rolesPath returns the variable with the roles of a project before those of the user.
+func (a *app) rolesPath(root string) string {
+	value := filepath.Join(root, "roles")
+	if others := a.Getenv(rolesPathVariable); others != "" {
+		value += string(filepath.ListSeparator) + others
+	}
+	return rolesPathVariable + "=" + value
+}
+
+// checkAnsible returns an error if this machine lacks what runs of a project's roles need. Missing collections that no file of the
+// project mentions, and other versions than those in the requirements file, are reported as notes.
+func (a *app) checkAnsible(ctx context.Context, root string) error {
+	var machine *ansibletool.Machine
+	err := a.reportSlow(a.progressWriter(), "reading the versions of Ansible", func() (err error) {
+		machine, err = ansibletool.Inspect(ctx, a.runAnsible)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	findings := machine.Check()
+	if machine.Core == "" {
+		return findings.Err() // without Ansible, no collections are found
+	}
+	project := afero.NewIOFS(afero.NewBasePathFs(a.FS, root))
+	required, err := ansibletool.ReadRequirements(project)
+	if err != nil {
+		return err
+	}
+	var notes []string
+	for _, r := range required {
+		missing, other := machine.CheckCollections([]ansibletool.Requirement{r})
+		switch {
+		case len(missing) > 0 && !ansibletool.Uses(project, r.Name):
+			notes = append(notes, fmt.Sprintf("%s lists the collection %s, which is not installed; no role or playbook mentions it by its full name", ansibletool.RequirementsFile, r.Name))
+		case len(missing) > 0:
+			findings = append(findings, missing...)
+		case len(other) > 0:
+			notes = append(notes, other.Error())
+		}
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	for _, note := range notes {
+		a.notef("note: %s", note)
+	}
+	return nil
+}
+
+// runAnsible is an ansibletool.Run. It runs programs in a directory without ansible.cfg, as the operator does.
+func (a *app) runAnsible(ctx context.Context, name string, args ...string) ([]byte, error) {
+	var out, errOut bytes.Buffer
+	directory := filepath.VolumeName(a.Dir) + string(filepath.Separator)
+	err := a.Run(ctx, Command{Dir: directory, Environ: a.Environ, Out: &out, Err: &errOut, Name: name, Args: args, Tied: true})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(name), args[0], err, lastLine(errOut.String()))
+	}
+	return out.Bytes(), err
+}
+
+// lastLine returns the last line of a text, which is that of the error in Python's traces.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndex(text, "\n")+1:]
+}
