@@ -1,10 +1,9 @@
 package ansiblerole
 
 import (
-	"io/fs"
-
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/rbac"
+	"github.com/operon-sdk/operon/pkg/watches"
 )
 
 // An API is a kind of the project with its role or playbook.
@@ -23,8 +22,8 @@ type Watch struct {
 	Role, Playbook string
 	// FinalizerRole and FinalizerPlaybook are those of the finalizer.
 	FinalizerRole, FinalizerPlaybook string
-	// Vars are the variables of the entry and of its finalizer.
-	Vars map[string]any
+	// Vars are the variables of the entry, and FinalizerVars those of its finalizer.
+	Vars, FinalizerVars map[string]any
 	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
 	IgnoreDependents bool
 	Blacklist        []rbac.GroupKind
@@ -35,10 +34,13 @@ type Watch struct {
 // Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are those of the
 // project. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
 // whose resource is a guess, and files that cannot be read.
-func Rules(files fs.FS, apis []API) ([]rbac.Rule, diag.Findings) {
+func Rules(files Files, apis []API) ([]rbac.Rule, diag.Findings) {
 	a := newAnalysis(files, apis)
 	for _, api := range apis {
 		a.analyze(api)
+	}
+	for g, at := range a.guesses {
+		a.notes.Addf(at, "%s is not a kind of Kubernetes or of the project; its resource in the manager's role is a guess: %s", g.GroupKind, g.resource)
 	}
 	return a.permissions.Rules(), a.notes.Sort()
 }
@@ -59,4 +61,20 @@ func grantRuntime(p rbac.Permissions, api API) {
 	p.Add(rbac.Target{Group: groupCRD, Resource: "customresourcedefinitions", Name: api.Plural + "." + api.Group}, "get")
 	p.Grant("", []string{"events"}, "create", "patch")
 	p.Grant("events.k8s.io", []string{"events"}, "create", "patch")
+}
+
+// NewWatch returns what matters here of an entry of watches.yaml.
+func NewWatch(w watches.AnsibleWatch) Watch {
+	watch := Watch{
+		Role: w.Role, Playbook: w.Playbook, Vars: w.Vars,
+		IgnoreDependents: !w.WatchDependentResources, WatchClusterScoped: w.WatchClusterScopedResources,
+	}
+	for _, gvk := range w.Blacklist {
+		watch.Blacklist = append(watch.Blacklist, rbac.GroupKind{Group: gvk.Group, Kind: gvk.Kind})
+	}
+	if w.Finalizer != nil {
+		watch.FinalizerRole, watch.FinalizerPlaybook = w.Finalizer.Role, w.Finalizer.Playbook
+		watch.FinalizerVars = w.Finalizer.Vars
+	}
+	return watch
 }

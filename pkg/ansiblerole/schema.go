@@ -1,8 +1,6 @@
 package ansiblerole
 
 import (
-	"io/fs"
-
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -20,6 +18,6 @@ type SpecSchema struct {
 }
 
 // Schema returns the schema of spec for the argument specifications of the roles that a watch runs, or nil if there are none.
-func Schema(files fs.FS, watch Watch) (*SpecSchema, error) {
+func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	return nil, nil
 }

@@ -170,3 +170,14 @@ func checkCore(versions []coreVersion, version, kind string) (coreVersion, diag.
 	}
 	return coreVersion{}, one("--version", version, "Kubernetes has group "+group+" in "+strings.Join(names, ", "), suggestion)
 }
+
+// CoreKinds returns the kinds of Kubernetes in any version of an API group, as in apiVersion.
+func CoreKinds(group string) []string {
+	var kinds []string
+	for _, v := range coreVersions {
+		if v.apiGroup() == group {
+			kinds = append(kinds, strings.Fields(v.kinds)...)
+		}
+	}
+	return kinds
+}

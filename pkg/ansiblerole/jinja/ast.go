@@ -14,8 +14,8 @@ type (
 	Name struct{ Name string }
 	// An Index is an expression: an attribute or item of a value.
 	Index struct{ Of, Key Expr }
-	// A Slice is an expression: a part of a list.
-	Slice struct{ Of Expr }
+	// A Slice is an expression: a part of a list. From and To are nil if they are not given.
+	Slice struct{ Of, From, To Expr }
 	// A Call is an expression: a function call.
 	Call struct {
 		Function Expr
@@ -109,7 +109,7 @@ func Walk(e Expr, visit func(Expr)) {
 	case Index:
 		each([]Expr{e.Of, e.Key})
 	case Slice:
-		Walk(e.Of, visit)
+		each([]Expr{e.Of, e.From, e.To})
 	case Call:
 		Walk(e.Function, visit)
 		arguments(e.Arguments)

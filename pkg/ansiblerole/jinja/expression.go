@@ -226,27 +226,30 @@ func (p *parser) filter(of Expr) Expr {
 
 // subscript parses an index or a slice after its bracket.
 func (p *parser) subscript(of Expr) Expr {
-	var key Expr
-	if p.peek().text != ":" {
-		key = p.expression()
-	}
+	var parts []Expr
+	isSlice := false
 	for {
-		if _, ok := p.accept("]"); ok {
+		var part Expr
+		if text := p.peek().text; text != "]" && text != ":" {
+			part = p.expression()
+		}
+		parts = append(parts, part)
+		if _, ok := p.accept(":"); !ok {
 			break
 		}
-		if _, ok := p.accept(":"); !ok {
+		if isSlice = true; len(parts) > 2 {
 			p.failed = true
 			return nil
 		}
-		of, key = Slice{Of: of}, nil
-		if text := p.peek().text; text != "]" && text != ":" {
-			p.expression()
-		}
 	}
-	if slice, ok := of.(Slice); ok && key == nil {
-		return slice
+	p.expect("]")
+	switch {
+	case !isSlice:
+		return Index{Of: of, Key: parts[0]}
+	case len(parts) > 2: // with a step
+		return Slice{Of: of}
 	}
-	return Index{Of: of, Key: key}
+	return Slice{Of: of, From: parts[0], To: parts[1]}
 }
 
 // arguments parses the arguments of a call after its parenthesis.

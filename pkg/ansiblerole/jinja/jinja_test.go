@@ -15,7 +15,7 @@ func TestParseExpression(t *testing.T) {
 		`{'a': [1, none], b: {}}`:               `{[{a false} {b}] [{[{1 false} { true}]} {[] []}]}`,
 		`not a in b`:                            `{[{[{a} {b}]}]}`,
 		`a not in b`:                            `{[{a} {b}]}`,
-		`a[1:] | kubernetes.core.x`:             `{{{a}} x {[] map[]}}`,
+		`a[1:] | kubernetes.core.x`:             `{{{a} {1 false} <nil>} x {[] map[]}}`,
 		`a.b('c').d | ternary(1, 2)`:            `{{{{{a} {b false}} {[{c false}] map[]}} {d false}} ternary {[{1 false} {2 false}] map[]}}`,
 		`a,`:                                    `{[{a}]}`,
 		`(a, 'b' 'c')`:                          `{[{a} {bc false}]}`,

@@ -1,0 +1,124 @@
+package ansiblerole
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+type position = diag.Position
+
+// A definition is an object that a task handles, and where it is defined.
+type definition struct {
+	value value
+	at    position
+}
+
+// definitions returns the objects in the arguments definition, src and template of a task. complete is false if there may be others.
+func (a *analysis) definitions(c *call) (objects []definition, complete bool) {
+	complete = true
+	found := false
+	for _, name := range []string{"definition", "resource_definition", "inline"} {
+		node, s := a.argumentNode(c, name)
+		if node == nil {
+			continue
+		}
+		found = true
+		if node.Kind == yaml.ScalarNode {
+			if _, isExpression := jinja.Expression(node.Value); !isExpression && strings.Contains(node.Value, "\n") {
+				for _, b := range a.textDocuments(node.Value, s, c.at.File, node.Line) {
+					objects = append(objects, definition{value{alts: []any{b}}, position{File: c.at.File, Line: node.Line}})
+				}
+				continue
+			}
+		}
+		added, ok := a.objects(a.node(node, s), c.at)
+		objects, complete = append(objects, added...), complete && ok
+	}
+	if v, ok := a.argument(c, "src"); ok {
+		found = true
+		added, ok := a.fileObjects("file", v, c)
+		objects, complete = append(objects, added...), complete && ok
+	}
+	if node, s := a.argumentNode(c, "template"); node != nil {
+		found = true
+		for _, item := range a.itemsOf(a.node(node, s)).items {
+			if p := a.get(item, "path"); len(p.alts) > 0 {
+				item = p
+			}
+			added, ok := a.fileObjects("template", item, c)
+			objects, complete = append(objects, added...), complete && ok
+		}
+	}
+	return objects, complete && found
+}
+
+// fileObjects returns the objects in files.
+func (a *analysis) fileObjects(plugin string, names value, c *call) (objects []definition, complete bool) {
+	complete = true
+	for _, pattern := range names.patterns() {
+		if sources := a.written[pattern]; len(sources) > 0 {
+			added, ok := a.objects(a.parsed(union(sources...)), c.at)
+			objects, complete = append(objects, added...), complete && ok
+			continue
+		}
+		files := a.find(plugin, pattern, c.scope)
+		if known(pattern) && len(files) == 0 {
+			a.notef(c.at, "%s: not found in the project; the manager's role may lack permissions for its objects", pattern)
+		}
+		a.noteChosen(pattern, len(files), c.at)
+		for _, file := range files {
+			s := c.scope
+			if plugin == "file" {
+				s = &scope{}
+			}
+			added, _ := a.objects(value{alts: []any{rendered{file, s}}}, c.at)
+			objects = append(objects, added...)
+			a.scanFiles(value{alts: []any{rendered{file, s}}})
+		}
+	}
+	return objects, complete
+}
+
+// noteChosen notes a template or file whose name depends on variables.
+func (a *analysis) noteChosen(pattern string, files int, at position) {
+	switch {
+	case known(pattern):
+	case files == 0:
+		a.notef(at, "the name of the file depends on variables; the manager's role may lack permissions for its objects")
+	default:
+		a.notef(at, "the name of the file depends on variables; the rules include those of %s", diag.Count(files, "file"))
+	}
+}
+
+// objects returns the objects that a value is: a mapping, a list, or a text of YAML.
+func (a *analysis) objects(v value, at position) (objects []definition, complete bool) {
+	complete = !v.open
+	for _, alt := range v.alts {
+		switch alt := alt.(type) {
+		case bound:
+			if alt.node.Kind == yaml.SequenceNode {
+				added, ok := a.objects(union(a.itemsOf(value{alts: []any{alt}}).items...), at)
+				objects, complete = append(objects, added...), complete && ok
+				continue
+			}
+			objects = append(objects, definition{value{alts: []any{alt}}, a.position(alt.node, at)})
+		case list:
+			added, ok := a.objects(union(alt.items...), at)
+			objects, complete = append(objects, added...), complete && ok
+		case *dict:
+			objects = append(objects, definition{value{alts: []any{alt}}, at})
+		case rendered:
+			for _, b := range a.documents(alt) {
+				objects = append(objects, definition{value{alts: []any{b}}, a.position(b.node, at)})
+			}
+		case string:
+			added, ok := a.objects(a.parsed(textValue(alt)), at)
+			objects, complete = append(objects, added...), complete && ok && known(alt)
+		}
+	}
+	return objects, complete
+}

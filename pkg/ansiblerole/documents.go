@@ -1,0 +1,153 @@
+package ansiblerole
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+)
+
+// documents returns the objects in the text of a template or file.
+func (a *analysis) documents(r rendered) []bound {
+	key := documentKey{r.file, r.scope}
+	if objects, ok := a.rendered[key]; ok || a.renderingDepth > 10 {
+		return objects
+	}
+	a.renderingDepth++
+	defer func() { a.renderingDepth-- }()
+	a.rendered[key] = nil // a template can refer to itself
+	s := r.scope.child()
+	s.dir = home + "/" + parent(r.file)
+	objects := a.textDocuments(a.read(r.file), s, r.file, 1)
+	a.rendered[key] = objects
+	return objects
+}
+
+// A documentKey is a template in a scope.
+type documentKey struct {
+	file  string
+	scope *scope
+}
+
+// textDocuments returns the objects in a text of YAML with expressions, which begins on a line of a file.
+func (a *analysis) textDocuments(text string, s *scope, file string, line int) []bound {
+	lines := strings.Split(a.render(text, s), "\n")
+	var objects []bound
+	start := 0
+	flush := func(end int) {
+		for _, node := range a.parse(lines[start:end]) {
+			shiftLines(node, line+start-1, 0)
+			a.places[node] = place{file, max(1, node.Line)}
+			objects = append(objects, bound{node, s})
+		}
+	}
+	for i, l := range lines {
+		if l == "---" || strings.HasPrefix(l, "--- ") {
+			flush(i)
+			start = i + 1
+		}
+	}
+	flush(len(lines))
+	return objects
+}
+
+// A place is where an object of a template begins.
+type place struct {
+	file string
+	line int
+}
+
+// shiftLines adds the line before a document to the lines of its nodes.
+func shiftLines(node *yaml.Node, by, depth int) {
+	if depth > 2 { // only objects and their fields are reported
+		return
+	}
+	node.Line += by
+	for _, child := range node.Content {
+		shiftLines(child, by, depth+1)
+	}
+}
+
+// parse returns the mappings or lists in the lines of a document. Lines with nothing but references are skipped, as they stand for
+// fields or items of unknown number. A document that is not YAML even so has the fields that its lines contain.
+func (a *analysis) parse(lines []string) []*yaml.Node {
+	cleaned := slices.Clone(lines)
+	for i, l := range cleaned {
+		if trimmed := strings.TrimSpace(l); strings.HasPrefix(trimmed, referenceBegin) && !strings.Contains(trimmed, ":") {
+			cleaned[i] = ""
+		}
+		cleaned[i] = strings.ReplaceAll(cleaned[i], "\t", "  ")
+	}
+	text := strings.Join(cleaned, "\n")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	documents, err := safeyaml.Documents[yaml.Node]([]byte(text))
+	if err != nil {
+		return scan(cleaned)
+	}
+	var nodes []*yaml.Node
+	for _, document := range documents {
+		switch node := content(document); {
+		case node == nil:
+		case node.Kind == yaml.MappingNode:
+			nodes = append(nodes, node)
+		case node.Kind == yaml.SequenceNode:
+			for _, item := range node.Content {
+				if item = content(item); item != nil && item.Kind == yaml.MappingNode {
+					nodes = append(nodes, item)
+				}
+			}
+		}
+	}
+	return nodes
+}
+
+// scanned matches a line with the kind or the API version of an object.
+var scanned = regexp.MustCompile(`^([ ]*(?:- )?[ ]*)["']?(apiVersion|kind)["']?:[ ]+["']?([^"'#\s]+)["']?[ ]*(?:#.*)?$`)
+
+// scan returns a mapping with the kinds and API versions of the least indented lines that have both.
+func scan(lines []string) []*yaml.Node {
+	byIndent := map[int]*yaml.Node{}
+	for i, l := range lines {
+		match := scanned.FindStringSubmatch(l)
+		if match == nil {
+			continue
+		}
+		indent := len(match[1])
+		if byIndent[indent] == nil {
+			byIndent[indent] = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: i + 1}
+		}
+		scalar := func(text string) *yaml.Node {
+			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: i + 1}
+		}
+		byIndent[indent].Content = append(byIndent[indent].Content, scalar(match[2]), scalar(match[3]))
+	}
+	for _, indent := range slices.Sorted(maps.Keys(byIndent)) {
+		if node := byIndent[indent]; field(node, "kind") != nil && field(node, "apiVersion") != nil {
+			return []*yaml.Node{node}
+		}
+	}
+	return nil
+}
+
+// parsed returns the values of texts of YAML.
+func (a *analysis) parsed(v value) value {
+	result := value{open: v.open}
+	for _, alt := range v.alts {
+		text, ok := alt.(string)
+		if !ok {
+			result = union(result, value{alts: []any{alt}})
+			continue
+		}
+		for _, node := range a.parse(strings.Split(text, "\n")) {
+			result = union(result, value{alts: []any{bound{node, &scope{}}}})
+		}
+		result.open = result.open || !known(text)
+	}
+	return result
+}

@@ -1,0 +1,189 @@
+package ansiblerole
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
+)
+
+// render returns the text of a template with the bodies of all branches and loops. Expressions, and branches within a line, are
+// references to their values. Line numbers are those of the template.
+func (a *analysis) render(text string, s *scope) string {
+	root := s.child()
+	r := renderer{analysis: a, root: root}
+	r.nodes(a.template(text), root)
+	return r.out.String()
+}
+
+// A renderer renders one template.
+type renderer struct {
+	*analysis
+	out   strings.Builder
+	depth int
+	// root is the outermost scope of the template.
+	root *scope
+}
+
+// maxRendered is the maximum size of a rendered template.
+const maxRendered = 4 << 20
+
+// nodes renders the nodes of a body. Variables are set in the scope.
+func (r *renderer) nodes(nodes []jinja.Node, s *scope) {
+	if r.depth++; r.depth > maxDepth || r.out.Len() > maxRendered {
+		return
+	}
+	defer func() { r.depth-- }()
+	for _, n := range nodes {
+		if r.spend(1) {
+			return
+		}
+		switch n := n.(type) {
+		case jinja.Text:
+			r.out.WriteString(n.Text)
+		case jinja.Blank:
+			r.out.WriteString(strings.Repeat("\n", n.Lines))
+		case jinja.Output:
+			r.output(r.eval(n.Value, s))
+		case jinja.Branch:
+			r.branch(n, s)
+		case jinja.Loop:
+			r.loop(n, s)
+		case jinja.Block:
+			inner := s.child()
+			for _, name := range n.Parameters {
+				inner.set(name, anything())
+			}
+			r.nodes(n.Body, inner)
+		case jinja.Set:
+			r.set(n, s)
+		}
+	}
+}
+
+// output writes a value: its text if it is the only one, or else a reference.
+func (r *renderer) output(v value) {
+	if texts, complete := v.texts(); complete && len(texts) == 1 && known(texts[0]) && !strings.Contains(texts[0], "\n") {
+		r.out.WriteString(texts[0])
+		return
+	}
+	r.references = append(r.references, v)
+	r.out.WriteString(referenceBegin + strconv.Itoa(len(r.references)-1) + referenceEnd)
+}
+
+// body returns the text of a body.
+func (r *renderer) body(nodes []jinja.Node, s *scope) string {
+	inner := renderer{analysis: r.analysis, depth: r.depth, root: r.root}
+	inner.nodes(nodes, s)
+	return inner.out.String()
+}
+
+// branch writes the bodies of all branches if they have several lines, or else a reference to their texts.
+func (r *renderer) branch(b jinja.Branch, s *scope) {
+	var texts []string
+	inline := true
+	for _, body := range b.Bodies {
+		text := r.body(body, s)
+		inline = inline && !strings.Contains(text, "\n")
+		texts = append(texts, text)
+	}
+	if !inline {
+		for _, text := range texts {
+			r.out.WriteString(text)
+		}
+		return
+	}
+	var values []value
+	for _, text := range texts {
+		values = append(values, r.expand(text))
+	}
+	if !b.Otherwise {
+		values = append(values, textValue(""))
+	}
+	r.output(union(values...))
+}
+
+// loop writes the body once. The variables are all items.
+func (r *renderer) loop(l jinja.Loop, s *scope) {
+	inner := s.child()
+	over := r.itemsOf(r.eval(l.Over, s))
+	item := union(over.items...)
+	item.open = item.open || !over.complete || len(over.items) == 0
+	for i, name := range l.Names {
+		if len(l.Names) == 1 {
+			inner.set(name, item)
+		} else {
+			inner.set(name, r.get(item, strconv.Itoa(i)))
+		}
+	}
+	text := r.body(l.Body, inner)
+	if strings.Contains(text, "\n") || len(over.items) < 2 && over.complete {
+		r.out.WriteString(text)
+		return
+	}
+	r.output(value{open: true, alts: r.expand(text).alts})
+}
+
+// set defines variables. Values of earlier assignments are kept, as branches are not distinguished.
+func (r *renderer) set(n jinja.Set, s *scope) {
+	v := anything()
+	switch {
+	case n.Body != nil:
+		v = r.expand(r.body(n.Body, s))
+	case len(n.Names) == 1:
+		v = r.eval(n.Value, s)
+	}
+	for _, name := range n.Names {
+		at := s
+		old, ok := at.vars[name]
+		for !ok && at != r.root {
+			at = at.parent
+			old, ok = at.vars[name]
+		}
+		if ok {
+			at.set(name, union(old.ready, v))
+		} else {
+			s.set(name, v)
+		}
+	}
+}
+
+// reference returns the value of a text that consists of one reference.
+func (a *analysis) reference(text string) (value, bool) {
+	text, ok := strings.CutPrefix(strings.TrimSpace(text), referenceBegin)
+	if !ok {
+		return value{}, false
+	}
+	text, ok = strings.CutSuffix(text, referenceEnd)
+	if !ok || strings.Contains(text, referenceBegin) {
+		return value{}, false
+	}
+	return a.referenced(text), true
+}
+
+// referenced returns the value with a number.
+func (a *analysis) referenced(number string) value {
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i >= len(a.references) {
+		return anything()
+	}
+	return a.references[i]
+}
+
+// expand returns the texts that a rendered text can be.
+func (a *analysis) expand(text string) value {
+	if v, ok := a.reference(text); ok {
+		return v
+	}
+	var parts []value
+	for {
+		before, rest, ok := strings.Cut(text, referenceBegin)
+		parts = append(parts, textValue(before))
+		if !ok {
+			return concat(parts...)
+		}
+		number, after, _ := strings.Cut(rest, referenceEnd)
+		parts = append(parts, a.referenced(number))
+		text = after
+	}
+}

@@ -1,0 +1,113 @@
+package ansiblerole
+
+import (
+	"go.yaml.in/yaml/v3"
+)
+
+// A scope are the variables at a place, and the files around it.
+type scope struct {
+	parent *scope
+	vars   map[string]thunk
+	// overridden is true if set_fact overrides the variables: those of roles and plays, not those of tasks.
+	overridden bool
+	// dir is the absolute directory of the current file; role is the directory of the current role and playbook that of the playbook.
+	dir, role, playbook string
+	// defaults are the arguments that module_defaults adds, by the name of the module or group.
+	defaults map[string]thunk
+}
+
+// A thunk is a value that is not evaluated yet.
+type thunk struct {
+	node  *yaml.Node
+	scope *scope
+	// ready is the value if node is nil.
+	ready value
+}
+
+// child returns a scope with more variables.
+func (s *scope) child() *scope {
+	return &scope{parent: s, vars: map[string]thunk{}, dir: s.dir, role: s.role, playbook: s.playbook, defaults: s.defaults}
+}
+
+// set defines a variable with a known value.
+func (s *scope) set(name string, v value) { s.vars[name] = thunk{ready: v} }
+
+// define defines the variables of a mapping.
+func (s *scope) define(vars *yaml.Node) {
+	for key, child := range fields(vars) {
+		s.vars[key] = thunk{node: child, scope: s}
+	}
+}
+
+// lookup returns the value of a variable. It is open if the variable is not defined, as a custom resource can define it.
+func (a *analysis) lookup(name string, s *scope) value {
+	switch name {
+	case "role_path":
+		return textValue(s.role)
+	case "playbook_dir":
+		return textValue(s.playbook)
+	case "omit":
+		return value{alts: []any{omitted{}}}
+	}
+	var found []value
+	for at := s; at != nil; at = at.parent {
+		t, ok := at.vars[name]
+		if !ok {
+			continue
+		}
+		found = append(found, a.force(t))
+		if !at.overridden {
+			return union(found...)
+		}
+		break
+	}
+	for _, fact := range a.facts[name] {
+		found = append(found, a.force(fact))
+	}
+	if len(found) == 0 {
+		return anything()
+	}
+	return union(found...)
+}
+
+// force returns the value of a variable. One that is defined by itself adds nothing to its other values.
+func (a *analysis) force(t thunk) value {
+	if t.node == nil {
+		return t.ready
+	}
+	key := evaluation{t.node, t.scope}
+	if v, ok := a.memo[key]; ok {
+		return v
+	}
+	if v, ok := a.partial[key]; ok {
+		return v
+	}
+	if a.pending[t.node] || len(a.pending) > maxDepth {
+		a.cycles++
+		return value{open: !a.pending[t.node]}
+	}
+	a.pending[t.node] = true
+	before := a.cycles
+	v := a.node(t.node, t.scope)
+	delete(a.pending, t.node)
+	if a.cycles == before {
+		a.memo[key] = v
+		return v
+	}
+	// Values that depend on one that is being evaluated may lack some of its alternatives, and are not kept.
+	a.partial[key] = v
+	if len(a.pending) == 0 {
+		a.memo[key] = v
+		clear(a.partial)
+	}
+	return v
+}
+
+// An evaluation is the evaluation of a variable.
+type evaluation struct {
+	node  *yaml.Node
+	scope *scope
+}
+
+// maxDepth is the number of variables, files and blocks that can be nested.
+const maxDepth = 60

@@ -1,0 +1,146 @@
+package ansiblerole
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// unknown stands for a part of a text that is only known at run time.
+const unknown = "\x00"
+
+// A value is what an expression can be at run time: one of the alternatives, or anything else if it is open.
+type value struct {
+	// alts are texts (string, also for numbers and booleans) and values of the types below.
+	alts []any
+	open bool
+}
+
+// The alternatives of values that are not texts.
+type (
+	// A bound is a mapping or list of a file, whose expressions are evaluated in a scope.
+	bound struct {
+		node  *yaml.Node
+		scope *scope
+	}
+	// A list is a list of values.
+	list struct{ items []value }
+	// A dict is a mapping, or several that are merged, of which the last has precedence.
+	dict struct {
+		fields map[string]value
+		// bases are the mappings that the fields are merged into.
+		bases []value
+	}
+	// A rendered is the text of a template or file.
+	rendered struct {
+		file  string
+		scope *scope
+	}
+	// A null is the value null.
+	null struct{}
+	// An omitted is the value of the variable omit.
+	omitted struct{}
+)
+
+// maxAlternatives is the number of alternatives of a value. Values with more are open.
+const maxAlternatives = 64
+
+// anything returns the value of which nothing is known.
+func anything() value { return value{open: true} }
+
+// maxText is the maximum length of a text that is composed of others.
+const maxText = 64 << 10
+
+func textValue(texts ...string) value {
+	var v value
+	for _, text := range texts {
+		v.alts = append(v.alts, text)
+	}
+	return v
+}
+
+// union returns a value that can be each of several.
+func union(values ...value) value {
+	var all value
+	for _, v := range values {
+		all.open = all.open || v.open
+		for _, alt := range v.alts {
+			if text, ok := alt.(string); ok && slices.ContainsFunc(all.alts, func(other any) bool { return other == text }) {
+				continue
+			}
+			if all.alts = append(all.alts, alt); len(all.alts) > maxAlternatives {
+				return value{alts: all.alts[:maxAlternatives], open: true}
+			}
+		}
+	}
+	return all
+}
+
+// texts returns the known texts of a value. complete is false if it can be something else.
+func (v value) texts() (texts []string, complete bool) {
+	complete = !v.open
+	for _, alt := range v.alts {
+		text, ok := alt.(string)
+		if !ok {
+			if _, isNull := alt.(null); !isNull {
+				complete = false
+			}
+			continue
+		}
+		texts = append(texts, text)
+	}
+	return texts, complete
+}
+
+// patterns returns the texts of a value in which unknown stands for what is not known.
+func (v value) patterns() []string {
+	texts, complete := v.texts()
+	if (!complete || len(texts) == 0) && !slices.Contains(texts, unknown) {
+		texts = append(texts, unknown)
+	}
+	return texts
+}
+
+// concat returns the concatenation of texts.
+func concat(parts ...value) value {
+	results := []string{""}
+	for _, part := range parts {
+		var next []string
+		for _, begin := range results {
+			for _, end := range part.patterns() {
+				text := begin + end
+				for strings.Contains(text, unknown+unknown) {
+					text = strings.ReplaceAll(text, unknown+unknown, unknown)
+				}
+				if next = append(next, text); len(next) > maxAlternatives || len(text) > maxText {
+					return anything()
+				}
+			}
+		}
+		results = next
+	}
+	return union(textValue(results...))
+}
+
+// known reports whether a text has no unknown part.
+func known(text string) bool { return !strings.Contains(text, unknown) }
+
+// truth reports whether a value can be true and whether it can be false, as a Boolean.
+func (v value) truth() (canBeTrue, canBeFalse bool) {
+	if v.open {
+		return true, true
+	}
+	for _, alt := range v.alts {
+		text, _ := alt.(string)
+		switch strings.ToLower(text) {
+		case "true", "yes", "on", "y", "1":
+			canBeTrue = true
+		case "false", "no", "off", "n", "0", "":
+			canBeFalse = true
+		default:
+			return true, true
+		}
+	}
+	return canBeTrue, canBeFalse
+}
