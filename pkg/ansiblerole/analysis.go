@@ -171,7 +171,7 @@ func (a *analysis) root() *scope {
 	inventory := textValue("/tmp/ansible-operator/runner/" + path.Join(a.api.Group, a.api.Version, a.api.Kind) + "/" + unknown)
 	s.set("inventory_file", inventory)
 	s.set("hostvars", value{alts: []any{&dict{fields: map[string]value{
-		"localhost": {alts: []any{&dict{fields: map[string]value{"inventory_file": inventory}}}, open: true},
+		"localhost": {alts: []any{&dict{fields: map[string]value{"inventory_file": inventory}}}},
 	}}}})
 	s.set(resourceVariable(a.api.Group, a.api.Kind), value{alts: []any{object}})
 	return s

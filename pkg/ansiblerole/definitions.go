@@ -60,6 +60,9 @@ func (a *analysis) definitions(c *call) (objects []definition, complete bool) {
 func (a *analysis) fileObjects(plugin string, names value, c *call) (objects []definition, complete bool) {
 	complete = true
 	for _, pattern := range names.patterns() {
+		if pattern == "" {
+			continue
+		}
 		if sources := a.written[pattern]; len(sources) > 0 {
 			added, ok := a.objects(a.parsed(union(sources...)), c.at)
 			objects, complete = append(objects, added...), complete && ok
@@ -117,7 +120,7 @@ func (a *analysis) objects(v value, at position) (objects []definition, complete
 			}
 		case string:
 			added, ok := a.objects(a.parsed(textValue(alt)), at)
-			objects, complete = append(objects, added...), complete && ok && known(alt)
+			objects, complete = append(objects, added...), complete && ok
 		}
 	}
 	return objects, complete

@@ -108,7 +108,7 @@ func (a *analysis) parse(lines []string) []*yaml.Node {
 }
 
 // scanned matches a line with the kind or the API version of an object.
-var scanned = regexp.MustCompile(`^([ ]*(?:- )?[ ]*)["']?(apiVersion|kind)["']?:[ ]+["']?([^"'#\s]+)["']?[ ]*(?:#.*)?$`)
+var scanned = regexp.MustCompile(`^([ ]*(?:- )?[ ]*)["']?(apiVersion|kind)["']?:[ ]+["']?([^"',#\s]+)["']?,?[ ]*(?:#.*)?$`)
 
 // scan returns a mapping with the kinds and API versions of the least indented lines that have both.
 func scan(lines []string) []*yaml.Node {
@@ -128,7 +128,8 @@ func scan(lines []string) []*yaml.Node {
 		byIndent[indent].Content = append(byIndent[indent].Content, scalar(match[2]), scalar(match[3]))
 	}
 	for _, indent := range slices.Sorted(maps.Keys(byIndent)) {
-		if node := byIndent[indent]; field(node, "kind") != nil && field(node, "apiVersion") != nil {
+		node := byIndent[indent]
+		if kind := field(node, "kind"); kind != nil && kind.Value != "List" && field(node, "apiVersion") != nil {
 			return []*yaml.Node{node}
 		}
 	}
@@ -144,10 +145,15 @@ func (a *analysis) parsed(v value) value {
 			result = union(result, value{alts: []any{alt}})
 			continue
 		}
-		for _, node := range a.parse(strings.Split(text, "\n")) {
+		text = strings.ReplaceAll(text, unknown, a.refer(anything()))
+		nodes := []*yaml.Node{}
+		for document := range strings.SplitSeq(text, "\n---") {
+			nodes = append(nodes, a.parse(strings.Split(document, "\n"))...)
+		}
+		for _, node := range nodes {
 			result = union(result, value{alts: []any{bound{node, &scope{}}}})
 		}
-		result.open = result.open || !known(text)
+		result.open = result.open || len(nodes) == 0
 	}
 	return result
 }

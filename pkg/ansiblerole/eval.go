@@ -32,7 +32,7 @@ func (a *analysis) eval(e jinja.Expr, s *scope) value {
 		if e.Null {
 			return value{alts: []any{null{}}}
 		}
-		return textValue(e.Text)
+		return a.text(e.Text, s) // arguments of plugins can contain expressions, too
 	case jinja.Name:
 		return a.lookup(e.Name, s)
 	case jinja.Index:

@@ -76,24 +76,42 @@ func (a *analysis) kindsNamed(name string, groups []string, at diag.Position) []
 			}
 		}
 	}
-	if len(sure) == 0 && slices.Contains(groups, "") {
-		// Modules find kinds of other groups by their name, too.
-		for _, group := range a.groups() {
-			g := len(guesses)
-			add(group)
-			guesses = guesses[:g]
+	// Kubernetes has no such kinds.
+	guesses = slices.DeleteFunc(guesses, func(g granted) bool { return g.Group == "" || len(project.CoreKinds(g.Group)) > 0 })
+	if len(sure) == 0 && len(guesses) == 0 {
+		for _, group := range a.groups() { // modules find kinds of other groups by their name, too
+			if add(group); len(guesses) > 0 {
+				guesses = nil
+			}
 		}
 	}
-	if len(sure) > 0 {
-		return sure
-	}
-	for _, g := range guesses {
-		a.guess(g, at)
-	}
-	if !isKnown {
+	switch {
+	case len(sure) > 0:
+	case len(guesses) > 0:
+		for _, g := range guesses {
+			a.guess(g, at)
+		}
+		if !isKnown {
+			a.notef(at, "the API group of %s depends on variables; the manager's role may lack permissions for it", name)
+		}
+		return guesses
+	case isKnown:
+		a.notef(at, "%s is not a kind of %s; the manager's role may lack permissions for it", name, displayGroups(groups))
+	default:
 		a.notef(at, "the API group of %s depends on variables; the manager's role may lack permissions for it", name)
 	}
-	return guesses
+	return sure
+}
+
+// displayGroups returns the names of API groups.
+func displayGroups(groups []string) string {
+	names := slices.Clone(groups)
+	for i, group := range names {
+		if group == "" {
+			names[i] = "the core group"
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // guess records a kind whose resource is a guess, of which the first place is noted.
@@ -103,11 +121,9 @@ func (a *analysis) guess(g granted, at diag.Position) {
 	}
 }
 
-// groups returns the API groups of the project and of Kubernetes.
+// groups returns the API groups of the project and of well-known kinds.
 func (a *analysis) groups() []string {
-	groups := strings.Fields("apps batch networking.k8s.io rbac.authorization.k8s.io autoscaling policy storage.k8s.io apiextensions.k8s.io " +
-		"admissionregistration.k8s.io scheduling.k8s.io coordination.k8s.io route.openshift.io security.openshift.io monitoring.coreos.com " +
-		"cert-manager.io apiregistration.k8s.io")
+	groups := rbac.Groups()
 	for _, gk := range slices.SortedFunc(maps.Keys(a.custom), compareKinds) {
 		if !slices.Contains(groups, gk.Group) {
 			groups = append(groups, gk.Group)
@@ -141,7 +157,7 @@ func (a *analysis) kindName(group, name string) string {
 			return gk.Kind
 		}
 	}
-	for _, kind := range project.CoreKinds(group) {
+	for _, kind := range rbac.Kinds(group) {
 		if lower := strings.ToLower(kind); lower == name || project.RegularPlural(kind) == name {
 			return kind
 		}
@@ -183,6 +199,10 @@ func (a *analysis) object(o value, verbs []string, creates bool, at diag.Positio
 			for _, item := range inner.items {
 				a.object(item, verbs, creates, at, depth+1)
 			}
+			return
+		}
+		if texts[0] == "List" {
+			a.notef(at, "the items of the list depend on variables; the manager's role may lack permissions for them")
 			return
 		}
 	}

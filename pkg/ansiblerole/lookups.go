@@ -92,6 +92,9 @@ func (a *analysis) fileLookup(plugin string, names []value, s *scope) value {
 	for _, name := range names {
 		for _, pattern := range name.patterns() {
 			result.open = result.open || !known(pattern)
+			for _, source := range a.written[pattern] {
+				result = union(result, source)
+			}
 			for _, file := range a.find(plugin, pattern, s) {
 				result = union(result, value{alts: []any{rendered{file, s}}})
 			}

@@ -102,7 +102,11 @@ func (a *analysis) text(text string, s *scope) value {
 			return a.eval(output.Value, s)
 		}
 	}
-	return a.expand(a.render(text, s))
+	rendered := a.render(text, s)
+	if strings.Contains(strings.TrimSpace(rendered), "\n") {
+		return textValue(rendered) // with references, as it can be an object
+	}
+	return a.expand(rendered)
 }
 
 // get returns the value of a key or item of a value.

@@ -67,8 +67,13 @@ func (r *renderer) output(v value) {
 		r.out.WriteString(texts[0])
 		return
 	}
-	r.references = append(r.references, v)
-	r.out.WriteString(referenceBegin + strconv.Itoa(len(r.references)-1) + referenceEnd)
+	r.out.WriteString(r.refer(v))
+}
+
+// refer returns a reference to a value.
+func (a *analysis) refer(v value) string {
+	a.references = append(a.references, v)
+	return referenceBegin + strconv.Itoa(len(a.references)-1) + referenceEnd
 }
 
 // body returns the text of a body.

@@ -124,7 +124,9 @@ func concat(parts ...value) value {
 }
 
 // known reports whether a text has no unknown part.
-func known(text string) bool { return !strings.Contains(text, unknown) }
+func known(text string) bool {
+	return !strings.Contains(text, unknown) && !strings.Contains(text, referenceBegin)
+}
 
 // truth reports whether a value can be true and whether it can be false, as a Boolean.
 func (v value) truth() (canBeTrue, canBeFalse bool) {

@@ -181,3 +181,14 @@ func CoreKinds(group string) []string {
 	}
 	return kinds
 }
+
+// CoreGroups returns the API groups of Kubernetes, as in apiVersion.
+func CoreGroups() []string {
+	var groups []string
+	for _, v := range coreVersions {
+		if group := v.apiGroup(); !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}

@@ -1,6 +1,12 @@
 package rbac
 
-import "github.com/operon-sdk/operon/pkg/project"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
+)
 
 // A GroupKind identifies a kind in all versions of its group.
 type GroupKind struct{ Group, Kind string }
@@ -13,40 +19,70 @@ func (k GroupKind) String() string {
 	return k.Kind + "." + k.Group
 }
 
-// irregularPlurals has kinds of other projects, and those that newer versions of Kubernetes no longer have, whose resource is not the
-// English plural, or whose plural is known. It is constant.
+// irregularPlurals has kinds whose resource is not the English plural. It is constant.
 var irregularPlurals = map[GroupKind]string{
-	{"apiregistration.k8s.io", "APIService"}:                  "apiservices",
-	{"k8s.cni.cncf.io", "NetworkAttachmentDefinition"}:        "network-attachment-definitions",
-	{"monitoring.coreos.com", "Alertmanager"}:                 "alertmanagers",
-	{"monitoring.coreos.com", "AlertmanagerConfig"}:           "alertmanagerconfigs",
-	{"monitoring.coreos.com", "PodMonitor"}:                   "podmonitors",
-	{"monitoring.coreos.com", "Probe"}:                        "probes",
-	{"monitoring.coreos.com", "Prometheus"}:                   "prometheuses",
-	{"monitoring.coreos.com", "PrometheusRule"}:               "prometheusrules",
-	{"monitoring.coreos.com", "ServiceMonitor"}:               "servicemonitors",
-	{"monitoring.coreos.com", "ThanosRuler"}:                  "thanosrulers",
-	{"cert-manager.io", "Certificate"}:                        "certificates",
-	{"cert-manager.io", "ClusterIssuer"}:                      "clusterissuers",
-	{"cert-manager.io", "Issuer"}:                             "issuers",
-	{"gateway.networking.k8s.io", "Gateway"}:                  "gateways",
-	{"gateway.networking.k8s.io", "GatewayClass"}:             "gatewayclasses",
-	{"gateway.networking.k8s.io", "GRPCRoute"}:                "grpcroutes",
-	{"gateway.networking.k8s.io", "HTTPRoute"}:                "httproutes",
-	{"gateway.networking.k8s.io", "ReferenceGrant"}:           "referencegrants",
-	{"gateway.networking.k8s.io", "TCPRoute"}:                 "tcproutes",
-	{"gateway.networking.k8s.io", "TLSRoute"}:                 "tlsroutes",
-	{"gateway.networking.k8s.io", "UDPRoute"}:                 "udproutes",
-	{"policy", "PodSecurityPolicy"}:                           "podsecuritypolicies",
-	{"extensions", "PodSecurityPolicy"}:                       "podsecuritypolicies",
-	{"route.openshift.io", "Route"}:                           "routes",
-	{"security.openshift.io", "SecurityContextConstraints"}:   "securitycontextconstraints",
-	{"traefik.containo.us", "Middleware"}:                     "middlewares",
-	{"traefik.io", "Middleware"}:                              "middlewares",
-	{"autoscaling.k8s.io", "VerticalPodAutoscaler"}:           "verticalpodautoscalers",
-	{"autoscaling.k8s.io", "VerticalPodAutoscalerCheckpoint"}: "verticalpodautoscalercheckpoints",
-	{"snapshot.storage.k8s.io", "VolumeSnapshot"}:             "volumesnapshots",
-	{"snapshot.storage.k8s.io", "VolumeSnapshotClass"}:        "volumesnapshotclasses",
+	{"k8s.cni.cncf.io", "NetworkAttachmentDefinition"}: "network-attachment-definitions",
+	{"metrics.k8s.io", "NodeMetrics"}:                  "nodes",
+	{"metrics.k8s.io", "PodMetrics"}:                   "pods",
+}
+
+// wellKnown has kinds of other projects by their group, and those that newer versions of Kubernetes no longer have, or that only are
+// requests. Their resources are known to be the English plurals. It is constant.
+var wellKnown = map[string]string{
+	"apiregistration.k8s.io":            "APIService",
+	"apps.openshift.io":                 "DeploymentConfig",
+	"authentication.k8s.io":             "TokenReview",
+	"authorization.k8s.io":              "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview",
+	"autoscaling.k8s.io":                "VerticalPodAutoscaler VerticalPodAutoscalerCheckpoint",
+	"build.openshift.io":                "Build BuildConfig",
+	"cdi.kubevirt.io":                   "DataVolume",
+	"cert-manager.io":                   "Certificate ClusterIssuer Issuer",
+	"config.openshift.io":               "APIServer Authentication ClusterOperator ClusterVersion Console Infrastructure Ingress Network OAuth Proxy Scheduler",
+	"console.openshift.io":              "ConsoleCLIDownload ConsoleLink ConsoleNotification ConsolePlugin ConsoleQuickStart ConsoleYAMLSample",
+	"extensions":                        "PodSecurityPolicy",
+	"gateway.networking.k8s.io":         "GRPCRoute Gateway GatewayClass HTTPRoute ReferenceGrant TCPRoute TLSRoute UDPRoute",
+	"grafana.integreatly.org":           "Grafana GrafanaDashboard GrafanaDatasource GrafanaFolder",
+	"image.openshift.io":                "Image ImageStream ImageStreamTag",
+	"integreatly.org":                   "Grafana GrafanaDashboard GrafanaDataSource",
+	"kubevirt.io":                       "VirtualMachine VirtualMachineInstance",
+	"machineconfiguration.openshift.io": "MachineConfig MachineConfigPool",
+	"monitoring.coreos.com":             "Alertmanager AlertmanagerConfig PodMonitor Probe Prometheus PrometheusAgent PrometheusRule ScrapeConfig ServiceMonitor ThanosRuler",
+	"networking.istio.io":               "DestinationRule EnvoyFilter Gateway ServiceEntry Sidecar VirtualService WorkloadEntry",
+	"oauth.openshift.io":                "OAuthClient",
+	"operator.openshift.io":             "Authentication Console IngressController KubeAPIServer Network",
+	"operators.coreos.com":              "CatalogSource ClusterServiceVersion InstallPlan Operator OperatorCondition OperatorGroup Subscription",
+	"policy":                            "PodSecurityPolicy",
+	"project.openshift.io":              "Project ProjectRequest",
+	"route.openshift.io":                "Route",
+	"security.istio.io":                 "AuthorizationPolicy PeerAuthentication RequestAuthentication",
+	"security.openshift.io":             "SecurityContextConstraints",
+	"snapshot.storage.k8s.io":           "VolumeSnapshot VolumeSnapshotClass",
+	"template.openshift.io":             "Template",
+	"traefik.containo.us":               "IngressRoute IngressRouteTCP IngressRouteUDP Middleware",
+	"traefik.io":                        "IngressRoute IngressRouteTCP IngressRouteUDP Middleware",
+	"user.openshift.io":                 "Group Identity User",
+}
+
+// Groups returns the API groups with well-known kinds, sorted. The first one is the core group.
+func Groups() []string {
+	groups := append(project.CoreGroups(), slices.Collect(maps.Keys(wellKnown))...)
+	for kind := range irregularPlurals {
+		groups = append(groups, kind.Group)
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
+// Kinds returns the well-known kinds of an API group.
+func Kinds(group string) []string {
+	kinds := append(project.CoreKinds(group), strings.Fields(wellKnown[group])...)
+	for kind := range irregularPlurals {
+		if kind.Group == group {
+			kinds = append(kinds, kind.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }
 
 // ResourceOf returns the resource of a kind. custom has the resources of kinds that the operator defines. guessed reports whether the
@@ -55,11 +91,8 @@ func ResourceOf(kind GroupKind, custom map[GroupKind]string) (plural string, gue
 	if plural, ok := custom[kind]; ok {
 		return plural, false
 	}
-	if core, ok := project.FindCoreResource(kind.Group, kind.Kind); ok {
-		return core.Plural, false
-	}
 	if plural, ok := irregularPlurals[kind]; ok {
 		return plural, false
 	}
-	return project.RegularPlural(kind.Kind), true
+	return project.RegularPlural(kind.Kind), !slices.Contains(Kinds(kind.Group), kind.Kind)
 }
