@@ -44,7 +44,7 @@ func layers() map[string][]string {
 			"pkg/safeyaml", "pkg/scaffold", "pkg/watches", "pkg/worktree",
 		},
 		"pkg/ansibletool":               {"pkg/diag", "pkg/safeyaml"},
-		"pkg/ansiblerole":               {"pkg/diag", "pkg/rbac"},
+		"pkg/ansiblerole":               {"pkg/ansiblerole/jinja", "pkg/diag", "pkg/project", "pkg/rbac", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansiblerole/jinja":         {},
 		"pkg/ansibleoperator/proxy":     {"pkg/dependents", "pkg/safeyaml"},
 		"pkg/ansibleoperator/runner":    {"pkg/ansibletool"},
