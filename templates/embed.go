@@ -1,11 +1,11 @@
 // Package templates embeds all files that Operon generates, in FS.
 //
 // A directory names the event and the path below it the output: common/init/config/manager/manager.yaml.tmpl becomes
-// config/manager/manager.yaml when a project is initialized. common contains the files that projects of all layouts have, go and
-// helm those of one layout. X.insert.tmpl contains the text that is inserted into an existing file X, one {{define "marker"}}
+// config/manager/manager.yaml when a project is initialized. common contains the files that projects of all layouts have, go,
+// helm and ansible those of one layout. X.insert.tmpl contains the text that is inserted into an existing file X, one {{define "marker"}}
 // block per +kubebuilder:scaffold:marker of X.
 //
-// The directories belong to packages: common, go and helm to scaffold, controlplane to controlplane, bundle to bundle, catalog
+// The directories belong to packages: common, go, helm and ansible to scaffold, controlplane to controlplane, bundle to bundle, catalog
 // to catalog, olm (the objects of OLM, in the order of their files) and run (the objects that install an operator with OLM) to
 // olm.
 package templates
@@ -22,7 +22,7 @@ import (
 // FS is the tree of templates. The names of all files end in .tmpl, as go:embed leaves out directories that contain a file
 // named go.mod.
 //
-//go:embed all:bundle all:catalog all:common all:controlplane all:go all:helm all:olm all:run
+//go:embed all:ansible all:bundle all:catalog all:common all:controlplane all:go all:helm all:olm all:run
 var FS embed.FS
 
 // Execute executes the template in a file. The result of an unknown key of a map is an error.

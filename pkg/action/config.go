@@ -58,8 +58,11 @@ type Config struct {
 	Step func(description string, step func() error) error
 }
 
-// helmOperatorImage is the repository of the images that Operon's releases publish with the runtime of Helm operators.
-const helmOperatorImage = "ghcr.io/operon-sdk/helm-operator"
+// The repositories of the images that Operon's releases publish with the runtimes of operators without Go code.
+const (
+	helmOperatorImage    = "ghcr.io/operon-sdk/helm-operator"
+	ansibleOperatorImage = "ghcr.io/operon-sdk/ansible-operator"
+)
 
 // versions returns the versions that projects are scaffolded with. A development build pins the release that it becomes, so that
 // projects do not change with it.
@@ -67,6 +70,7 @@ func (c *Config) versions() scaffold.Versions {
 	versions := scaffold.Pinned()
 	versions.Operon = strings.TrimSuffix(c.Version, "-dev")
 	versions.HelmOperatorImage = helmOperatorImage + ":" + versions.Operon
+	versions.AnsibleOperatorImage = ansibleOperatorImage + ":" + versions.Operon
 	return versions
 }
 

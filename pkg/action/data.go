@@ -25,7 +25,7 @@ func (p *Project) projectData(config *project.Config, header string) scaffold.Da
 	return scaffold.Data{
 		Project: scaffold.Project{
 			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
-			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Helm: config.IsHelm(), RootLayout: config.RootLayout(),
+			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Helm: config.IsHelm(), Ansible: config.IsAnsible(), RootLayout: config.RootLayout(),
 			Boilerplate: header, CLIName: p.Program,
 		},
 		Versions: p.versions(),

@@ -149,7 +149,7 @@ func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
 // resourceOptions returns the options that identify the API. All kinds with charts are namespaced.
 func (o CreateAPIOptions) resourceOptions() project.ResourceOptions {
 	names := o.ResourceOptions
-	names.API, names.Controller, names.Namespaced, names.ControllerName, names.Chart = true, false, true, "", true
+	names.API, names.Controller, names.Namespaced, names.ControllerName, names.NoTypes = true, false, true, "", true
 	return names
 }
 

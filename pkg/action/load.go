@@ -21,11 +21,11 @@ type Layouts int
 const (
 	// CurrentLayout is the layout that Init creates.
 	CurrentLayout Layouts = iota
-	// EditableLayouts are CurrentLayout and the layout of Helm projects.
+	// EditableLayouts are CurrentLayout and the layouts without Go code.
 	EditableLayouts
 	// RecentLayouts are the current layout and the one before.
 	RecentLayouts
-	// ScaffoldedLayouts are RecentLayouts and the layout of Helm projects.
+	// ScaffoldedLayouts are RecentLayouts and the layouts without Go code.
 	ScaffoldedLayouts
 	// UpgradableLayouts are all layouts and versions of PROJECT that Upgrade supports.
 	UpgradableLayouts
@@ -51,7 +51,7 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 		config.FollowModule(modfile.ModulePath(mod))
 	}
 	switch {
-	case layouts != CurrentLayout && layouts != RecentLayouts && config.IsHelm():
+	case layouts != CurrentLayout && layouts != RecentLayouts && !config.HasGoCode():
 		return config, nil
 	case layouts == RecentLayouts, layouts == ScaffoldedLayouts:
 		return config, config.CheckOlderLayout()

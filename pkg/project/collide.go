@@ -63,7 +63,7 @@ func apiCollisions(c *Config, r, other Resource, o ResourceOptions) diag.Finding
 	}
 	// Kinds and list kinds of a group must be distinct in Kubernetes, types of a package in Go.
 	suffixes := []string{"List"}
-	if other.Version == r.Version && other.HasAPI() && !o.Chart {
+	if other.Version == r.Version && other.HasAPI() && !o.NoTypes {
 		suffixes = append(suffixes, "Spec", "Status")
 	}
 	for _, suffix := range suffixes {
@@ -102,7 +102,7 @@ func groupCollisions(c *Config, r, other Resource, o ResourceOptions) diag.Findi
 	if !c.MultiGroup() {
 		return one("--group", o.Group, fmt.Sprintf("the project has group %s; run `edit --multigroup` before adding another", cmp.Or(other.Group, other.Domain)), other.Group)
 	}
-	if !o.Chart && r.PackageName() == other.PackageName() {
+	if !o.NoTypes && r.PackageName() == other.PackageName() {
 		return one("--group", o.Group, fmt.Sprintf("its Go package %s would have the name of the package of group %s", r.PackageName(), other.Group), "")
 	}
 	return nil

@@ -62,7 +62,7 @@ type Config struct {
 
 // Options describe a new project.
 type Options struct {
-	// Layout is LayoutHelmV1; empty means LayoutGoV4.
+	// Layout is LayoutHelmV1 or LayoutAnsibleV1; empty means LayoutGoV4.
 	Layout string
 	// Repo is the Go module path, empty for a project without Go code.
 	Domain, Repo, ProjectName string

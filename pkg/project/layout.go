@@ -21,10 +21,12 @@ func unsupportedLayout(layout []string) error {
 		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run upgrade, which does that", version, LayoutGoV4)
 	case hasLayout(layout, LayoutHelmV1):
 		reason = "this command is for Go projects, and Helm projects have no Go code"
+	case hasLayout(layout, LayoutAnsibleV1):
+		reason = "this command is for Go projects, and Ansible projects have no Go code"
 	case strings.HasPrefix(name, "helm.sdk."):
 		reason = fmt.Sprintf("Helm projects of layout %s are not supported, only those of %s are", version, LayoutHelmV1)
 	case strings.HasPrefix(name, "ansible.sdk."):
-		reason = "ansible operators have no Go code to scaffold or generate; use operator-sdk for this step"
+		reason = fmt.Sprintf("Ansible projects of layout %s are not supported, only those of %s are", version, LayoutAnsibleV1)
 	}
 	return diag.Finding{Position: diag.Position{File: FileName}, Problem: "layout " + strings.Join(layout, ",") + ": " + reason}
 }
@@ -50,6 +52,20 @@ func (c *Config) IsHelm() bool { return hasLayout(c.Layout(), LayoutHelmV1) }
 
 // IsAnsible reports whether the operator runs Ansible roles or playbooks and has no Go code.
 func (c *Config) IsAnsible() bool { return hasLayout(c.Layout(), LayoutAnsibleV1) }
+
+// HasGoCode reports whether the operator is written in Go, in contrast to those whose image contains only charts, roles or playbooks.
+func (c *Config) HasGoCode() bool { return !c.IsHelm() && !c.IsAnsible() }
+
+// Technology returns the name of the layout in messages: Go, Helm or Ansible.
+func (c *Config) Technology() string {
+	switch {
+	case c.IsHelm():
+		return "Helm"
+	case c.IsAnsible():
+		return "Ansible"
+	}
+	return "Go"
+}
 
 // RootLayout reports whether main.go and the controllers are at the root, as in LayoutGoV3.
 func (c *Config) RootLayout() bool { return hasLayout(c.Layout(), LayoutGoV3) }

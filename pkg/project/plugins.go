@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -9,8 +10,8 @@ import (
 
 // Plugins are the plugins that --plugins selected.
 type Plugins struct {
-	// Go and Helm report whether the layout of Go projects or that of Helm projects is among them.
-	Go, Helm bool
+	// Go, Helm and Ansible report whether the layout of such projects is among them.
+	Go, Helm, Ansible bool
 	// DeployImage makes create api scaffold a controller for an image.
 	DeployImage bool
 }
@@ -35,6 +36,8 @@ func CheckPlugins(keys []string) (Plugins, diag.Findings) {
 				plugins.Go, layouts = true, append(layouts, key)
 			case "helm/v1", LayoutHelmV1, "helm", "helm.sdk.operatorframework.io":
 				plugins.Helm, layouts = true, append(layouts, key)
+			case "ansible/v1", LayoutAnsibleV1, "ansible", "ansible.sdk.operatorframework.io":
+				plugins.Ansible, layouts = true, append(layouts, key)
 			case "base.go.kubebuilder.io/v4":
 				base, parts = true, append(parts, key)
 			case "kustomize.common.kubebuilder.io/v2", "kustomize/v2":
@@ -48,12 +51,12 @@ func CheckPlugins(keys []string) (Plugins, diag.Findings) {
 			}
 		}
 	}
-	if plugins.Go && plugins.Helm {
+	if other := slices.IndexFunc(layouts, func(key string) bool { return layoutName(key) != layoutName(layouts[0]) }); other > 0 {
 		findings = append(findings, diag.Finding{
-			Field: "--plugins", Value: layouts[len(layouts)-1], Problem: "cannot be combined with " + layouts[0] + "; a project has one layout",
+			Field: "--plugins", Value: layouts[other], Problem: "cannot be combined with " + layouts[0] + "; a project has one layout",
 		})
 	}
-	if plugins.Go || plugins.Helm || base && kustomize {
+	if len(layouts) > 0 || base && kustomize {
 		plugins.Go = plugins.Go || base && kustomize
 		return plugins, findings
 	}
@@ -65,9 +68,16 @@ func CheckPlugins(keys []string) (Plugins, diag.Findings) {
 	return plugins, findings
 }
 
+// layoutName returns the first part of the name of a layout's plugin: go, helm or ansible.
+func layoutName(key string) string {
+	name, _, _ := strings.Cut(key, "/")
+	name, _, _ = strings.Cut(name, ".")
+	return name
+}
+
 // pluginFinding returns the problem of an unsupported plugin.
 func pluginFinding(key string) diag.Finding {
-	const supported = "go/v4, helm/v1 and deploy-image/v1-alpha are supported"
+	const supported = "go/v4, helm/v1, ansible/v1 and deploy-image/v1-alpha are supported"
 	f := diag.Finding{Field: "--plugins", Value: key}
 	name, version, _ := strings.Cut(strings.ToLower(key), "/")
 	switch short, _, _ := strings.Cut(name, "."); {
@@ -82,11 +92,13 @@ func pluginFinding(key string) diag.Finding {
 		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", short, supported)
 	case short == "helm":
 		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Helm layout is not supported, only v1 is", version), "helm/v1"
-	case short == "ansible", short == "quarkus", short == "java":
+	case short == "ansible":
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Ansible layout is not supported, only v1 is", version), "ansible/v1"
+	case short == "quarkus", short == "java":
 		f.Problem = fmt.Sprintf("%s projects are not supported; %s", short, supported)
 	default:
 		f.Problem = "plugin not found; " + supported
-		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "deploy-image/v1-alpha", LayoutGoV4, LayoutHelmV1, keyImages})
+		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "ansible/v1", "deploy-image/v1-alpha", LayoutGoV4, LayoutHelmV1, LayoutAnsibleV1, keyImages})
 	}
 	return f
 }

@@ -21,8 +21,8 @@ type ResourceOptions struct {
 	ControllerName string
 	// ExternalPath, ExternalDomain and ExternalModule are the origin of types of another module.
 	ExternalPath, ExternalDomain, ExternalModule string
-	// Chart makes the objects of the API releases of a chart, without Go types.
-	Chart bool
+	// NoTypes reports whether the kind has no Go types, as those of Helm charts and of Ansible roles.
+	NoTypes bool
 	// Force allows existing APIs and controllers.
 	Force bool
 }
@@ -90,7 +90,7 @@ func resolveOrigin(c *Config, o ResourceOptions) (Resource, diag.Findings) {
 		if !exists {
 			r = Resource{GVK: own, Plural: pluralOf(c, own)}
 		}
-		if r.Path = c.APIPath(o.Group, o.Version); o.Chart {
+		if r.Path = c.APIPath(o.Group, o.Version); o.NoTypes {
 			r.Path = ""
 		}
 		return r, findings

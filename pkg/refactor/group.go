@@ -38,7 +38,7 @@ func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Con
 		return findings
 	}
 	m := &gosource.Module{}
-	if !config.IsHelm() {
+	if config.HasGoCode() {
 		var err error
 		if m, err = gosource.ReadModule(tree); err != nil {
 			return err
@@ -99,7 +99,7 @@ func groupFindings(config *project.Config, multi bool) diag.Findings {
 	}
 	groups := map[string]bool{}
 	for _, r := range config.Resources() {
-		if isLocal(r, config) || r.HasController() || r.Webhooks != nil || config.IsHelm() {
+		if isLocal(r, config) || r.HasController() || r.Webhooks != nil || !config.HasGoCode() {
 			groups[r.Group] = true
 		}
 	}

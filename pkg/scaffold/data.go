@@ -29,8 +29,9 @@ type Project struct {
 	MultiGroup bool
 	// Namespaced reports whether the manager watches one namespace and needs Roles instead of ClusterRoles.
 	Namespaced bool
-	// Helm reports whether the operator installs Helm charts and has no Go code.
-	Helm bool
+	// Helm reports whether the operator installs Helm charts and has no Go code. Ansible reports whether it runs Ansible roles or
+	// playbooks and has no Go code.
+	Helm, Ansible bool
 	// RootLayout reports whether main.go and the controllers are in the root directory, as in go/v3.
 	RootLayout bool
 	// Paths are the paths of an existing project that differ from those of its layout.
@@ -54,6 +55,9 @@ type Project struct {
 	CLIName string
 }
 
+// HasGoCode reports whether the operator is written in Go.
+func (p Project) HasGoCode() bool { return !p.Helm && !p.Ansible }
+
 // Resource describes the API of a command.
 type Resource struct {
 	// Group is the group without the domain (cache). Domain is the domain (example.com), empty for core groups.
@@ -73,6 +77,8 @@ type Resource struct {
 	API, Controller bool
 	// Chart reports whether the objects of the kind are releases of a Helm chart, without Go types.
 	Chart bool
+	// Role and Playbook report whether a role and a playbook for the kind of an Ansible project are written.
+	Role, Playbook bool
 	// Core and External report whether the types belong to Kubernetes or to another module.
 	Core, External bool
 	// IrregularPlural reports whether Plural differs from the plural that code generation derives from Kind.
@@ -155,5 +161,8 @@ type Versions struct {
 	OperatorSDK       string
 	Envtest           string // Kubernetes version of the test control plane: 1.36.3
 	Operon            string // version that CI of the project installs; not set by Pinned
-	HelmOperatorImage string // runtime of Helm operators; not set by Pinned
+	// HelmOperatorImage and AnsibleOperatorImage are the runtimes of operators without Go code; not set by Pinned.
+	HelmOperatorImage, AnsibleOperatorImage string
+	// OperatorUtil and KubernetesCore are the collections operator_sdk.util and kubernetes.core of Ansible projects.
+	OperatorUtil, KubernetesCore string
 }

@@ -117,7 +117,7 @@ func (e *AmbiguousMainError) Error() string {
 
 // FindPaths sets the paths of a project that are not set yet.
 func (p *Project) FindPaths(tree *worktree.Tree) error {
-	if p.Helm || p.Paths != (Paths{}) {
+	if !p.HasGoCode() || p.Paths != (Paths{}) {
 		return nil
 	}
 	main, err := findMain(tree, *p)

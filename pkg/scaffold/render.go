@@ -48,6 +48,8 @@ func (d Data) templateDirs(event string) []string {
 	switch {
 	case d.Project.Helm:
 		return []string{"common", "helm"}
+	case d.Project.Ansible:
+		return []string{"common", "ansible"}
 	case d.Resource.Chart && event == apiEvent:
 		return []string{"common"} // those of Go projects are for types
 	}

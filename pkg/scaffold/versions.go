@@ -11,5 +11,7 @@ func Pinned() Versions {
 		GolangciLint:      "v2.12.2",
 		OperatorSDK:       "v1.42.3",
 		Envtest:           "1.36.3",
+		OperatorUtil:      "0.5.0",
+		KubernetesCore:    "6.3.0",
 	}
 }
