@@ -31,7 +31,13 @@ reference, REPOSITORY/NAME of a repository of your Helm configuration, or the na
 --plugins helm. The default kind is the name of the chart, the default group is charts, or in a Go project
 with one group that group.
 
-The first such kind of a Go project also adds internal/charts, which reconciles all of them and is
+In an Ansible project, add a kind whose objects are reconciled by a role or a playbook: with
+--generate-role the role roles/<kind>, with --generate-playbook the playbook playbooks/<kind>.yml,
+which runs the role if there are both; its entry in watches.yaml, the CRD, the permissions of the
+operator, roles, a sample and a test. Without these flags, add the role or playbook to watches.yaml
+yourself. An existing role or playbook of that name is used unchanged.
+
+The first kind with a chart of a Go project also adds internal/charts, which reconciles all of them and is
 called in main.go, and the module of Operon to go.mod.`,
 		Example: fmt.Sprintf(`  # An API with a controller to complete:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller
@@ -50,6 +56,9 @@ called in main.go, and the module of Operon to go.mod.`,
 
   # In a Go project, a kind with a chart beside those with Go types:
   %[1]s create api --group cache --kind Memcached --helm-chart ./charts/memcached
+
+  # In an Ansible project, a kind with a role:
+  %[1]s create api --group cache --version v1alpha1 --kind Memcached --generate-role
 
   # Answers from a pipe:
   printf 'y\ny\n' | %[1]s create api --group cache --version v1 --kind Memcached`, a.program),
@@ -73,12 +82,13 @@ called in main.go, and the module of Operon to go.mod.`,
 	f.BoolVar(&o.SSA, "ssa", false, "generate apply configurations of the types, and use server-side apply in the controller")
 	addExternal(f, &o.ResourceOptions)
 	addChart(c, &o.Chart)
+	addRun(c, &o.Run)
 	f.StringVar(&o.Image.Ref, "image", "", "`image` that the controller deploys")
 	f.StringVar(&o.Image.Command, "image-container-command", "", "`command` of the container, as comma-separated words")
 	f.StringVar(&o.Image.Port, "image-container-port", "", "`port` of the container")
 	f.StringVar(&o.Image.RunAsUser, "run-as-user", "", "numeric `user` ID of the container")
 	a.addPlugins(f, "`plugins` to use; --image selects deploy-image/v1-alpha")
-	completeValues(c, "plugins", "go/v4", "helm/v1", "deploy-image/v1-alpha")
+	completeValues(c, "plugins", "go/v4", "helm/v1", "ansible/v1", "deploy-image/v1-alpha")
 	return c
 }
 
@@ -89,10 +99,14 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 			return nil, err
 		}
 		o.Plugins = a.plugins
-		if config.IsHelm() || o.HasChart() {
+		switch {
+		case config.IsAnsible():
+			return a.createAnsibleAPI(c, p, config, o)
+		case config.IsHelm() || o.HasChart():
 			return a.createHelmAPI(c, p, config, o)
 		}
-		o.Findings = refuseFlags(c, map[string]string{"crd-version": "the CRDs of Go types have version v1"}, "is only valid with a chart")
+		o.Findings = slices.Concat(refuseFlags(c, runFlags("Go"), onlyAnsible),
+			refuseFlags(c, map[string]string{"crd-version": "the CRDs of Go types have version v1"}, "is only valid with a chart"))
 		if !o.API && !o.Controller {
 			return nil, nothingToCreate(c)
 		}
@@ -118,12 +132,23 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 
 // createHelmAPI adds a kind with a chart. Names are prompted for if no chart gives them.
 func (a *app) createHelmAPI(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	refused := refuseFlags(c, typeFlags(), "cannot be combined with a chart")
+	refused := refuseFlags(c, typeFlags("Helm"), "cannot be combined with a chart")
 	if config.IsHelm() {
-		refused = refuseFlags(c, goFlags(), onlyGo)
+		refused = refuseFlags(c, goFlags("Helm"), onlyGo)
 	}
-	o.Findings = slices.Concat(refused, a.checkCRDVersion(c))
+	o.Findings = slices.Concat(refused, refuseFlags(c, runFlags(config.Technology()), onlyAnsible), a.checkCRDVersion(c))
 	if o.Chart.Source == "" && len(o.Findings) == 0 {
+		if err := a.askNames(config, &o.ResourceOptions); err != nil {
+			return nil, err
+		}
+	}
+	return p.CreateAPI(c.Context(), o)
+}
+
+// createAnsibleAPI adds a kind to an Ansible project.
+func (a *app) createAnsibleAPI(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
+	o.Findings = slices.Concat(refuseFlags(c, goFlags("Ansible"), onlyGo), refuseFlags(c, chartFlags("Ansible"), onlyHelm), a.checkCRDVersion(c))
+	if len(o.Findings) == 0 {
 		if err := a.askNames(config, &o.ResourceOptions); err != nil {
 			return nil, err
 		}

@@ -23,7 +23,11 @@ in a cluster are not deleted.
 
 In a Helm project, delete the chart unless another kind has it, the entry in watches.yaml, the CRD,
 the roles and the sample of a kind. A chart that was edited since create api is deleted only with
---force.`,
+--force.
+
+In an Ansible project, delete the role and the playbook unless another kind uses them, the entry in
+watches.yaml, the CRD, the roles, the sample and the Molecule test of a kind. A role or playbook that
+was edited since create api is deleted only with --force.`,
 		Example: fmt.Sprintf(`  # An API with its controllers:
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached
 
@@ -39,8 +43,8 @@ the roles and the sample of a kind. A chart that was edited since create api is 
 				if err != nil {
 					return nil, err
 				}
-				if config.IsHelm() {
-					o.Findings = refuseFlags(c, goFlags(), onlyGo)
+				if !config.HasGoCode() {
+					o.Findings = refuseFlags(c, goFlags(config.Technology()), onlyGo)
 				}
 				return p.DeleteAPI(c.Context(), o)
 			})

@@ -82,8 +82,8 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		if config.IsHelm() {
-			o.Findings = refuseFlags(c, goFlags(), onlyGo)
+		if !config.HasGoCode() {
+			o.Findings = refuseFlags(c, goFlags(config.Technology()), onlyGo)
 		}
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)

@@ -19,7 +19,7 @@ import (
 type initOptions struct {
 	action.InitOptions
 	fetchDeps, skipGoCheck bool
-	// api is the first kind of a Helm project, if its flags are given.
+	// api is the first kind of a project without Go code, if its flags are given.
 	api action.CreateAPIOptions
 	// interactive prompts for missing values.
 	interactive bool
@@ -34,9 +34,10 @@ func newInit(a *app) *cobra.Command {
 and no program is run.
 
 By default, the operator is written in Go: the project has the manager with tests, and complete
-go.mod and go.sum. With --plugins helm, the operator installs Helm charts, and the project has no
-code. Flags of one layout are refused for the other. With flags for a kind or a chart, the first
-kind of a Helm project is added, as by create api, which may fetch the chart from the network.
+go.mod and go.sum. With --plugins helm, the operator installs Helm charts, and with --plugins ansible
+it runs Ansible roles and playbooks; such projects have no code. Flags of one layout are refused for
+the others. With flags for a kind, a chart, a role or a playbook, the first kind of such a project is
+added, as by create api, which may fetch the chart from the network.
 
 Existing files that the project does not need, such as a README.md, are kept. If files are in the
 way, all of them are listed and nothing is written.`,
@@ -51,7 +52,11 @@ way, all of them are listed and nothing is written.`,
 
   # An operator that installs Helm charts, without and with its first chart:
   %[1]s init --plugins helm --domain example.com
-  %[1]s init --plugins helm --domain example.com --group cache --kind Memcached --helm-chart oci://registry.example.com/charts/memcached`, a.program),
+  %[1]s init --plugins helm --domain example.com --group cache --kind Memcached --helm-chart oci://registry.example.com/charts/memcached
+
+  # An operator that runs Ansible roles, without and with its first one:
+  %[1]s init --plugins ansible --domain example.com
+  %[1]s init --plugins ansible --domain example.com --group cache --version v1alpha1 --kind Memcached --generate-role`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
 	}
@@ -64,18 +69,19 @@ way, all of them are listed and nothing is written.`,
 	f.StringVar(&o.File, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
 	f.BoolVar(&o.Multigroup, "multigroup", false, "write APIs to api/<group>/<version>, for several groups")
 	f.BoolVar(&o.Namespaced, "namespaced", false, "watch one namespace, with Roles instead of ClusterRoles")
-	f.StringVar(&o.api.Group, "group", "", "`group` of the first kind of a Helm project, without the domain (default: charts)")
-	f.StringVar(&o.api.Version, "version", "", "`version` of the first kind of a Helm project (default: v1alpha1)")
-	f.StringVar(&o.api.Kind, "kind", "", "first `kind` of a Helm project (default: derived from --helm-chart)")
+	f.StringVar(&o.api.Group, "group", "", "`group` of the first kind of a Helm or Ansible project, without the domain (default: charts, with --helm-chart)")
+	f.StringVar(&o.api.Version, "version", "", "`version` of the first kind of a Helm or Ansible project (default: v1alpha1, with --helm-chart)")
+	f.StringVar(&o.api.Kind, "kind", "", "first `kind` of a Helm or Ansible project (default: derived from --helm-chart)")
 	addChart(c, &o.api.Chart)
+	addRun(c, &o.api.Run)
 	a.addOffline(f)
-	a.addPlugins(f, "`layout` of the project: go/v4 (default) or helm/v1")
+	a.addPlugins(f, "`layout` of the project: go/v4 (default), helm/v1 or ansible/v1")
 	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	a.addOutput(c, textOutput, jsonOutput)
-	completeValues(c, "plugins", "go/v4", "helm/v1")
+	completeValues(c, "plugins", "go/v4", "helm/v1", "ansible/v1")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
 }
@@ -99,18 +105,20 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 		return err
 	}
 	plugins, _ := project.CheckPlugins(a.plugins) // Init reports the findings
+	technology := "Go"
 	switch {
-	case !plugins.Helm:
-		o.Findings = refuseFlags(c, helmInitFlags(), "is only valid in Helm projects")
-	case anyGiven(c, helmInitFlags()):
+	case plugins.Helm:
+		technology = "Helm"
+	case plugins.Ansible:
+		technology = "Ansible"
+	}
+	var first bool
+	if o.Findings, first = refuseInit(c, technology); first {
 		o.API = &o.api
 		o.api.Findings = a.checkCRDVersion(c)
-		fallthrough
-	default:
-		o.Findings = refuseFlags(c, goFlags(), onlyGo)
 	}
 	if o.interactive && len(o.Findings) == 0 {
-		if err := a.askInit(c, root, &o, plugins.Helm); err != nil {
+		if err := a.askInit(c, root, &o, technology == "Go"); err != nil {
 			return err
 		}
 	}
@@ -133,7 +141,7 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 
 // askInit prompts for the domain if it is not given, and for the project name and the module path of a Go project if they cannot
 // be derived.
-func (a *app) askInit(c *cobra.Command, root string, o *initOptions, helm bool) error {
+func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool) error {
 	ask := func(flag string, value *string, q Question) (err error) {
 		if *value, err = a.prompt().Input(q); err == nil {
 			a.answered = append(a.answered, "--"+flag, *value)
@@ -157,7 +165,7 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, helm bool) 
 			name = o.ProjectName
 		}
 	}
-	if helm {
+	if !module {
 		return nil
 	}
 	_, underivable := project.InferRepo(a.FS, root, a.gopath())

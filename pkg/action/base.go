@@ -53,7 +53,7 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 	if options.Record, err = p.readBaseRecord(tree, b); err != nil {
 		return nil, err
 	}
-	if isGo(config) || config.IsHelm() {
+	if isGo(config) || !config.HasGoCode() {
 		for _, r := range config.Resources() {
 			options.Known = append(options.Known, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
 		}
@@ -94,6 +94,9 @@ func isGo(config *project.Config) bool {
 
 // allAPIs describes the kinds of the project in the order of PROJECT: those with Go types in a directory, and those with charts.
 func (p *Project) allAPIs(ctx context.Context, tree *worktree.Tree, config *project.Config, dir string) (kinds []base.Kind, apis []codegen.API, err error) {
+	if config.IsAnsible() {
+		return p.ansibleAPIs(tree, config)
+	}
 	if !config.IsHelm() {
 		if kinds, apis, err = p.apis(ctx, tree, config, dir); err != nil {
 			return nil, nil, err
@@ -157,7 +160,8 @@ func isScaffolded(config *project.Config, packageName string, content []byte) bo
 		return false
 	}
 	want, err := scaffoldFile(bundle.BaseFile(project.ManifestsDir, packageName),
-		scaffold.Project{Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(), Namespaced: config.Namespaced()})
+		scaffold.Project{Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(), Namespaced: config.Namespaced(),
+			Helm: config.IsHelm(), Ansible: config.IsAnsible()})
 	return err == nil && bytes.Equal(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), want)
 }
 

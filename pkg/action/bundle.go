@@ -55,7 +55,7 @@ func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) 
 		if b, base, err = p.resolveBundle(tree, config, o); err != nil {
 			return err
 		}
-		if isGo(config) || config.IsHelm() {
+		if isGo(config) || !config.HasGoCode() {
 			if err := p.GenerateIn(ctx, tree, codegen.All); err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ func (u *chartUpdate) uneditedSamples(tree *worktree.Tree, config *project.Confi
 	}
 	unedited := map[string]chartSample{}
 	for _, w := range list {
-		r, own := resourceOf(config, w)
+		r, own := resourceOf(config, w.GroupVersionKind())
 		name := scaffold.SampleFile(r)
 		current, err := tree.ReadOptional(name)
 		if err != nil {

@@ -18,6 +18,8 @@ type CreateAPIOptions struct {
 	project.ResourceOptions
 	// Chart is the chart of a kind whose objects are releases of one.
 	Chart ChartOptions
+	// Run selects what is written for a kind of an Ansible project.
+	Run RunOptions
 	// Findings are problems of the options that the caller has found.
 	Findings diag.Findings
 	// Domain is the new domain of a project without APIs, or empty to keep it.
@@ -31,13 +33,16 @@ type CreateAPIOptions struct {
 	Generate, Manifests bool
 }
 
-// CreateAPI adds the types of an API, its manifests and a controller, or a kind with a chart.
+// CreateAPI adds the types of an API, its manifests and a controller, a kind with a chart, or a kind with a role or playbook.
 func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, error) {
 	config, err := p.Load(ScaffoldedLayouts)
 	if err != nil {
 		return nil, err
 	}
-	if config.IsHelm() || o.HasChart() {
+	switch {
+	case config.IsAnsible():
+		return p.createAnsibleAPI(ctx, config, o)
+	case config.IsHelm() || o.HasChart():
 		return p.createHelmAPI(ctx, config, o)
 	}
 	return p.create(ctx, creation{

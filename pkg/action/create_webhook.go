@@ -21,7 +21,7 @@ type CreateWebhookOptions struct {
 
 // CreateWebhook adds webhooks to a kind.
 func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*Result, error) {
-	if err := p.RefuseHelm(NoHelmWebhooks); err != nil {
+	if err := p.RefuseWithoutGo(NoWebhooks); err != nil {
 		return nil, err
 	}
 	var generate codegen.Generators
@@ -58,8 +58,8 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 // resolve validates the options and returns the resource that they describe.
 func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
 	plugins, findings := project.CheckPlugins(o.Plugins)
-	if plugins.Helm {
-		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Helm projects, which have no webhooks")
+	if plugins.Helm || plugins.Ansible {
+		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code, which have no webhooks")
 	}
 	resource, others := project.ResolveWebhook(config, o.WebhookOptions)
 	return resource, append(findings, others...).Err()

@@ -35,6 +35,12 @@ func (p *Project) scaffoldAll(tree *worktree.Tree, config *project.Config, heade
 			}
 			continue
 		}
+		if config.IsAnsible() {
+			if _, err := scaffold.CreateAnsibleAPI(tree, p.ansibleData(config, r), true); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, data := range p.recordedAPIs(config, r, header) {
 			if _, err := scaffold.CreateAPI(tree, data, true); err != nil {
 				return err
@@ -85,7 +91,7 @@ func scaffoldNames(config *project.Config) migrate.Names {
 
 // scaffoldTool returns the program that scaffolded a project, by the plugins in PROJECT.
 func scaffoldTool(config *project.Config) string {
-	if config.HasSDKPlugin() || config.IsHelm() {
+	if config.HasSDKPlugin() || !config.HasGoCode() {
 		return "operator-sdk"
 	}
 	return "kubebuilder"

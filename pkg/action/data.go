@@ -153,6 +153,9 @@ func (p *Project) recordedData(config *project.Config, r project.Resource, heade
 		}
 		add(false, true, name)
 	}
+	if config.IsAnsible() {
+		return append(all, p.ansibleData(config, r))
+	}
 	if config.IsChart(r) {
 		return append(all, p.helmData(config, r, header))
 	}

@@ -33,6 +33,9 @@ func (p *Project) DeleteAPI(ctx context.Context, o DeleteAPIOptions) (*Result, e
 	if err != nil {
 		return nil, err
 	}
+	if config.IsAnsible() {
+		return p.deleteAnsibleAPI(ctx, config, o)
+	}
 	if r, _ := findResource(config, o.Group, o.Version, o.Kind); config.IsHelm() || config.IsChart(r) {
 		return p.deleteHelmAPI(ctx, config, o)
 	}

@@ -70,16 +70,16 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 
 // testTarget returns the command that checks a changed project.
 func testTarget(config *project.Config) string {
-	if config.IsHelm() {
-		return "make verify"
+	if config.HasGoCode() {
+		return "make test"
 	}
-	return "make test"
+	return "make verify"
 }
 
 // checkEdit validates the options.
 func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings {
 	plugins, findings := checkInitPlugins(o.Plugins)
-	if findings = append(findings, o.Findings...); plugins.Go && config.IsHelm() || plugins.Helm && !config.IsHelm() {
+	if findings = append(findings, o.Findings...); plugins.Go && !config.HasGoCode() || plugins.Helm && !config.IsHelm() || plugins.Ansible && !config.IsAnsible() {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is not the layout of the project, "+strings.Join(config.Layout(), ","))
 	}
 	if o.changesHeader() {
@@ -130,8 +130,8 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 	if err := p.checkEdit(config, o).Err(); err != nil {
 		return nil, err
 	}
-	if config.IsHelm() {
-		return nil, p.editHelm(ctx, tree, config, o)
+	if !config.HasGoCode() {
+		return nil, p.editWithoutCode(ctx, tree, config, o)
 	}
 	header, headerFile, err := p.header(tree)
 	if err != nil {
@@ -181,8 +181,8 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 	return notes, p.GenerateIn(ctx, tree, codegen.All)
 }
 
-// editHelm applies the options that a Helm project has to its tree.
-func (p *Project) editHelm(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) error {
+// editWithoutCode applies the options that a project without Go code has to its tree.
+func (p *Project) editWithoutCode(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) error {
 	options := refactor.MultigroupOptions{Multi: *o.Multigroup, Init: p.projectData(config, ""), Go: p.Go, NoVerify: true}
 	if err := refactor.SetMultigroup(ctx, tree, config, options); err != nil {
 		return err

@@ -24,16 +24,22 @@ func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Resul
 	})
 }
 
-// GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, and those of charts.
+// GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, those of charts, and
+// those of Ansible roles and playbooks.
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	config, err := readProject(tree)
-	if err != nil || !config.IsHelm() {
+	if err != nil || config.HasGoCode() {
 		if err := p.generateCode(ctx, tree, what); err != nil {
 			return err
 		}
 	}
 	// The other generators need code.
-	if err != nil || what&(codegen.CRD|codegen.RBAC) == 0 || !config.IsHelm() && !config.HasCharts() {
+	switch {
+	case err != nil || what&(codegen.CRD|codegen.RBAC) == 0:
+		return nil
+	case config.IsAnsible():
+		return p.generateAnsible(tree, config)
+	case !config.IsHelm() && !config.HasCharts():
 		return nil
 	}
 	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{})

@@ -19,7 +19,7 @@ import (
 
 // createHelmAPI adds a kind with a chart to a project.
 func (p *Project) createHelmAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*Result, error) {
-	if !config.IsHelm() {
+	if config.HasGoCode() {
 		if config.RootLayout() {
 			return nil, diag.Finding{Position: diag.Position{File: project.FileName}, Problem: "layout " + strings.Join(config.Layout(), ",") +
 				": kinds with charts need " + project.LayoutGoV4 + "; run upgrade, which moves the project to that layout"}
@@ -37,22 +37,22 @@ func (p *Project) createHelmAPI(ctx context.Context, config *project.Config, o C
 		if err != nil {
 			return err
 		}
-		return p.applyHelmAPI(ctx, tree, config, api)
+		return api.apply(ctx, p, tree, config)
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.addHelmSteps(result, api)
+	api.addSteps(p, result)
 	return result, nil
 }
 
-// addHelmSteps adds the next steps after a kind was added.
-func (p *Project) addHelmSteps(result *Result, api *helmAPI) {
+// addSteps adds the next steps after a kind was added.
+func (api *helmAPI) addSteps(p *Project, result *Result) {
 	result.nextf("edit the chart in %s, then '%s generate'", api.dir, p.Program)
 }
 
-// applyHelmAPI writes the files of a kind into the tree.
-func (p *Project) applyHelmAPI(ctx context.Context, tree *worktree.Tree, config *project.Config, api *helmAPI) error {
+// apply writes the files of a kind into the tree.
+func (api *helmAPI) apply(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config) error {
 	resource, err := api.resolveHelm(config)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (p *Project) helmAPIs(ctx context.Context, tree *worktree.Tree, config *pro
 	var kinds []base.Kind
 	var apis []codegen.API
 	for _, w := range list {
-		resource, own := resourceOf(config, w)
+		resource, own := resourceOf(config, w.GroupVersionKind())
 		dir := path.Clean(w.Chart)
 		if !own || !tree.Exists(dir) {
 			continue

@@ -16,7 +16,7 @@ import (
 
 // deleteHelmAPI deletes a kind with a chart: its chart unless another kind has it, its manifests and its entries.
 func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
-	if _, err := o.resolveHelm(config); err != nil {
+	if _, err := o.resolveWithoutCode(config); err != nil {
 		return nil, err
 	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
@@ -24,7 +24,7 @@ func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o D
 		if err != nil {
 			return err
 		}
-		resource, err := o.resolveHelm(config)
+		resource, err := o.resolveWithoutCode(config)
 		if err != nil {
 			return err
 		}
@@ -37,10 +37,10 @@ func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o D
 	return result, nil
 }
 
-// resolveHelm returns the resource that the options name.
-func (o DeleteAPIOptions) resolveHelm(config *project.Config) (project.Resource, error) {
+// resolveWithoutCode returns the resource that the options name, of a kind without Go types.
+func (o DeleteAPIOptions) resolveWithoutCode(config *project.Config) (project.Resource, error) {
 	r, err := findResource(config, o.Group, o.Version, o.Kind)
-	if o.ControllerName != "" && !config.IsHelm() {
+	if o.ControllerName != "" && config.HasGoCode() {
 		o.Findings.Add("--controller-name", o.ControllerName, "a kind with a chart has no controllers in Go")
 	}
 	if findings, ok := err.(diag.Findings); ok || len(o.Findings) > 0 {

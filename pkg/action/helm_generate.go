@@ -79,7 +79,7 @@ func chartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error
 			}
 		}
 		kind := chartKind{watch: w}
-		kind.resource, kind.own = resourceOf(config, w)
+		kind.resource, kind.own = resourceOf(config, w.GroupVersionKind())
 		_, kind.recorded = config.Chart(path.Base(dir))
 		kind.ChartAPI = helmchart.ChartAPI{
 			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir],

@@ -16,15 +16,15 @@ func kindOf(r project.Resource) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
 }
 
-// resourceOf returns the resource of an entry in PROJECT, or for a kind of another project one with the regular plural.
-func resourceOf(config *project.Config, w watches.Watch) (r project.Resource, own bool) {
+// resourceOf returns the resource of a kind in PROJECT, or for a kind of another project one with the regular plural.
+func resourceOf(config *project.Config, gvk schema.GroupVersionKind) (r project.Resource, own bool) {
 	for _, r := range config.Resources() {
-		if kindOf(r) == w.GroupVersionKind() {
+		if kindOf(r) == gvk {
 			return r, true
 		}
 	}
 	return project.Resource{
-		GVK: project.GVK{Group: w.Group, Version: w.Version, Kind: w.Kind}, Plural: project.RegularPlural(w.Kind),
+		GVK: project.GVK{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}, Plural: project.RegularPlural(gvk.Kind),
 	}, false
 }
 

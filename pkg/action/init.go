@@ -28,7 +28,7 @@ type InitOptions struct {
 	Plugins                []string
 	// ProjectVersion is the version of PROJECT.
 	ProjectVersion string
-	// API is the first kind of a Helm project, or nil for a project without kinds.
+	// API is the first kind of a project without Go code, or nil for a project without kinds.
 	API *CreateAPIOptions
 	// Findings are problems of the options that the caller has found.
 	Findings diag.Findings
@@ -47,11 +47,16 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var api *helmAPI
-	if o.API != nil {
-		if api, err = p.prepareHelmAPI(ctx, config, *o.API); err != nil {
-			return nil, err
-		}
+	var api firstAPI
+	switch {
+	case o.API == nil:
+	case data.Project.Ansible:
+		api, err = p.prepareAnsibleAPI(config, *o.API)
+	default:
+		api, err = p.prepareHelmAPI(ctx, config, *o.API)
+	}
+	if err != nil {
+		return nil, err
 	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
 		if err := p.CheckNew(); err != nil {
@@ -60,7 +65,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		if err := p.applyInit(tree, config, data); err != nil || api == nil {
 			return err
 		}
-		return p.applyHelmAPI(ctx, tree, config, api)
+		return api.apply(ctx, p, tree, config)
 	})
 	if err != nil {
 		return nil, err
@@ -69,11 +74,19 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: the domain of the API groups is %s; --domain chooses another", o.Domain))
 	}
 	if api != nil {
-		p.addHelmSteps(result, api)
+		api.addSteps(p, result)
 	} else {
 		result.nextf("add an API with '%s create api'", p.Program)
 	}
 	return result, nil
+}
+
+// A firstAPI is the first kind of a project without Go code, which init adds.
+type firstAPI interface {
+	// apply writes the files of the kind into the tree.
+	apply(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config) error
+	// addSteps adds the next steps after the kind was added.
+	addSteps(p *Project, result *Result)
 }
 
 // CheckNew fails if the directory is part of a project.
@@ -111,11 +124,12 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 	}
 	data := scaffold.Data{
 		Project: scaffold.Project{
-			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Helm: plugins.Helm, CLIName: p.Program,
+			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Helm: plugins.Helm, Ansible: plugins.Ansible,
+			CLIName: p.Program,
 		},
 		Versions: p.versions(),
 	}
-	if plugins.Helm {
+	if !data.Project.HasGoCode() {
 		return data, findings.Err()
 	}
 	var err error
@@ -136,8 +150,11 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 // newConfig returns the PROJECT file of a new project.
 func newConfig(p scaffold.Project) (*project.Config, error) {
 	layout := project.LayoutGoV4
-	if p.Helm {
+	switch {
+	case p.Helm:
 		layout = project.LayoutHelmV1
+	case p.Ansible:
+		layout = project.LayoutAnsibleV1
 	}
 	return project.New(project.Options{
 		Layout: layout, Domain: p.Domain, Repo: p.Repo, ProjectName: p.Name, MultiGroup: p.MultiGroup, Namespaced: p.Namespaced,
@@ -152,7 +169,7 @@ func (p *Project) applyInit(tree *worktree.Tree, config *project.Config, data sc
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
 	p.reportKept(report)
-	if data.Project.Helm {
+	if !data.Project.HasGoCode() {
 		return nil
 	}
 	_, err = scaffold.UpdateRequirements(tree)

@@ -68,7 +68,7 @@ func (p *Project) RenameProject(ctx context.Context, name string) (*Result, erro
 
 // RenameModule changes the module path. Findings are about MODULE.
 func (p *Project) RenameModule(ctx context.Context, path string) (*Result, error) {
-	if err := p.RefuseHelm(helmModule); err != nil {
+	if err := p.RefuseWithoutGo(noModule); err != nil {
 		return nil, err
 	}
 	return p.rename(ctx, renaming{

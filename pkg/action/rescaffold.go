@@ -30,8 +30,8 @@ type RescaffoldOptions struct {
 // Rescaffold creates a project in a new directory with the current templates, from PROJECT of another one.
 func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
 	plugins, findings := project.CheckPlugins(o.Plugins)
-	if plugins.Helm {
-		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Helm projects; only Go projects are scaffolded again")
+	if plugins.Helm || plugins.Ansible {
+		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code; only Go projects are scaffolded again")
 	}
 	if plugins.DeployImage {
 		findings.Add("--plugins", "deploy-image/v1-alpha", "follows from PROJECT; leave it out")
@@ -52,7 +52,7 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 		return nil, err
 	}
 	source := &Project{Config: config, Root: root}
-	if err := source.RefuseHelm(helmRescaffold); err != nil {
+	if err := source.RefuseWithoutGo(noRescaffold); err != nil {
 		return nil, err
 	}
 	tree := source.tree()

@@ -321,7 +321,10 @@ func TestCheckPlugins(t *testing.T) {
 		{"helm/v2", "version v2 of the Helm layout is not supported", "helm/v1"},
 		{"helm/v1-alpha", "the helm plugin of kubebuilder is not supported", ""},
 		{"hybrid.helm.sdk.operatorframework.io/v1-alpha", "hybrid projects are Go projects", "go/v4"},
-		{"ansible", "ansible projects are not supported", ""},
+		{"ansible", "", ""}, {"ansible/v1", "", ""}, {"ansible.sdk.operatorframework.io/v1", "", ""}, {"ansible/v1, scorecard/v2", "", ""},
+		{"ansible/v2", "version v2 of the Ansible layout is not supported", "ansible/v1"},
+		{"ansble/v1", "plugin not found", "ansible/v1"},
+		{"quarkus/v1-beta", "quarkus projects are not supported", ""},
 		{"grafana/v1-alpha", "the grafana plugin of kubebuilder is not supported", ""},
 		{"deploy-iamge/v1-alpha", "plugin not found", "deploy-image/v1-alpha"},
 		{"go4", "plugin not found", ""},
@@ -337,7 +340,13 @@ func TestCheckPlugins(t *testing.T) {
 	if _, f := CheckPlugins([]string{"go/v4", "helm/v1"}); len(f) != 1 || f[0].Value != "helm/v1" || !strings.Contains(f[0].Problem, "cannot be combined with go/v4") {
 		t.Errorf("got %v", f)
 	}
-	if _, f := CheckPlugins([]string{"go/v3,ansible/v1", "x"}); len(f) != 3 {
+	if p, f := CheckPlugins([]string{"ansible"}); !p.Ansible || p.Go || p.Helm || f != nil {
+		t.Errorf("got %+v, %v", p, f)
+	}
+	if _, f := CheckPlugins([]string{"helm,helm/v1", "ansible"}); len(f) != 1 || f[0].Value != "ansible" || !strings.Contains(f[0].Problem, "cannot be combined with helm") {
+		t.Errorf("got %v", f)
+	}
+	if _, f := CheckPlugins([]string{"go/v3,quarkus/v1", "x"}); len(f) != 3 {
 		t.Errorf("got %v", f)
 	}
 }

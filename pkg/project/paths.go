@@ -19,6 +19,13 @@ const (
 	ChartsDir  = "helm-charts"
 	ChartsFile = "internal/charts/charts.go"
 
+	// RolesDir and PlaybooksDir contain what an Ansible operator runs, CollectionsDir vendored collections of modules and roles,
+	// and MoleculeTestsDir a test for each kind.
+	RolesDir         = "roles"
+	PlaybooksDir     = "playbooks"
+	CollectionsDir   = "collections"
+	MoleculeTestsDir = "molecule/default/tasks"
+
 	ConfigDir         = "config"
 	CertManagerDir    = ConfigDir + "/certmanager"
 	CRDDir            = ConfigDir + "/crd"

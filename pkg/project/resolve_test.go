@@ -89,7 +89,7 @@ func TestResolveFindings(t *testing.T) {
 		return ResourceOptions{Group: "cache", Version: "v1alpha1", Kind: kind, API: true, Namespaced: true}
 	}
 	change := func(o ResourceOptions, f func(*ResourceOptions)) ResourceOptions { f(&o); return o }
-	chart := func(o ResourceOptions) ResourceOptions { o.Chart = true; return o }
+	chart := func(o ResourceOptions) ResourceOptions { o.NoTypes = true; return o }
 	foreign := Resource{GVK: GVK{Group: "cache", Domain: "k8s.io", Version: "v1alpha1", Kind: "Service"}, Path: "k8s.io/api/core/v1", Controllers: []string{"service"}}
 	person := api("cache", "v1alpha1", "Person")
 	for _, test := range []struct {

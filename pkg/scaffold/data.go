@@ -79,6 +79,8 @@ type Resource struct {
 	Chart bool
 	// Role and Playbook report whether a role and a playbook for the kind of an Ansible project are written.
 	Role, Playbook bool
+	// Sample are the indented lines of the spec in the sample of a kind without Go types; empty is a spec without values.
+	Sample string
 	// Core and External report whether the types belong to Kubernetes or to another module.
 	Core, External bool
 	// IrregularPlural reports whether Plural differs from the plural that code generation derives from Kind.

@@ -42,7 +42,7 @@ const (
 // adapt adapts data to an existing project: the required controller-runtime, the paths of files, the registration of types in
 // its API packages, and the variables of images.
 func adapt(tree *worktree.Tree, data *Data) error {
-	if data.Project.Helm {
+	if !data.Project.HasGoCode() {
 		return nil
 	}
 	runtime, err := findRuntime(tree)

@@ -1,0 +1,276 @@
+package action
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/watches"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// deleteAnsibleAPI deletes a kind of an Ansible project: its role and playbook unless another kind uses them, its test, its manifests
+// and its entries.
+func (p *Project) deleteAnsibleAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
+	if _, err := o.resolveWithoutCode(config); err != nil {
+		return nil, err
+	}
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		config, err := Load(tree, ScaffoldedLayouts)
+		if err != nil {
+			return err
+		}
+		resource, err := o.resolveWithoutCode(config)
+		if err != nil {
+			return err
+		}
+		return p.applyAnsibleDeletion(tree, config, resource, o.Force)
+	})
+	if err != nil {
+		return nil, err
+	}
+	result.nextf("review what changed, then '%s'", testTarget(config))
+	return result, nil
+}
+
+// applyAnsibleDeletion removes a kind from the tree. What was edited is removed only with force.
+func (p *Project) applyAnsibleDeletion(tree *worktree.Tree, config *project.Config, r project.Resource, force bool) error {
+	edited, err := p.removeRuns(tree, config, r)
+	if err != nil {
+		return err
+	}
+	data := p.ansibleData(config, r)
+	samples := []scaffold.Data{data}
+	if data.Resource.Sample, err = p.sampleOf(tree, r); err != nil {
+		return err
+	}
+	samples = append(samples, data)
+	if err := removeAnsibleWatch(tree, r); err != nil {
+		return err
+	}
+	if err := config.RemoveResource(r.GVK); err != nil {
+		return err
+	}
+	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
+	if name := path.Join(project.CRDBasesDir, r.CRDFile()); !slices.ContainsFunc(config.Resources(), func(other project.Resource) bool {
+		return other.CRDName() == r.CRDName()
+	}) {
+		if content, err := tree.ReadOptional(name); err != nil {
+			return err
+		} else if content != nil && !bytes.Contains(content, []byte(crdMarker)) {
+			edited = append(edited, name)
+		}
+		removeIfExists(tree, name)
+	}
+	if err := p.generateAnsible(tree, config); err != nil {
+		return err
+	}
+	deletion := scaffold.Deletion{Removed: samples, Force: true}
+	for _, other := range config.Resources() {
+		deletion.Kept = append(deletion.Kept, p.recordedData(config, other, "")...)
+	}
+	report, err := scaffold.Delete(tree, deletion)
+	if err != nil {
+		return err
+	}
+	edited = append(edited, report.Lost...)
+	slices.Sort(edited)
+	if len(edited) > 0 && !force {
+		return &scaffold.EditedError{Places: edited}
+	}
+	if len(edited) > 0 {
+		p.reportf(Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
+	}
+	return nil
+}
+
+// removeRuns removes the role and the playbook of a kind, unless others use them. It returns what the user has edited: files that
+// differ from those of create api, and the entry in watches.yaml.
+func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r project.Resource) (edited []string, err error) {
+	list, err := readAnsibleWatches(tree)
+	if err != nil {
+		return nil, err
+	}
+	entry := findAnsibleWatch(list, r)
+	if entry == nil {
+		return nil, nil // the user has removed it
+	}
+	scaffolded, variants, err := p.runVariants(config, r)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(variants, func(w watches.AnsibleWatch) bool { return isSameWatch(w, *entry) }) {
+		edited = append(edited, entry.Position.String())
+	}
+	roles, playbook := runsOf(tree, r, entry)
+	others, err := remainingRuns(tree, list, r)
+	if err != nil {
+		return nil, err
+	}
+	if playbook != "" && !slices.Contains(others.playbooks, playbook) {
+		same, err := isOneOf(tree, playbook, scaffolded[playbook])
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			edited = append(edited, playbook)
+		}
+		tree.Remove(playbook)
+	}
+	for _, dir := range roles {
+		if others.uses(dir) {
+			p.reportf(Note, "kept, as other roles or playbooks use it: %s", dir)
+			continue
+		}
+		names, err := tree.Walk(dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		changed := false
+		for _, name := range names {
+			same, err := isOneOf(tree, name, scaffolded[name])
+			if err != nil {
+				return nil, err
+			}
+			changed = changed || !same
+			tree.Remove(name)
+		}
+		if changed {
+			edited = append(edited, dir)
+		}
+	}
+	return edited, nil
+}
+
+// runVariants returns the files and the entries of watches.yaml that create api may have written for a kind.
+func (p *Project) runVariants(config *project.Config, r project.Resource) (map[string][][]byte, []watches.AnsibleWatch, error) {
+	files := map[string][][]byte{}
+	var entries []watches.AnsibleWatch
+	for _, run := range []RunOptions{{}, {Role: true}, {Playbook: true}, {Role: true, Playbook: true}} {
+		for _, other := range config.Resources() { // versions of a kind share the files, which name the first one
+			if other.Kind != r.Kind {
+				continue
+			}
+			data := p.ansibleData(config, other)
+			data.Resource.Role, data.Resource.Playbook = run.Role, run.Playbook
+			rendered, err := scaffold.RunFiles(data)
+			if err != nil {
+				return nil, nil, err
+			}
+			for name, content := range rendered {
+				files[name] = append(files[name], content)
+			}
+			if other.GVK != r.GVK {
+				continue
+			}
+			entry, err := scaffold.AnsibleWatch(data)
+			if err != nil {
+				return nil, nil, err
+			}
+			entries = append(entries, entry)
+		}
+	}
+	return files, entries, nil
+}
+
+// isSameWatch reports whether two entries differ in nothing but their positions.
+func isSameWatch(a, b watches.AnsibleWatch) bool {
+	a.Position, a.Warnings, a.Comments = diag.Position{}, nil, nil
+	b.Position, b.Warnings, b.Comments = diag.Position{}, nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+// isOneOf reports whether a file has one of the contents.
+func isOneOf(tree *worktree.Tree, name string, contents [][]byte) (bool, error) {
+	content, err := tree.ReadFile(name)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
+	}
+	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+	return slices.ContainsFunc(contents, func(want []byte) bool { return bytes.Equal(want, content) }), nil
+}
+
+// runsOf returns the directories of the roles and the playbook of an entry that are in the project. A playbook that create api has
+// written may run the role of the kind.
+func runsOf(tree *worktree.Tree, r project.Resource, entry *watches.AnsibleWatch) (roles []string, playbook string) {
+	if playbook = localPlaybook(tree, entry.Playbook); playbook == scaffold.PlaybookFile(r.Kind) && tree.Exists(scaffold.RoleDir(r.Kind)) {
+		roles = append(roles, scaffold.RoleDir(r.Kind))
+	}
+	if dir := localRole(tree, entry.Role); dir != "" && !slices.Contains(roles, dir) {
+		roles = append(roles, dir)
+	}
+	return roles, playbook
+}
+
+// usedRuns are the roles and playbooks of other kinds than one, and the text of all files that may refer to a role.
+type usedRuns struct {
+	roles, playbooks []string
+	texts            map[string]string
+}
+
+// remainingRuns returns what the entries of other kinds use.
+func remainingRuns(tree *worktree.Tree, list []watches.AnsibleWatch, r project.Resource) (*usedRuns, error) {
+	used := &usedRuns{texts: map[string]string{}}
+	own := findAnsibleWatch(list, r)
+	for _, w := range list {
+		runs := [][2]string{{w.Role, w.Playbook}}
+		if w.Finalizer != nil {
+			runs = append(runs, [2]string{w.Finalizer.Role, w.Finalizer.Playbook})
+		}
+		if w.GroupVersionKind() == kindOf(r) {
+			runs = runs[1:] // the finalizer's own role or playbook stays
+		}
+		for _, run := range runs {
+			used.roles = append(used.roles, localRole(tree, run[0]))
+			used.playbooks = append(used.playbooks, localPlaybook(tree, run[1]))
+		}
+	}
+	for _, dir := range []string{project.RolesDir, project.PlaybooksDir} {
+		if !tree.Exists(dir) {
+			continue
+		}
+		names, err := tree.Walk(dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" || own != nil && name == localPlaybook(tree, own.Playbook) {
+				continue
+			}
+			content, err := tree.ReadFile(name)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
+			}
+			used.texts[name] = string(content)
+		}
+	}
+	return used, nil
+}
+
+// uses reports whether an entry, or a file outside of the role, refers to a role.
+func (u *usedRuns) uses(dir string) bool {
+	if slices.Contains(u.roles, dir) {
+		return true
+	}
+	reference := roleReference(path.Base(dir))
+	for name, text := range u.texts {
+		if !strings.HasPrefix(name, dir+"/") && reference.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// roleReference matches the use of a role by its name: in import_role and include_role, in the list of roles of a play, and in the
+// dependencies of a role.
+func roleReference(role string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*(?:-\s+)?(?:(?:name|role):\s*)?["']?` + regexp.QuoteMeta(role) + `["']?\s*(?:#.*)?$`)
+}

@@ -1,0 +1,139 @@
+package scaffold
+
+import (
+	"maps"
+	"path"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/watches"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// The events of kinds of Ansible projects: roleEvent and playbookEvent contain what the operator runs, watchEvent the entry in
+// watches.yaml.
+const (
+	roleEvent     = "role"
+	playbookEvent = "playbook"
+	watchEvent    = "watch"
+)
+
+// RoleDir returns the directory of the role that create api writes for a kind.
+func RoleDir(kind string) string { return path.Join(project.RolesDir, strings.ToLower(kind)) }
+
+// PlaybookFile returns the path of the playbook that create api writes for a kind.
+func PlaybookFile(kind string) string {
+	return path.Join(project.PlaybooksDir, strings.ToLower(kind)+".yml")
+}
+
+// VariableName returns the name of the variable with an object of the kind in runs, without its leading underscore:
+// cache_example_com_memcached.
+func (r Resource) VariableName() string {
+	return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(r.QualifiedGroup + "_" + r.Kind))
+}
+
+// CreateRuns writes the role and the playbook of a kind that data selects. Existing ones are kept, and reported, unless force is set.
+func CreateRuns(tree *worktree.Tree, data Data, force bool) (*Report, error) {
+	report := &Report{}
+	files := map[string][]byte{}
+	for _, run := range []struct {
+		event, path string
+		wanted      bool
+	}{
+		{roleEvent, RoleDir(data.Resource.Kind), data.Resource.Role},
+		{playbookEvent, PlaybookFile(data.Resource.Kind), data.Resource.Playbook},
+	} {
+		if !run.wanted {
+			continue
+		}
+		if tree.Exists(run.path) && !force {
+			report.Kept = append(report.Kept, run.path)
+			continue
+		}
+		rendered, err := Render(run.event, data)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, rendered.Files)
+	}
+	written, err := writeFiles(tree, files, force, "move away what is listed")
+	if err != nil {
+		return nil, err
+	}
+	report.Kept = append(report.Kept, written.Kept...)
+	return report, nil
+}
+
+// CreateAnsibleAPI writes the roles for users, the sample and the test of a kind, and lists its CRD and its sample.
+func CreateAnsibleAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
+	files, inserts, err := renderAPI(tree, data)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !tree.Exists(name) && isUnreferenced(tree, name) })
+	report, err := writeFiles(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
+	if err != nil {
+		return nil, err
+	}
+	enableCRDs(tree)
+	return report, insertAll(tree, inserts)
+}
+
+// AddAnsibleWatch returns watches.yaml with the entry of a kind: at the marker, or without one after the last entry.
+func AddAnsibleWatch(content []byte, data Data) ([]byte, error) {
+	rendered, err := Render(watchEvent, data)
+	if err != nil {
+		return nil, err
+	}
+	blocks := rendered.Inserts[watches.FileName]
+	if added, err := Insert(content, watches.FileName, blocks); err == nil {
+		if list, err := watches.ParseAnsible(watches.FileName, added, nil); err == nil && hasWatch(list, data) {
+			return added, nil
+		}
+	}
+	entry, err := AnsibleWatch(data)
+	if err != nil {
+		return nil, err
+	}
+	return watches.AddAnsible(content, entry)
+}
+
+// AnsibleWatch returns the entry of a kind in watches.yaml as create api writes it.
+func AnsibleWatch(data Data) (watches.AnsibleWatch, error) {
+	rendered, err := Render(watchEvent, data)
+	if err != nil {
+		return watches.AnsibleWatch{}, err
+	}
+	for _, text := range rendered.Inserts[watches.FileName] {
+		list, err := watches.ParseAnsible(watches.FileName, []byte(text), nil)
+		if err != nil {
+			return watches.AnsibleWatch{}, err
+		}
+		return list[0], nil
+	}
+	return watches.AnsibleWatch{}, nil
+}
+
+// hasWatch reports whether entries contain that of a kind.
+func hasWatch(list []watches.AnsibleWatch, data Data) bool {
+	r := data.Resource
+	for _, w := range list {
+		if w.Group == r.QualifiedGroup && w.Version == r.Version && w.Kind == r.Kind {
+			return true
+		}
+	}
+	return false
+}
+
+// RunFiles renders the files of the role and the playbook of a kind.
+func RunFiles(data Data) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, event := range []string{roleEvent, playbookEvent} {
+		rendered, err := Render(event, data)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, rendered.Files)
+	}
+	return files, nil
+}
