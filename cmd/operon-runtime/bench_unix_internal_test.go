@@ -29,7 +29,7 @@ func BenchmarkPass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := options{metricsAddress: "0", probeAddress: "0"}
+	o := managerOptions{metricsAddress: "0", probeAddress: "0"}
 	mgr, err := o.newManager(e.config, logr.Discard())
 	if err == nil {
 		err = helmoperator.Setup(mgr, reconciler)

@@ -10,10 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-
-	"github.com/operon-sdk/operon/pkg/helmoperator"
 )
 
 // checkTimeout is the maximum time of one request of checkCluster.
@@ -21,13 +20,12 @@ const checkTimeout = 20 * time.Second
 
 // checkCluster lists the custom resources. It returns an error if the cluster cannot be reached or forbids it, which would
 // otherwise be seen in the log only. Kinds that do not exist yet are reconciled as soon as they do.
-func checkCluster(ctx context.Context, mgr manager.Manager, reconcilers []*helmoperator.Reconciler, namespaces []string, log logr.Logger) error {
+func checkCluster(ctx context.Context, mgr manager.Manager, kinds []schema.GroupVersionKind, namespaces []string, log logr.Logger) error {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
 	var errs []error
-	for _, r := range reconcilers {
-		gvk := r.GroupVersionKind()
+	for _, gvk := range kinds {
 		mapping, err := mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 		if meta.IsNoMatchError(err) {
 			log.Info("the cluster does not have this kind yet; create its CustomResourceDefinition ('make install')", "group", gvk.Group, "version", gvk.Version, "kind", gvk.Kind)

@@ -1,6 +1,14 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator"
+)
 
 // helmOperator is the name of operator-sdk's program for Helm operators.
 const helmOperator = "helm-operator"
@@ -17,7 +25,7 @@ func newHelmOperator(s streams) *cobra.Command {
 }
 
 func newHelmOperatorRun(s streams) *cobra.Command {
-	var o options
+	var o helmOptions
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Reconcile the kinds in watches.yaml",
@@ -35,6 +43,28 @@ Environment variables:
 			return o.run(c.Context(), s)
 		},
 	}
-	o.bind(c)
+	o.bind(c, flagDefaults{reconcilePeriod: time.Minute, metricsAddress: ":8080", probeAddress: ":8081", content: "charts"})
+	c.Flags().BoolVar(&o.suppressOverrides, "suppress-override-values", false, "hide the values of overrideValues in events")
 	return c
+}
+
+// helmOptions are the flags and variables of "helm-operator run".
+type helmOptions struct {
+	managerOptions
+	suppressOverrides bool
+}
+
+// run reconciles until ctx ends. Keys of watches.yaml have precedence over flags.
+func (o *helmOptions) run(ctx context.Context, s streams) error {
+	reconcilers, err := helmoperator.LoadWatches(o.watchesFile, nil,
+		helmoperator.WithReconcilePeriod(o.reconcilePeriod),
+		helmoperator.WithMaxConcurrentReconciles(o.maxConcurrent),
+		helmoperator.WithSuppressOverrideValues(o.suppressOverrides),
+		helmoperator.WithNamespaces(o.namespaces...))
+	if err := o.checkWatches(len(reconcilers), err); err != nil {
+		return err
+	}
+	return runReconcilers(ctx, &o.managerOptions, s, reconcilers, func(mgr manager.Manager) error {
+		return helmoperator.Setup(mgr, reconcilers...)
+	})
 }

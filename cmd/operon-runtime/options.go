@@ -12,20 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/operon-sdk/operon/pkg/helmoperator"
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
 // podNamespace is the file with the namespace of a pod.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// options are the flags of "helm-operator run" and its variables. Names and defaults are those of operator-sdk's program.
-type options struct {
-	watchesFile       string
-	reconcilePeriod   time.Duration
-	maxConcurrent     int
-	suppressOverrides bool
-	kubeconfig        string
+// managerOptions are the flags and variables that "helm-operator run" and "ansible-operator run" share. Names and defaults are those of
+// operator-sdk's programs.
+type managerOptions struct {
+	watchesFile     string
+	reconcilePeriod time.Duration
+	maxConcurrent   int
+	kubeconfig      string
 
 	metricsAddress string
 	metricsSecure  bool
@@ -37,33 +37,47 @@ type options struct {
 	leaderID        string
 	leaderNamespace string
 
+	gracePeriod time.Duration
+	lease       leaseOptions
+
 	zap zap.Options
 
 	// namespaces are those of WATCH_NAMESPACE; none are all.
 	namespaces []string
 }
 
+// leaseOptions are the times of the leader election; zero values are the defaults of the manager.
+type leaseOptions struct{ duration, renewDeadline time.Duration }
+
+// flagDefaults are the defaults in which the programs differ.
+type flagDefaults struct {
+	reconcilePeriod              time.Duration
+	metricsAddress, probeAddress string
+	// content is what watches.yaml contains besides kinds.
+	content string
+}
+
 // bind adds the flags to a command.
-func (o *options) bind(c *cobra.Command) {
+func (o *managerOptions) bind(c *cobra.Command, defaults flagDefaults) {
 	f := c.Flags()
 	f.SortFlags = true
-	f.StringVar(&o.watchesFile, "watches-file", "./"+watches.FileName, "`file` with the kinds to reconcile and their charts")
-	f.DurationVar(&o.reconcilePeriod, "reconcile-period", time.Minute, "`time` between two passes of a resource without changes; 0 disables them")
+	o.gracePeriod = shutdownTimeout
+	f.StringVar(&o.watchesFile, "watches-file", "./"+watches.FileName, "`file` with the kinds to reconcile and their "+defaults.content)
+	f.DurationVar(&o.reconcilePeriod, "reconcile-period", defaults.reconcilePeriod, "`time` between two passes of a resource without changes; 0 disables them")
 	f.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", runtime.NumCPU(), "`number` of resources of each kind that are reconciled at a time")
-	f.BoolVar(&o.suppressOverrides, "suppress-override-values", false, "hide the values of overrideValues in events")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, the service account of the pod, or ~/.kube/config)")
 
-	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`address` of the metrics endpoint; 0 disables it")
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", defaults.metricsAddress, "`address` of the metrics endpoint; 0 disables it")
 	f.BoolVar(&o.metricsSecure, "metrics-secure", false, "serve metrics over HTTPS")
 	f.BoolVar(&o.metricsRBAC, "metrics-require-rbac", false, "authenticate and authorize requests for metrics; requires --metrics-secure")
-	f.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
+	f.StringVar(&o.probeAddress, "health-probe-bind-address", defaults.probeAddress, "`address` of /healthz and /readyz; 0 disables them")
 	f.BoolVar(&o.http2, "enable-http2", false, "enable HTTP/2 for metrics")
 
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "reconcile only while this process is the leader of all with the same --leader-election-id")
 	f.StringVar(&o.leaderID, "leader-election-id", "", "`name` of the Lease of the leader election")
 	f.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the Lease (default: the namespace of the pod)")
 
-	f.StringVar(&o.metricsAddress, "metrics-addr", ":8080", "`address` of the metrics endpoint")
+	f.StringVar(&o.metricsAddress, "metrics-addr", defaults.metricsAddress, "`address` of the metrics endpoint")
 	f.BoolVar(&o.leaderElect, "enable-leader-election", false, "same as --leader-elect")
 	for old, replacement := range map[string]string{"metrics-addr": "metrics-bind-address", "enable-leader-election": "leader-elect"} {
 		_ = f.MarkDeprecated(old, "use --"+replacement) // the only error is a flag that does not exist
@@ -83,9 +97,8 @@ func (o *options) bind(c *cobra.Command) {
 	}
 }
 
-// complete adds the variables and validates. The error has all problems.
-func (o *options) complete(getenv func(string) string) error {
-	var errs []error
+// complete adds the variables and validates. The error has all problems, also those that are given.
+func (o *managerOptions) complete(getenv func(string) string, errs ...error) error {
 	addf := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if o.reconcilePeriod < 0 {
 		addf("--reconcile-period %q: must not be negative", o.reconcilePeriod)
@@ -105,7 +118,7 @@ func (o *options) complete(getenv func(string) string) error {
 	if _, err := os.Stat(podNamespace); err != nil && o.leaderElect && o.leaderNamespace == "" {
 		addf("--leader-elect requires --leader-election-namespace outside of a pod")
 	}
-	o.namespaces = helmoperator.WatchNamespaces(getenv("WATCH_NAMESPACE"))
+	o.namespaces = customresource.Namespaces(getenv("WATCH_NAMESPACE"))
 	for _, name := range o.namespaces {
 		if len(validation.IsDNS1123Label(name)) > 0 {
 			addf("WATCH_NAMESPACE: %q is not a valid namespace", name)

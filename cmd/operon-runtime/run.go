@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -25,18 +26,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/operon-sdk/operon/pkg/buildinfo"
-	"github.com/operon-sdk/operon/pkg/helmoperator"
 )
 
 // shutdownTimeout is the time to end the current passes. Pods of scaffolded projects are killed 10 seconds after SIGTERM.
 const shutdownTimeout = 8 * time.Second
 
-// run reconciles until ctx ends.
-func (o *options) run(ctx context.Context, s streams) error {
-	reconcilers, err := o.reconcilers()
-	if err != nil {
-		return err
-	}
+// A kindReconciler reconciles the resources of a kind.
+type kindReconciler interface {
+	GroupVersionKind() schema.GroupVersionKind
+}
+
+// runReconcilers reconciles until ctx ends. The function setup adds the reconcilers to a manager.
+func runReconcilers[R kindReconciler](ctx context.Context, o *managerOptions, s streams, reconcilers []R, setup func(manager.Manager) error) error {
 	log := zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(s.err))
 	setLoggers(log)
 	if s.getenv("OPERATOR_NAME") != "" {
@@ -50,33 +51,32 @@ func (o *options) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := checkCluster(ctx, mgr, reconcilers, o.namespaces, log); err != nil {
+	var kinds []schema.GroupVersionKind
+	for _, r := range reconcilers {
+		kinds = append(kinds, r.GroupVersionKind())
+	}
+	if err := checkCluster(ctx, mgr, kinds, o.namespaces, log); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	if err := helmoperator.Setup(mgr, reconcilers...); err != nil {
+	if err := setup(mgr); err != nil {
 		return err
 	}
 	log.Info("starting", "version", buildinfo.Read().Version, "watches", len(reconcilers), "namespaces", o.namespaces)
 	return mgr.Start(ctx)
 }
 
-// reconcilers returns the reconcilers of watches.yaml. Its keys have precedence over flags.
-func (o *options) reconcilers() ([]*helmoperator.Reconciler, error) {
-	result, err := helmoperator.LoadWatches(o.watchesFile, nil,
-		helmoperator.WithReconcilePeriod(o.reconcilePeriod),
-		helmoperator.WithMaxConcurrentReconciles(o.maxConcurrent),
-		helmoperator.WithSuppressOverrideValues(o.suppressOverrides),
-		helmoperator.WithNamespaces(o.namespaces...))
+// checkWatches returns the error of reading watches.yaml, or one if it has no entries.
+func (o *managerOptions) checkWatches(entries int, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, usageError{fmt.Errorf("--watches-file %q: no such file; 'create api' writes one", o.watchesFile)}
-	case err == nil && len(result) == 0:
-		return nil, fmt.Errorf("%s has no entries; 'create api' adds one", filepath.ToSlash(filepath.Clean(o.watchesFile)))
+		return usageError{fmt.Errorf("--watches-file %q: no such file; 'create api' writes one", o.watchesFile)}
+	case err == nil && entries == 0:
+		return fmt.Errorf("%s has no entries; 'create api' adds one", filepath.ToSlash(filepath.Clean(o.watchesFile)))
 	}
-	return result, err
+	return err
 }
 
 // setLoggers sets the loggers of the libraries. Helm's logs values, which can be secrets.
@@ -87,7 +87,7 @@ func setLoggers(log logr.Logger) {
 }
 
 // restConfig returns how to access the cluster.
-func (o *options) restConfig() (*rest.Config, error) {
+func (o *managerOptions) restConfig() (*rest.Config, error) {
 	load := config.GetConfig
 	if o.kubeconfig != "" {
 		load = func() (*rest.Config, error) { return clientcmd.BuildConfigFromFlags("", o.kubeconfig) }
@@ -101,8 +101,8 @@ func (o *options) restConfig() (*rest.Config, error) {
 }
 
 // newManager returns a manager without controllers.
-func (o *options) newManager(c *rest.Config, log logr.Logger) (manager.Manager, error) {
-	grace := shutdownTimeout
+func (o *managerOptions) newManager(c *rest.Config, log logr.Logger) (manager.Manager, error) {
+	grace := o.gracePeriod
 	options := manager.Options{
 		Logger: log,
 		Cache: cache.Options{
@@ -121,6 +121,9 @@ func (o *options) newManager(c *rest.Config, log logr.Logger) (manager.Manager, 
 		LeaderElectionResourceLock: "leases",
 		// The process ends with the manager, so that the next leader need not wait.
 		LeaderElectionReleaseOnCancel: true,
+	}
+	if o.lease != (leaseOptions{}) {
+		options.LeaseDuration, options.RenewDeadline = &o.lease.duration, &o.lease.renewDeadline
 	}
 	if o.metricsRBAC {
 		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
@@ -147,7 +150,7 @@ func (o *options) newManager(c *rest.Config, log logr.Logger) (manager.Manager, 
 }
 
 // tlsOptions disables HTTP/2, whose denial-of-service vulnerabilities a metrics endpoint does not need, unless it is enabled.
-func (o *options) tlsOptions() []func(*tls.Config) {
+func (o *managerOptions) tlsOptions() []func(*tls.Config) {
 	if o.http2 {
 		return nil
 	}

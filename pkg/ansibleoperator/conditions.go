@@ -1,0 +1,163 @@
+package ansibleoperator
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/pkg/customresource"
+)
+
+// The types of conditions of a custom resource. All but Ready are those of operator-sdk's ansible-operator.
+const (
+	// ConditionRunning is True during a run and, with another reason, after a successful one. It is False after a failed one.
+	ConditionRunning = "Running"
+	// ConditionSuccessful is True after a successful run, and False during a run and after a failed one.
+	ConditionSuccessful = "Successful"
+	// ConditionFailure is True after a failed run, until one is successful. The message is that of the tasks that failed.
+	ConditionFailure = "Failure"
+	// ConditionReady is True if the last run for the current generation was successful. A run without changes of the resource does not
+	// change it until the run ends.
+	ConditionReady = "Ready"
+)
+
+// The reasons of conditions.
+const (
+	ReasonRunning    = "Running"
+	ReasonSuccessful = "Successful"
+	ReasonFailed     = "Failed"
+	// ReasonTimedOut is that of Ready after a run that exceeded its time.
+	ReasonTimedOut = "TimedOut"
+	// ReasonRequeued is that of Ready after a run that the module requeue_after has ended.
+	ReasonRequeued = "Requeued"
+	// ReasonFinalizing is that of Ready during the run of a finalizer.
+	ReasonFinalizing = "Finalizing"
+)
+
+// The messages of conditions, as operator-sdk's.
+const (
+	messageRunning   = "Running reconciliation"
+	messageWaiting   = "Awaiting next reconciliation"
+	messageSucceeded = "Last reconciliation succeeded"
+)
+
+// maxMessage is the maximum length of the message of a condition in bytes. Longer ones are cut.
+const maxMessage = 8192
+
+// completionFormat is that of the time of completion in ansibleResult, in UTC.
+const completionFormat = "2006-01-02T15:04:05.000000"
+
+// A condition is a condition to write. Like those of operator-sdk, it has its reason and message even if they are empty.
+type condition struct {
+	kind    string
+	status  bool
+	reason  string
+	message string
+	// result is ansibleResult, or nil.
+	result map[string]any
+}
+
+// ready returns the condition Ready.
+func ready(status bool, reason, message string) condition {
+	return condition{kind: ConditionReady, status: status, reason: reason, message: message}
+}
+
+// fields returns the condition for a generation.
+func (c condition) fields(generation int64) map[string]any {
+	status := "False"
+	if c.status {
+		status = "True"
+	}
+	fields := map[string]any{
+		"type": c.kind, "status": status, "reason": c.reason, "message": customresource.Truncate(c.message, maxMessage),
+	}
+	if c.result != nil {
+		fields["ansibleResult"] = maps.Clone(c.result)
+	}
+	if c.kind == ConditionReady {
+		fields["observedGeneration"] = generation
+	}
+	return fields
+}
+
+// ansibleResult returns the numbers of a run.
+func ansibleResult(result *runner.Result) map[string]any {
+	if result == nil || result.Completion.IsZero() {
+		return nil
+	}
+	return map[string]any{
+		"ok": int64(result.Stats.OK), "changed": int64(result.Stats.Changed), "skipped": int64(result.Stats.Skipped),
+		"failures": int64(result.Stats.Failures), "completion": result.Completion.UTC().Format(completionFormat),
+	}
+}
+
+// runningConditions are those during a run for obj. Ready stays if it is about the current generation.
+func runningConditions(obj *unstructured.Unstructured) []condition {
+	conditions := []condition{
+		{kind: ConditionRunning, status: true, reason: ReasonRunning, message: messageRunning},
+		{kind: ConditionSuccessful},
+	}
+	current := customresource.ReadCondition(obj, ConditionReady)
+	switch {
+	case obj.GetDeletionTimestamp() != nil:
+		conditions = append(conditions, ready(false, ReasonFinalizing, "The finalizer is running"))
+	case current == nil || current["observedGeneration"] != any(obj.GetGeneration()):
+		conditions = append(conditions, ready(false, ReasonRunning, messageRunning))
+	}
+	if customresource.ReadCondition(obj, ConditionFailure) == nil {
+		conditions = append(conditions, condition{kind: ConditionFailure})
+	}
+	return conditions
+}
+
+// successConditions are those after a successful run.
+func successConditions(result *runner.Result) []condition {
+	return []condition{
+		{kind: ConditionRunning, status: true, reason: ReasonSuccessful, message: messageWaiting, result: ansibleResult(result)},
+		{kind: ConditionSuccessful, status: true, reason: ReasonSuccessful, message: messageSucceeded},
+		{kind: ConditionFailure},
+		ready(true, ReasonSuccessful, messageSucceeded),
+	}
+}
+
+// failureConditions are those after a failed run, which may have no result.
+func failureConditions(result *runner.Result, reason, message string) []condition {
+	return []condition{
+		{kind: ConditionRunning, reason: ReasonRunning, message: messageRunning},
+		{kind: ConditionSuccessful},
+		{kind: ConditionFailure, status: true, reason: ReasonFailed, message: message, result: ansibleResult(result)},
+		ready(false, reason, message),
+	}
+}
+
+// writeStatus writes conditions about a generation of obj, unless the role manages the status. Other keys and conditions are kept.
+func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition) error {
+	if !r.manageStatus {
+		return nil
+	}
+	return r.writer.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
+		return statusPatch(current, generation, conditions, r.now())
+	})
+}
+
+// statusPatch returns the status in a merge patch, which is empty if nothing changes.
+func statusPatch(obj *unstructured.Unstructured, generation int64, conditions []condition, now time.Time) map[string]any {
+	status, _ := obj.Object["status"].(map[string]any)
+	before, _ := status["conditions"].([]any)
+	after := before
+	for _, c := range conditions {
+		after = customresource.SetCondition(after, c.fields(generation), now)
+	}
+	patch := map[string]any{}
+	if !equality.Semantic.DeepEqual(before, after) {
+		patch["conditions"] = after
+	}
+	if status["observedGeneration"] != any(generation) {
+		patch["observedGeneration"] = generation
+	}
+	return patch
+}

@@ -1,0 +1,199 @@
+package ansibleoperator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// MaxVerbosity is the largest number of -v options of a run.
+const MaxVerbosity = 7
+
+// An Option configures a Reconciler.
+type Option func(*Reconciler) error
+
+// A Finalizer is a run before a deleted custom resource is removed.
+type Finalizer struct {
+	// Name is the finalizer of the custom resources.
+	Name string
+	// Playbook and Role are as those of WithPlaybook and WithRole. If both are empty, those of the reconciler run.
+	Playbook, Role string
+	// Vars have precedence over those of WithVars.
+	Vars map[string]any
+}
+
+// WithGroupVersionKind sets the kind of the custom resources. It is required.
+func WithGroupVersionKind(gvk schema.GroupVersionKind) Option {
+	return func(r *Reconciler) error {
+		if gvk.Version == "" || gvk.Kind == "" {
+			return errors.New("group, version and kind: version and kind are required")
+		}
+		r.gvk = gvk
+		return nil
+	}
+}
+
+// WithPlaybook sets the playbook by its absolute path. It or WithRole is required. It has precedence over a role.
+func WithPlaybook(path string) Option {
+	return func(r *Reconciler) error { r.source.playbook = path; return nil }
+}
+
+// WithRole sets the role by the absolute path of its directory, or by its name NAMESPACE.COLLECTION.ROLE in a collection.
+func WithRole(role string) Option {
+	return func(r *Reconciler) error { r.source.role = role; return nil }
+}
+
+// WithVars sets variables of all runs. They have precedence over those from the custom resource.
+func WithVars(vars map[string]any) Option {
+	return func(r *Reconciler) (err error) {
+		r.vars, err = jsonValues(vars)
+		return err
+	}
+}
+
+// WithFinalizer adds a finalizer to custom resources, and sets the run after which it is removed.
+func WithFinalizer(finalizer Finalizer) Option {
+	return func(r *Reconciler) error {
+		if finalizer.Name == "" {
+			return errors.New("finalizer: name is required")
+		}
+		vars, err := jsonValues(finalizer.Vars)
+		finalizer.Vars = vars
+		r.finalizer = &finalizer
+		return err
+	}
+}
+
+// jsonValues returns a copy of values with the types of JSON in Kubernetes.
+func jsonValues(values map[string]any) (map[string]any, error) {
+	var result map[string]any
+	data, err := json.Marshal(values)
+	if err == nil {
+		err = utiljson.Unmarshal(data, &result)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("vars: %w", err)
+	}
+	return result, nil
+}
+
+// WithSelector restricts the reconciler to custom resources with matching labels.
+func WithSelector(selector metav1.LabelSelector) Option {
+	return func(r *Reconciler) error {
+		parsed, err := metav1.LabelSelectorAsSelector(&selector)
+		if err != nil {
+			return fmt.Errorf("selector: %w", err)
+		}
+		r.selector = parsed
+		return nil
+	}
+}
+
+// WithReconcilePeriod sets the time between two runs for a custom resource without changes; 0 disables them. The default is 10 hours.
+// AnnotationReconcilePeriod has precedence.
+func WithReconcilePeriod(period time.Duration) Option {
+	return func(r *Reconciler) error {
+		if period < 0 {
+			return fmt.Errorf("reconcile period %s: must not be negative", period)
+		}
+		r.period = period
+		return nil
+	}
+}
+
+// WithRunTimeout limits the duration of a run, whose processes are ended then. The default, 0, is no limit.
+func WithRunTimeout(timeout time.Duration) Option {
+	return func(r *Reconciler) error {
+		if timeout < 0 {
+			return fmt.Errorf("run timeout %s: must not be negative", timeout)
+		}
+		r.timeout = timeout
+		return nil
+	}
+}
+
+// WithMaxRunnerArtifacts sets the number of runs of a custom resource whose artifacts are kept. The default is 20.
+// AnnotationMaxRunnerArtifacts has precedence.
+func WithMaxRunnerArtifacts(n int) Option {
+	return func(r *Reconciler) error {
+		if n < 1 {
+			return fmt.Errorf("maximum of runner artifacts %d: must be greater than zero", n)
+		}
+		r.maxArtifacts = n
+		return nil
+	}
+}
+
+// WithMaxConcurrentReconciles sets the number of custom resources that are reconciled at the same time. The default is 1.
+func WithMaxConcurrentReconciles(n int) Option {
+	return func(r *Reconciler) error {
+		if n < 1 {
+			return fmt.Errorf("maximum of concurrent reconciles %d: must be greater than zero", n)
+		}
+		r.maxConcurrent = n
+		return nil
+	}
+}
+
+// WithVerbosity sets the number of -v options of runs, 0 to MaxVerbosity. The default is 2. AnnotationVerbosity has precedence.
+func WithVerbosity(n int) Option {
+	return func(r *Reconciler) error {
+		if n < 0 || n > MaxVerbosity {
+			return fmt.Errorf("verbosity %d: must be 0 to %d", n, MaxVerbosity)
+		}
+		r.verbosity = n
+		return nil
+	}
+}
+
+// WithManageStatus makes the reconciler write conditions. It is the default; without, only runs write the status.
+func WithManageStatus(manage bool) Option {
+	return func(r *Reconciler) error { r.manageStatus = manage; return nil }
+}
+
+// WithSnakeCase converts the keys of specs to snake case, where the schema of the kind permits. It is the default.
+func WithSnakeCase(convert bool) Option {
+	return func(r *Reconciler) error { r.snakeCase = convert; return nil }
+}
+
+// WithMarkUnsafe prevents that texts of custom resources are evaluated as templates. The default is false, for compatibility.
+func WithMarkUnsafe(mark bool) Option {
+	return func(r *Reconciler) error { r.markUnsafe = mark; return nil }
+}
+
+// SkipDependentWatches disables the watches of objects that runs create.
+func SkipDependentWatches(skip bool) Option {
+	return func(r *Reconciler) error { r.skipDependents = skip; return nil }
+}
+
+// WithClusterScopedWatches watches cluster-scoped objects that runs create, too, and those in other namespaces.
+func WithClusterScopedWatches(watch bool) Option {
+	return func(r *Reconciler) error { r.watchClusterScoped = watch; return nil }
+}
+
+// WithAnnotationChanges makes changes of the annotations of a custom resource trigger a run.
+func WithAnnotationChanges(watch bool) Option {
+	return func(r *Reconciler) error { r.annotationChanges = watch; return nil }
+}
+
+// WithCachedReads answers reads of runs from a cache where possible.
+func WithCachedReads(cached bool) Option {
+	return func(r *Reconciler) error { r.cacheReads = cached; return nil }
+}
+
+// WithBlacklist sets the kinds of objects that are neither cached nor watched.
+func WithBlacklist(kinds ...schema.GroupVersionKind) Option {
+	return func(r *Reconciler) error { r.blacklist = slices.Clone(kinds); return nil }
+}
+
+// WithLog sets the logger for messages outside of passes. The default is that of the manager.
+func WithLog(log logr.Logger) Option {
+	return func(r *Reconciler) error { r.log = log; return nil }
+}

@@ -1,0 +1,143 @@
+package ansibleoperator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
+)
+
+// errDeleted is the cause of the end of a run whose custom resource was deleted.
+var errDeleted = errors.New("the custom resource was deleted")
+
+// A passState is what the reconciler keeps in memory of a custom resource.
+type passState struct {
+	uid types.UID
+	// cancel ends the current run; nil if there is none.
+	cancel context.CancelCauseFunc
+	// finalizing is true in the run for a deleted resource.
+	finalizing bool
+	// failing is true after a failed run. Changes of dependents do not add passes then: those that the run makes itself would repeat a
+	// failing one without delay.
+	failing bool
+}
+
+// passes are the states of the custom resources of a reconciler.
+type passes struct {
+	mu     sync.Mutex
+	states map[types.NamespacedName]*passState
+	queue  customresource.Queue // nil before the controller starts
+}
+
+func (p *passes) start(_ context.Context, queue customresource.Queue) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = queue
+}
+
+// begin registers a run, which ends with the returned function or when obj is deleted.
+func (p *passes) begin(ctx context.Context, obj *unstructured.Unstructured) (run context.Context, end func()) {
+	run, cancel := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state := p.state(obj)
+	state.cancel, state.finalizing = cancel, obj.GetDeletionTimestamp() != nil
+	return run, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		state.cancel = nil
+		cancel(nil)
+	}
+}
+
+// state returns the state of obj. The caller has locked p.
+func (p *passes) state(obj *unstructured.Unstructured) *passState {
+	if p.states == nil {
+		p.states = map[types.NamespacedName]*passState{}
+	}
+	key := keyOf(obj)
+	state := p.states[key]
+	if state == nil || state.uid != obj.GetUID() {
+		state = &passState{uid: obj.GetUID()}
+		p.states[key] = state
+	}
+	return state
+}
+
+// finish records the result of a pass.
+func (p *passes) finish(obj *unstructured.Unstructured, failed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state(obj).failing = failed
+}
+
+// drop removes the state of a custom resource.
+func (p *passes) drop(key types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.states, key)
+}
+
+// isTracked reports whether obj was reconciled since the start of the process.
+func (p *passes) isTracked(obj *unstructured.Unstructured) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state := p.states[keyOf(obj)]
+	return state != nil && state.uid == obj.GetUID()
+}
+
+// requeue adds a pass after a delay, unless the resource has one after a failed run.
+func (p *passes) requeue(key types.NamespacedName, after time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if state := p.states[key]; p.queue == nil || state != nil && state.failing {
+		return
+	}
+	p.queue.AddAfter(reconcile.Request{NamespacedName: key}, after)
+}
+
+// deleted ends the run of a custom resource that is being deleted, or that is gone.
+func (p *passes) deleted(obj *unstructured.Unstructured, gone bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state := p.states[keyOf(obj)]
+	if state == nil || state.cancel == nil {
+		return
+	}
+	if gone || obj.GetUID() != state.uid || obj.GetDeletionTimestamp() != nil && !state.finalizing {
+		state.cancel(errDeleted)
+	}
+}
+
+// handler adds passes of custom resources, and ends the runs of deleted ones.
+func (r *Reconciler) handler() handler.TypedEventHandler[*unstructured.Unstructured, reconcile.Request] {
+	add := func(obj *unstructured.Unstructured, queue customresource.Queue) {
+		queue.Add(reconcile.Request{NamespacedName: keyOf(obj)})
+	}
+	return handler.TypedFuncs[*unstructured.Unstructured, reconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*unstructured.Unstructured], queue customresource.Queue) {
+			r.passes.deleted(e.Object, false)
+			add(e.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*unstructured.Unstructured], queue customresource.Queue) {
+			r.passes.deleted(e.ObjectNew, false)
+			add(e.ObjectNew, queue)
+		},
+		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*unstructured.Unstructured], queue customresource.Queue) {
+			r.passes.deleted(e.Object, true)
+			add(e.Object, queue)
+		},
+	}
+}
+
+func keyOf(obj *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}

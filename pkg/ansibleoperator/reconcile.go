@@ -1,0 +1,227 @@
+package ansibleoperator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
+	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/redact"
+)
+
+// deletedWait is the time until a pass is repeated whose run was ended because the custom resource was deleted.
+const deletedWait = 100 * time.Millisecond
+
+// Reconcile runs the playbook or role for a custom resource.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	obj := customresource.Empty(r.gvk)
+	if err := r.cached.Get(ctx, request.NamespacedName, obj); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return reconcile.Result{}, err
+		}
+		r.passes.drop(request.NamespacedName)
+		r.engine.forget(ctx, r.gvk, request.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	deleted := obj.GetDeletionTimestamp() != nil
+	if deleted && !r.hasFinalizer(obj) {
+		return reconcile.Result{}, nil
+	}
+	if !r.matches(obj) {
+		if !deleted {
+			r.passes.drop(request.NamespacedName)
+			return reconcile.Result{}, nil
+		}
+		// Another operator may be responsible. If there is none, the resource must not wait for ever.
+		if wait := obj.GetDeletionTimestamp().Add(r.grace).Sub(r.now()); wait > 0 && !r.passes.isTracked(obj) {
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
+	}
+	result, err := r.reconcileObject(ctx, obj)
+	switch {
+	case r.engine.isStopping() || ctx.Err() != nil:
+		return reconcile.Result{}, nil // the next process reconciles the resource
+	case errors.Is(err, errDeleted):
+		return reconcile.Result{RequeueAfter: deletedWait}, nil
+	}
+	r.passes.finish(obj, err != nil)
+	return result, err
+}
+
+// hasFinalizer reports whether obj waits for a run of the finalizer.
+func (r *Reconciler) hasFinalizer(obj *unstructured.Unstructured) bool {
+	return r.finalizer != nil && slices.Contains(obj.GetFinalizers(), r.finalizer.Name)
+}
+
+// reconcileObject adds the finalizer, runs and writes the status.
+func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
+	deleted := obj.GetDeletionTimestamp() != nil
+	if r.finalizer != nil && !deleted && !r.hasFinalizer(obj) {
+		err := r.writer.PatchFinalizers(ctx, obj, func(current []string) ([]string, error) {
+			if obj.GetDeletionTimestamp() != nil {
+				return nil, errDeleted
+			}
+			if slices.Contains(current, r.finalizer.Name) {
+				return current, nil
+			}
+			return append(slices.Clone(current), r.finalizer.Name), nil
+		})
+		if err != nil {
+			return reconcile.Result{}, fmt.Errorf("adding the finalizer: %w", err)
+		}
+	}
+	p := &pass{Reconciler: r, obj: obj, generation: obj.GetGeneration(), deleted: deleted}
+	p.secrets.AddValues(obj.Object["spec"])
+	p.secrets.AddValues(r.vars)
+	var err error
+	if p.settings, err = r.readSettings(obj); err != nil {
+		if !deleted {
+			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
+		}
+		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
+	}
+	return p.run(ctx)
+}
+
+// A pass reconciles one custom resource once.
+type pass struct {
+	*Reconciler
+	obj        *unstructured.Unstructured
+	generation int64
+	deleted    bool
+	settings   settings
+	secrets    redact.Redactor
+}
+
+// run runs the playbook or role and writes its result.
+func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
+	if spec, ok := p.obj.Object["spec"]; ok && spec != nil {
+		if _, isMap := spec.(map[string]any); !isMap {
+			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, errors.New("spec must be an object"))
+		}
+	}
+	if err := p.write(ctx, runningConditions(p.obj)); err != nil {
+		return reconcile.Result{}, err
+	}
+	start := p.now()
+	result, err := p.execute(ctx)
+	if errors.Is(err, errDeleted) || p.engine.isStopping() || ctx.Err() != nil {
+		return reconcile.Result{}, err
+	}
+	p.metrics.observe(p.gvk, p.now().Sub(start), err != nil || result.Failed())
+	switch {
+	case err != nil:
+		return reconcile.Result{}, p.fail(ctx, result, ReasonFailed, err)
+	case result.Failed():
+		reason := ReasonFailed
+		if result.TimedOut {
+			reason = ReasonTimedOut
+		}
+		return reconcile.Result{}, p.fail(ctx, result, reason, errors.New(result.Message()))
+	case result.RequeueAfter != nil:
+		message := fmt.Sprintf("The run requested another one after %s", *result.RequeueAfter)
+		return reconcile.Result{RequeueAfter: max(*result.RequeueAfter, time.Millisecond)}, p.write(ctx, []condition{ready(false, ReasonRequeued, message)})
+	case p.deleted:
+		return reconcile.Result{}, p.removeFinalizer(ctx)
+	}
+	return reconcile.Result{RequeueAfter: p.settings.period}, p.write(ctx, successConditions(result))
+}
+
+// execute runs the playbook or role until its end, or until the resource is deleted.
+func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
+	schema, err := p.schemas.of(ctx, p.gvk)
+	if err != nil {
+		return nil, err
+	}
+	request := runner.Request{
+		GVK: p.gvk, Key: keyOf(p.obj), Verbosity: p.settings.verbosity, MaxArtifacts: p.settings.maxArtifacts, Timeout: p.timeout,
+		Playbook: p.source.playbook, Role: p.source.role,
+	}
+	input := variables.Input{
+		GVK: p.gvk, Object: p.obj.DeepCopy().Object, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
+	}
+	if p.deleted {
+		input.FinalizerVars = p.Reconciler.finalizer.Vars
+		p.secrets.AddValues(input.FinalizerVars)
+		if source := (playbookOrRole{p.Reconciler.finalizer.Playbook, p.Reconciler.finalizer.Role}); !source.isEmpty() {
+			request.Playbook, request.Role = source.playbook, source.role
+		}
+	}
+	request.Variables = variables.Of(input)
+	var release func()
+	request.Kubeconfig, release, err = p.engine.proxy.Register(
+		proxy.Owner{GroupVersionKind: p.gvk, Namespace: p.obj.GetNamespace(), Name: p.obj.GetName(), UID: p.obj.GetUID()},
+		proxy.Settings{
+			Blacklist: p.blacklist, WatchDependents: !p.skipDependents, WatchClusterScoped: p.watchClusterScoped, CacheReads: p.cacheReads,
+			Requeue: p.passes.requeue,
+		})
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	running, end := p.passes.begin(ctx, p.obj)
+	defer end()
+	// A deletion before begin has not ended the run.
+	if err := p.checkDeleted(ctx); err != nil {
+		return nil, err
+	}
+	result, err := p.engine.runner.Run(running, request)
+	if err != nil && errors.Is(context.Cause(running), errDeleted) {
+		return nil, errDeleted
+	}
+	return result, err
+}
+
+// checkDeleted returns errDeleted if the resource was deleted since the pass began.
+func (p *pass) checkDeleted(ctx context.Context) error {
+	current := customresource.Empty(p.gvk)
+	err := p.cached.Get(ctx, client.ObjectKeyFromObject(p.obj), current)
+	if apierrors.IsNotFound(err) || err == nil && (current.GetUID() != p.obj.GetUID() || !p.deleted && current.GetDeletionTimestamp() != nil) {
+		return errDeleted
+	}
+	return err
+}
+
+// removeFinalizer ends the deletion of the resource. One that is gone is no error.
+func (p *pass) removeFinalizer(ctx context.Context) error {
+	name := p.Reconciler.finalizer.Name
+	err := p.writer.PatchFinalizers(ctx, p.obj, func(current []string) ([]string, error) {
+		return slices.DeleteFunc(slices.Clone(current), func(f string) bool { return f == name }), nil
+	})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("removing the finalizer: %w", err)
+	}
+	return nil
+}
+
+// fail writes the cause of a failed pass to the status and returns the error without secrets.
+func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, err error) error {
+	err = p.secrets.RedactError(err)
+	message := strings.TrimSpace(err.Error())
+	if message == "" {
+		message = "a task failed without a message; see the log of the run"
+	}
+	return errors.Join(err, p.write(ctx, failureConditions(result, reason, message)))
+}
+
+// write writes conditions. A status that the schema of the kind does not permit is logged only, as the run itself is more important.
+func (p *pass) write(ctx context.Context, conditions []condition) error {
+	err := p.writeStatus(ctx, p.obj, p.generation, conditions)
+	if apierrors.IsInvalid(err) {
+		log.FromContext(ctx).Error(err, "the schema of the kind does not permit the status; set manageStatus: false in watches.yaml, or change the schema")
+		return nil
+	}
+	return err
+}
