@@ -35,7 +35,7 @@ func layers() map[string][]string {
 			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
 			"pkg/watches", "pkg/worktree",
 		},
-		"cmd/operon-runtime": {"pkg/buildinfo", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
+		"cmd/operon-runtime": {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
 		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/action": {
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
@@ -43,6 +43,7 @@ func layers() map[string][]string {
 			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",
 			"pkg/safeyaml", "pkg/scaffold", "pkg/watches", "pkg/worktree",
 		},
+		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/redact", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansibletool":               {"pkg/diag", "pkg/safeyaml"},
 		"pkg/ansiblerole":               {"pkg/ansiblerole/jinja", "pkg/diag", "pkg/project", "pkg/rbac", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansiblerole/jinja":         {},
@@ -115,14 +116,14 @@ func libraries() map[string][]string {
 		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
 		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},
 		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},
-		"k8s.io/client-go":                                {"cmd/operon-runtime", "pkg/ansibleoperator/proxy", "pkg/customresource", "pkg/dependents", "pkg/helmchart/source", "pkg/helmoperator", "pkg/helmoperator/release", "pkg/kube"},
+		"k8s.io/client-go":                                {"cmd/operon-runtime", "pkg/ansibleoperator", "pkg/ansibleoperator/proxy", "pkg/customresource", "pkg/dependents", "pkg/helmchart/source", "pkg/helmoperator", "pkg/helmoperator/release", "pkg/kube"},
 		"github.com/google/go-containerregistry":          {"pkg/image", clitestPackage},
 		"github.com/docker":                               {"pkg/image"},
 		"github.com/spdx/tools-golang":                    {"pkg/image"},
 		"github.com/BurntSushi/toml":                      {"pkg/image"},
 		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate", "pkg/scorecard"},
 		"helm.sh/helm/v4":                                 {"pkg/helmchart/source", "pkg/helmoperator", "pkg/helmoperator/release"},
-		"sigs.k8s.io/controller-runtime/pkg":              {"cmd/operon-runtime", "pkg/customresource", "pkg/helmoperator", "pkg/helmoperator/release"},
+		"sigs.k8s.io/controller-runtime/pkg":              {"cmd/operon-runtime", "pkg/ansibleoperator", "pkg/customresource", "pkg/helmoperator", "pkg/helmoperator/release"},
 	}
 }
 

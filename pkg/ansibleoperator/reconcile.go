@@ -32,7 +32,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, err
 		}
 		r.passes.drop(request.NamespacedName)
-		r.engine.forget(ctx, r.gvk, request.NamespacedName)
+		r.engine.remove(ctx, r.gvk, request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	deleted := obj.GetDeletionTimestamp() != nil

@@ -116,7 +116,7 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 		r.log.Info(warning)
 	}
 	if !r.markUnsafe {
-		r.log.Info("texts of custom resources are evaluated as Jinja templates, so that whoever can write them can run code in the operator; " +
+		r.log.Info("texts of custom resources are evaluated as Jinja templates: users who can write them can run code in the operator; " +
 			"set markUnsafe: true in watches.yaml")
 	}
 	c, err := controller.New(customresource.ControllerName(r.gvk), mgr, controller.Options{

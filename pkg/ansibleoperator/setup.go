@@ -146,8 +146,8 @@ func (e *engine) stop() {
 // isStopping reports whether runs are ended because the process ends.
 func (e *engine) isStopping() bool { return e.stopping.Load() }
 
-// forget removes what is kept of a custom resource that is gone.
-func (e *engine) forget(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) {
+// remove removes what is kept of a custom resource that is gone.
+func (e *engine) remove(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) {
 	if err := e.runner.Remove(ctx, gvk, key); err != nil && !e.isStopping() {
 		e.log.Error(err, "cannot remove the directory of a deleted resource", "kind", gvk.Kind, "namespace", key.Namespace, "name", key.Name)
 	}
