@@ -124,7 +124,7 @@ func (s *store) put(after *metav1.PartialObjectMetadata, initial bool) {
 	if before == nil && !keep {
 		return
 	}
-	after.ManagedFields = nil
+	s.reduce(after)
 	after.SetGroupVersionKind(s.kind.gvk)
 	if s.objects == nil {
 		s.objects = map[types.NamespacedName]*metav1.PartialObjectMetadata{}
@@ -172,7 +172,7 @@ func (s *store) remove(last *metav1.PartialObjectMetadata) {
 		return
 	}
 	delete(s.objects, key)
-	last.ManagedFields = nil
+	s.reduce(last)
 	last.SetGroupVersionKind(s.kind.gvk)
 	for _, h := range s.kind.handlers {
 		if h.Deleted != nil {
@@ -219,12 +219,20 @@ func (s *store) Transformer() toolscache.TransformFunc {
 			return obj, nil
 		}
 		if s.kind.watcher.options.Keep(m) {
-			m.ManagedFields = nil
+			s.reduce(m)
 			return m, nil
 		}
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
 		}}, nil
+	}
+}
+
+// reduce removes what is not needed of an object that is kept. managedFields are often larger than the rest.
+func (s *store) reduce(obj *metav1.PartialObjectMetadata) {
+	obj.ManagedFields = nil
+	if reduce := s.kind.watcher.options.Reduce; reduce != nil {
+		reduce(obj)
 	}
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	Selector string
 	// Keep reports whether an object is kept, and its changes are handled; nil keeps all. It must depend on the object only.
 	Keep func(obj *metav1.PartialObjectMetadata) bool
+	// Reduce removes what handlers do not need of an object that is kept; nil for nothing. It is called once or more for each.
+	Reduce func(obj *metav1.PartialObjectMetadata)
 	// Observer is notified of all changes, also of objects that are not kept; nil for none.
 	Observer Observer
 	Log      logr.Logger

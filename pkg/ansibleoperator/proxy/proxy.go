@@ -13,11 +13,17 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/operon-sdk/operon/pkg/dependents"
 )
 
 const (
@@ -39,6 +45,8 @@ type Config struct {
 	Port int
 	// Namespaces are those that the operator watches; none for all.
 	Namespaces []string
+	// OwnerKinds are the kinds of custom resources that have runs (default: those of the runs so far).
+	OwnerKinds []schema.GroupKind
 	// InjectOwnerReferences adds the owner to objects that a run creates.
 	InjectOwnerReferences bool
 	// Log receives refused requests and failed watches. It never receives tokens or bodies.
@@ -57,9 +65,16 @@ type Proxy struct {
 	transport, upgrade http.RoundTripper
 	forwarder          *httputil.ReverseProxy
 	resources          *resources
+	watcher            *dependents.Watcher
+	now                func() time.Time
+	ownerKinds         atomic.Pointer[map[schema.GroupKind]bool]
 
-	mu   sync.Mutex
-	runs map[tokenHash]*run
+	mu     sync.Mutex
+	runs   map[tokenHash]*run
+	kinds  map[schema.GroupKind]ownerKind
+	owners map[ownerKey]*ownerState
+	// watched are the resources with a watch, and the version that it uses.
+	watched map[schema.GroupResource]schema.GroupVersionKind
 }
 
 // New returns a proxy that listens, but serves only after Start.
@@ -68,7 +83,12 @@ func New(config Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address of the API server: %w", err)
 	}
-	p := &Proxy{config: config, base: base, runs: map[tokenHash]*run{}}
+	p := &Proxy{
+		config: config, base: base, now: time.Now, runs: map[tokenHash]*run{}, kinds: map[schema.GroupKind]ownerKind{},
+		owners: map[ownerKey]*ownerState{}, watched: map[schema.GroupResource]schema.GroupVersionKind{},
+	}
+	p.ownerKinds.Store(&map[schema.GroupKind]bool{})
+	p.addOwnerKinds(config.OwnerKinds...)
 	if config.HTTPClient != nil {
 		p.transport = config.HTTPClient.Transport
 	} else if p.transport, err = rest.TransportFor(config.REST); err != nil {
@@ -84,6 +104,15 @@ func New(config Config) (*Proxy, error) {
 	}
 	if p.identity, err = newIdentity(); err != nil {
 		return nil, fmt.Errorf("creating the certificate of the proxy: %w", err)
+	}
+	p.watcher, err = dependents.NewWatcher(dependents.Options{
+		REST: config.REST, HTTPClient: config.HTTPClient, Mapper: config.Mapper, Namespaces: config.Namespaces, Keep: p.isKept,
+		// It is a copy of the object, which can be large and secret.
+		Reduce: func(obj *metav1.PartialObjectMetadata) { delete(obj.Annotations, corev1.LastAppliedConfigAnnotation) },
+		Log:    config.Log,
+	})
+	if err != nil {
+		return nil, err
 	}
 	p.resources = newResources(p.get)
 	p.forwarder = p.newForwarder()
@@ -110,19 +139,19 @@ func (p *Proxy) Start(ctx context.Context) error {
 		// Clients must be able to upgrade connections, and HTTP/2 has no use within a machine.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	var group sync.WaitGroup
+	group.Go(func() { p.watcher.Start(ctx) }) //nolint:errcheck // It returns nil when ctx ends.
+	group.Go(func() {
 		<-ctx.Done()
 		drained, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 		defer cancel()
 		if server.Shutdown(drained) != nil {
 			server.Close()
 		}
-	}()
+	})
 	if err := server.ServeTLS(p.listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("proxy: %w", err)
 	}
-	<-stopped
+	group.Wait()
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,14 +66,18 @@ func (p *Proxy) Register(owner Owner, settings Settings) (kubeconfig []byte, rel
 	ctx, cancel := context.WithCancel(context.Background())
 	hash := tokenHash(sha256.Sum256([]byte(token)))
 	p.mu.Lock()
+	p.addOwnerKinds(owner.GroupKind())
+	p.kinds[owner.GroupKind()] = ownerKind{settings: settings, clusterScoped: owner.Namespace == ""}
+	p.state(owner.key()).begin()
 	p.runs[hash] = &run{owner, settings, ctx}
 	p.mu.Unlock()
-	return kubeconfig, func() {
+	return kubeconfig, sync.OnceFunc(func() {
 		p.mu.Lock()
 		delete(p.runs, hash)
 		p.mu.Unlock()
 		cancel()
-	}, nil
+		p.endRun(owner.key())
+	}), nil
 }
 
 // kubeconfig returns the kubeconfig of a run.

@@ -58,6 +58,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeStatus(w, err)
 		return
 	}
+	p.prepare(x)
 	p.forwarder.ServeHTTP(w, x.request.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 }
 
@@ -68,6 +69,8 @@ type exchange struct {
 	// target is set if isResource is.
 	target     target
 	isResource bool
+	// observed is set if the response is read by the proxy.
+	observed bool
 }
 
 // exchangeKey is the key of the exchange in the context of a request.
@@ -91,9 +94,10 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 				}
 			}
 		},
-		Transport:     roundTripper(p.roundTrip),
-		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0),
+		Transport:      roundTripper(p.roundTrip),
+		ModifyResponse: p.observe,
+		FlushInterval:  -1,
+		ErrorLog:       log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {
 				// The client is gone, or its run has ended.

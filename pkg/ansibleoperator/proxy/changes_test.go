@@ -1,0 +1,275 @@
+package proxy_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
+)
+
+// requeues are the runs that a proxy has requested of owners in a namespace. The watches receive changes of other tests.
+type requeues struct {
+	namespace string
+
+	mu   sync.Mutex
+	seen []string // names of owners
+	last time.Duration
+}
+
+func (r *requeues) add(key types.NamespacedName, after time.Duration) {
+	if key.Namespace != r.namespace {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen, r.last = append(r.seen, key.Name), after
+}
+
+// take returns the requested runs since the last call.
+func (r *requeues) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := r.seen
+	r.seen = nil
+	slices.Sort(seen)
+	return seen
+}
+
+// settings returns those of a watch with all dependents.
+func (r *requeues) settings() proxy.Settings {
+	return proxy.Settings{WatchDependents: true, WatchClusterScoped: true, Requeue: r.add}
+}
+
+// configMapText is a ConfigMap in the namespace of the test.
+func (e *env) configMapText(name string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: %s}}", name, e.namespace)
+}
+
+// merge patches an object.
+func (e *env) merge(c client.Client, obj *unstructured.Unstructured, patch string) {
+	e.Helper()
+	if err := c.Patch(e.Context(), obj.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		e.Fatal(err)
+	}
+}
+
+// wantRequeued waits until exactly the owners are requeued.
+func (e *env) wantRequeued(r *requeues, owners ...string) {
+	e.Helper()
+	var seen []string
+	e.eventually("requeued owners", func() error {
+		if seen = append(seen, r.take()...); len(seen) < len(owners) {
+			return fmt.Errorf("requeued %q, want %q", seen, owners)
+		}
+		return nil
+	})
+	slices.Sort(seen)
+	if !slices.Equal(seen, owners) {
+		e.Errorf("requeued %q, want %q", seen, owners)
+	}
+}
+
+// barrier waits until the watches of ConfigMaps and Namespaces have received all changes so far. It requeues the owner "barrier".
+type barrier struct {
+	configMap, namespace *unstructured.Unstructured
+	round                int
+}
+
+func (e *env) newBarrier(settings proxy.Settings) *barrier {
+	e.Helper()
+	config, release := e.register(e.createOwner("App", e.namespace, "barrier"), settings)
+	defer release()
+	c := newClient(e.T, config)
+	return &barrier{
+		configMap: e.create(c, e.configMapText("barrier")),
+		namespace: e.create(c, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s-barrier}}", e.namespace)),
+	}
+}
+
+// wait waits, and checks that owners were requeued meanwhile.
+func (b *barrier) wait(e *env, r *requeues, owners ...string) {
+	e.Helper()
+	for _, obj := range []*unstructured.Unstructured{b.configMap, b.namespace} {
+		b.round++
+		_, release := e.register(proxy.Owner{GroupVersionKind: e.owner.GroupVersionKind, Namespace: e.namespace, Name: "barrier", UID: "1"}, r.settings())
+		release()
+		e.merge(e.client, obj, fmt.Sprintf(`{"metadata":{"labels":{"round":"%d"}}}`, b.round))
+		var seen []string
+		e.eventually("the barrier is received", func() error {
+			if seen = append(seen, r.take()...); !slices.Contains(seen, "barrier") {
+				return errors.New("it is not")
+			}
+			return nil
+		})
+		for _, owner := range seen {
+			if owner == "barrier" {
+				continue
+			}
+			i := slices.Index(owners, owner)
+			if i < 0 {
+				e.Errorf("%s is requeued", owner)
+				continue
+			}
+			owners = slices.Delete(slices.Clone(owners), i, i+1)
+		}
+	}
+	if len(owners) > 0 {
+		e.Errorf("%q are not requeued", owners)
+	}
+}
+
+// TestDependents checks which changes of objects requeue their owner.
+func TestDependents(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	r := &requeues{namespace: e.namespace}
+	barrier := e.newBarrier(r.settings())
+	config, release := e.register(e.owner, r.settings())
+	c := newClient(t, config)
+
+	// Those of its own run do not.
+	a, b := e.create(c, e.configMapText("a")), e.create(c, e.configMapText("b"))
+	e.merge(c, a, `{"data":{"a":"b"}}`)
+	if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(e.object(e.configMapText("a"))), client.FieldOwner("role")); err != nil {
+		t.Fatal(err)
+	}
+	namespace := e.create(c, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s-dependent}}", e.namespace))
+	gone := e.create(c, e.configMapText("gone"))
+	if err := c.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	b = e.create(c, e.configMapText("b"))
+	barrier.wait(e, r)
+	release()
+	barrier.wait(e, r)
+
+	// Those of others do, once until the next run begins.
+	e.merge(e.client, a, `{"data":{"a":"c"}}`)
+	e.merge(e.client, a, `{"data":{"a":"d"}}`)
+	barrier.wait(e, r, "one")
+	rerun := func() (client.Client, func()) {
+		config, release := e.register(e.owner, r.settings())
+		return newClient(t, config), release
+	}
+	_, release = rerun()
+	e.merge(e.client, namespace, `{"metadata":{"labels":{"a":"b"}}}`)
+	barrier.wait(e, r) // not during a run
+	release()
+	e.wantRequeued(r, "one")
+	_, release = rerun()
+	release()
+	if err := e.client.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	barrier.wait(e, r, "one")
+
+	// A change that the run has seen needs no further run.
+	c, release = rerun()
+	e.merge(e.client, b, `{"data":{"a":"c"}}`)
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+		t.Fatal(err)
+	}
+	barrier.wait(e, r)
+	release()
+	barrier.wait(e, r)
+
+	// A run of another owner changes it, or takes it away.
+	other, releaseOther := e.register(e.createOwner("App", e.namespace, "two"), r.settings())
+	e.merge(newClient(t, other), b, `{"data":{"a":"e"}}`)
+	barrier.wait(e, r, "one")
+	_, release = rerun()
+	release()
+	e.merge(newClient(t, other), b, `{"metadata":{"ownerReferences":null}}`)
+	barrier.wait(e, r, "one")
+	_, release = rerun()
+	release()
+	releaseOther()
+	e.merge(e.client, b, `{"data":{"a":"f"}}`)
+	e.create(e.client, e.configMapText("foreign"))
+	barrier.wait(e, r)
+
+	// Objects without a generation have no status.
+	app := e.create(e.client, fmt.Sprintf("{apiVersion: example.com/v1alpha1, kind: App, metadata: {name: status, namespace: %s, ownerReferences: [{apiVersion: example.com/v1alpha1, kind: App, name: one, uid: %s}]}}", e.namespace, e.owner.UID))
+	c, release = rerun()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(app), app); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if err := e.client.Status().Patch(t.Context(), app, client.RawPatch(types.MergePatchType, []byte(`{"status":{"a":"b"}}`))); err != nil {
+		t.Fatal(err)
+	}
+	e.wantRequeued(r, "one")
+	if r.last != 2*time.Second {
+		t.Errorf("requeued after %s, want a delay for changes of status", r.last)
+	}
+}
+
+// TestDependentsAfterRestart checks that reading an object with the owner's mark starts its watch.
+func TestDependentsAfterRestart(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	c := e.run()
+	a := e.create(c, e.configMapText("a"))
+	namespace := e.create(c, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s-dependent}}", e.namespace))
+	e.proxy = e.startProxy(func(c *proxy.Config) { c.OwnerKinds = []schema.GroupKind{e.owner.GroupKind()} })
+	r := &requeues{namespace: e.namespace}
+	for _, obj := range []*unstructured.Unstructured{a, namespace} {
+		config, release := e.register(e.owner, r.settings())
+		if err := newClient(t, config).Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		e.merge(e.client, obj, `{"metadata":{"labels":{"a":"b"}}}`)
+		e.wantRequeued(r, "one")
+	}
+	e.proxy.Remove(e.owner.GroupVersionKind, types.NamespacedName{Namespace: e.namespace, Name: "one"})
+	if err := e.client.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	e.wantRequeued(r, "one")
+}
+
+// TestDependentSettings checks that the settings of a watch exclude kinds.
+func TestDependentSettings(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	r := &requeues{namespace: e.namespace}
+	barrier := e.newBarrier(r.settings())
+	e.createKind("Silent", "Namespaced")
+	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	for name, change := range map[string]func(*proxy.Settings){
+		"blacklist": func(s *proxy.Settings) {
+			s.Blacklist, s.WatchClusterScoped = []schema.GroupVersionKind{configMaps}, false
+		},
+		"cluster-scoped": func(s *proxy.Settings) { s.WatchClusterScoped = false },
+		"none":           func(s *proxy.Settings) { s.WatchDependents = false },
+	} {
+		settings := r.settings()
+		change(&settings)
+		owner := e.createOwner("Silent", e.namespace, name)
+		config, release := e.register(owner, settings)
+		c := newClient(t, config)
+		configMap := e.create(c, e.configMapText("of-"+name))
+		namespace := e.create(c, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s-%s}}", e.namespace, name))
+		release()
+		e.merge(e.client, configMap, `{"metadata":{"labels":{"a":"b"}}}`)
+		e.merge(e.client, namespace, `{"metadata":{"labels":{"a":"b"}}}`)
+		if name == "cluster-scoped" {
+			barrier.wait(e, r, name)
+		} else {
+			barrier.wait(e, r)
+		}
+	}
+}
