@@ -19,7 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A File is a file or a directory of a layer.
+// A File is a file, a directory or a symbolic link of a layer.
 type File struct {
 	// Name is the path relative to the root of the image. Names of directories end in a slash.
 	Name string
@@ -29,6 +29,8 @@ type File struct {
 	// Size is the length of the content of a file in bytes, Open returns the content.
 	Size int64
 	Open func() (io.ReadCloser, error)
+	// Link is the target of a symbolic link, or empty.
+	Link string
 }
 
 // Text returns a file with content in memory, owned by root.
@@ -95,6 +97,10 @@ func (f File) write(w *tar.Writer, at time.Time) error {
 	h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Mode: f.Mode, Size: f.Size, Uid: f.Owner, Gid: f.Group, ModTime: at, Format: tar.FormatPAX}
 	if strings.HasSuffix(f.Name, "/") {
 		h.Typeflag = tar.TypeDir
+		return w.WriteHeader(h)
+	}
+	if f.Link != "" {
+		h.Typeflag, h.Linkname, h.Mode, h.Size = tar.TypeSymlink, f.Link, 0o777, 0
 		return w.WriteHeader(h)
 	}
 	if err := w.WriteHeader(h); err != nil {
