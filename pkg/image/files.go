@@ -2,10 +2,12 @@ package image
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +31,7 @@ func ProgramLayers(fsys afero.Fs, file string, program File, comment, creator st
 	if err != nil {
 		return nil, diag.Cause(err)
 	}
-	program.Size, program.Open = info.Size(), func() (io.ReadCloser, error) { return fsys.Open(file) }
+	program.Size, program.Open = info.Size(), opener(fsys, file)
 	layer, err := NewLayer(comment, []File{program}, at)
 	if err != nil {
 		return nil, err
@@ -45,6 +47,53 @@ func ProgramLayers(fsys afero.Fs, file string, program File, comment, creator st
 // ReadFiles returns the files of a directory, or a single file, for a layer, as the COPY instruction of a Dockerfile at a position
 // does. From is relative to the directory root. Links are an error, as their targets may be outside of the directory.
 func ReadFiles(fsys afero.Fs, root, from, to string, at diag.Position) (files []File, problems diag.Findings) {
+	return readFiles(fsys, root, from, to, at, func(name, _ string, info fs.FileInfo) (File, string) {
+		if !info.Mode().IsRegular() {
+			return File{}, "is not a regular file; replace it with one"
+		}
+		return File{Mode: 0o644, Size: info.Size(), Open: opener(fsys, name)}, ""
+	})
+}
+
+// ReadTree is ReadFiles for scripts and what they need: files stay executable, and relative links stay links if their targets are in the
+// directory. Bytecode of Python and the data of version control are left out.
+func ReadTree(fsys afero.Fs, root, from, to string, at diag.Position) ([]File, diag.Findings) {
+	return readFiles(fsys, root, from, to, at, func(name, rel string, info fs.FileInfo) (File, string) {
+		switch mode := info.Mode(); {
+		case mode.IsRegular():
+			file := File{Mode: 0o644, Size: info.Size(), Open: opener(fsys, name)}
+			if mode.Perm()&0o100 != 0 {
+				file.Mode = 0o755
+			}
+			return file, ""
+		case mode&fs.ModeSymlink != 0:
+			links, ok := fsys.(afero.LinkReader)
+			if !ok {
+				break
+			}
+			target, err := links.ReadlinkIfPossible(name)
+			if err != nil {
+				return File{}, "cannot read the link: " + diag.Cause(err).Error()
+			}
+			target = filepath.ToSlash(target)
+			if end := path.Join(path.Dir(rel), target); path.IsAbs(target) || filepath.IsAbs(target) || end == ".." || strings.HasPrefix(end, "../") {
+				return File{}, fmt.Sprintf("links to %s, which is not in %s; replace it with a file", target, from)
+			}
+			return File{Link: target}, ""
+		}
+		return File{}, "is neither a regular file nor a link; remove it"
+	}, "__pycache__", ".git")
+}
+
+func opener(fsys afero.Fs, name string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return fsys.Open(name) }
+}
+
+// readFiles returns the files of a directory, or a single file. Entry returns the file for an entry that is not a directory, or what is
+// wrong with it. Rel is its path relative to from. Directories with the names in skipped are left out.
+func readFiles(
+	fsys afero.Fs, root, from, to string, at diag.Position, entry func(name, rel string, info fs.FileInfo) (File, string), skipped ...string,
+) (files []File, problems diag.Findings) {
 	start := filepath.Join(root, filepath.FromSlash(from))
 	err := afero.Walk(fsys, start, func(name string, info fs.FileInfo, err error) error {
 		if err != nil {
@@ -55,15 +104,20 @@ func ReadFiles(fsys afero.Fs, root, from, to string, at diag.Position) (files []
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		switch {
-		case info.IsDir():
+		if info.IsDir() {
+			if slices.Contains(skipped, info.Name()) {
+				return fs.SkipDir
+			}
 			files = append(files, File{Name: path.Join(to, rel) + "/", Mode: 0o755})
-		case !info.Mode().IsRegular():
-			problems.Addf(diag.Position{File: path.Join(from, rel)}, "is not a regular file; replace it with one")
-		default:
-			open := func() (io.ReadCloser, error) { return fsys.Open(name) }
-			files = append(files, File{Name: path.Join(to, rel), Mode: 0o644, Size: info.Size(), Open: open})
+			return nil
 		}
+		file, problem := entry(name, rel, info)
+		if problem != "" {
+			problems.Addf(diag.Position{File: path.Join(from, rel)}, "%s", problem)
+			return nil
+		}
+		file.Name = path.Join(to, rel)
+		files = append(files, file)
 		return nil
 	})
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,8 +29,10 @@ type Recipe struct {
 	// User, Dir, Entrypoint and Cmd configure the start of a container. Empty ones are those of the base.
 	User, Dir       string
 	Entrypoint, Cmd []string
-	// Env are variables, as KEY=VALUE, which replace those of the base.
-	Env []string
+	// KeepInit runs Entrypoint through the init program of the base if its entry point starts with one, such as tini.
+	KeepInit bool
+	// Env are variables, as KEY=VALUE, which replace those of the base. Those of the base have precedence over DefaultEnv.
+	Env, DefaultEnv []string
 	// Labels are added to those of the base.
 	Labels map[string]string
 	// Created is the time of creation that is recorded in the image.
@@ -147,12 +150,19 @@ func (r Recipe) image(base *Image, part Part, platform *v1.Platform) (v1.Image, 
 		}
 	}
 	for _, variable := range r.Env {
-		key, _, _ := strings.Cut(variable, "=")
-		config.Config.Env = slices.DeleteFunc(config.Config.Env, func(old string) bool { return strings.HasPrefix(old, key+"=") })
-		config.Config.Env = append(config.Config.Env, variable)
+		config.Config.Env = append(slices.DeleteFunc(config.Config.Env, sameKey(variable)), variable)
+	}
+	for _, variable := range r.DefaultEnv {
+		if !slices.ContainsFunc(config.Config.Env, sameKey(variable)) {
+			config.Config.Env = append(config.Config.Env, variable)
+		}
 	}
 	if len(r.Entrypoint) > 0 {
-		config.Config.Entrypoint, config.Config.Cmd = r.Entrypoint, nil
+		entrypoint := r.Entrypoint
+		if r.KeepInit {
+			entrypoint = slices.Concat(initProgram(config.Config.Entrypoint), entrypoint)
+		}
+		config.Config.Entrypoint, config.Config.Cmd = entrypoint, nil
 	}
 	if len(r.Cmd) > 0 {
 		config.Config.Cmd = r.Cmd
@@ -169,6 +179,23 @@ func (r Recipe) image(base *Image, part Part, platform *v1.Platform) (v1.Image, 
 		return nil, base.explain(err)
 	}
 	return img, nil
+}
+
+// sameKey returns a function that reports whether a variable has the key of another one, as KEY=VALUE.
+func sameKey(variable string) func(string) bool {
+	key, _, _ := strings.Cut(variable, "=")
+	return func(other string) bool { return strings.HasPrefix(other, key+"=") }
+}
+
+// initProgram returns the arguments at the start of an entry point that run an init program: its path, its flags and "--".
+func initProgram(entrypoint []string) []string {
+	if len(entrypoint) == 0 || !slices.Contains([]string{"tini", "tini-static", "dumb-init", "catatonit"}, path.Base(entrypoint[0])) {
+		return nil
+	}
+	if end := slices.Index(entrypoint, "--"); end >= 0 {
+		return slices.Clone(entrypoint[:end+1])
+	}
+	return []string{entrypoint[0], "--"}
 }
 
 func withLabels(old, more map[string]string) map[string]string {
