@@ -34,7 +34,7 @@ func newBuild(a *app) *cobra.Command {
 		},
 	}
 	addRetired(c, retiredBuild())
-	o.addTo(c)
+	o.addTo(a, c)
 	return c
 }
 

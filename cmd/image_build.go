@@ -29,6 +29,8 @@ type imageBuildOptions struct {
 	labels []string
 	// runtimes are programs operon-runtime for platforms, or "base".
 	runtimes []string
+	// collections is "project" or "base".
+	collections string
 }
 
 func newImageBuild(a *app) *cobra.Command {
@@ -51,6 +53,15 @@ that group. The program is the one that operon uses itself, if it is for the pla
 statically. Otherwise it is built from the module of this version of Operon if the go command is
 installed; or name a program with --runtime. With --runtime base, it is that of the base image.
 
+Ansible projects: the image contains the program operon-runtime as /usr/local/bin/ansible-operator,
+found as for Helm projects, and watches.yaml, roles, playbooks, requirements.yml and other files that
+watches.yaml names in /opt/ansible. The user is as in Helm projects. The default base is that of operator-sdk with Python, Ansible and
+ansible-runner; if its entry point starts with an init program such as tini, so does that of the
+image. Collections are added to /opt/ansible/.ansible/collections: those in collections/ansible_collections
+or ansible_collections in the project or, without these directories, those of requirements.yml. They are resolved on this machine
+with ansible-galaxy, and cached, so that a build with exact versions needs no network again. With
+--collections base, only those of the base image are used.
+
 The layers below the manager hold the certificates of public authorities (Mozilla's list when this
 version of Operon was built), a user name, and /tmp. With --base scratch there are no such layers:
 that suffices for a manager that only connects to its cluster, but TLS connections to public
@@ -72,16 +83,19 @@ index, one platform in a single image.`,
 			return o.within(c, func() error { return a.runImageBuild(c.Context(), &o) })
 		},
 	}
-	o.addTo(c)
+	o.addTo(a, c)
 	return c
 }
 
-func (o *imageBuildOptions) addTo(c *cobra.Command) {
+func (o *imageBuildOptions) addTo(a *app, c *cobra.Command) {
 	f := c.Flags()
 	o.targetOptions.addTo(f)
 	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
 	f.StringVar(&o.base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp)")
-	f.StringSliceVar(&o.runtimes, "runtime", nil, "operon-runtime `programs` for Helm projects, one for each platform, or base for that of the base image")
+	f.StringSliceVar(&o.runtimes, "runtime", nil, "operon-runtime `programs` for Helm and Ansible projects, one for each platform, or base for that of the base image")
+	f.StringVar(&o.collections, "collections", collectionsOfProject, "collections of Ansible projects: those of the project, or only those of the base image")
+	completeValues(c, "collections", collectionsOfProject, collectionsOfBase)
+	f.BoolVar(&a.offline, "offline", false, "use only the caches of modules and collections, and fail if some are missing")
 	f.StringArrayVar(&o.labels, "label", nil, "`key=value` label of the image; repeat for more")
 }
 
@@ -92,6 +106,9 @@ func (o *imageBuildOptions) check(labels map[string]string) diag.Findings {
 		o.platforms = []string{"linux/" + runtime.GOARCH}
 	}
 	findings = append(findings, checkPlatforms(o.platforms)...)
+	if values := []string{collectionsOfProject, collectionsOfBase}; !slices.Contains(values, o.collections) {
+		findings.Add("--collections", o.collections, "must be "+strings.Join(values, " or "))
+	}
 	slices.Sort(o.platforms)
 	return findings
 }
@@ -141,6 +158,11 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 		return err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes what remains
+	if manager.prepare != nil {
+		if err := manager.prepare(ctx); err != nil {
+			return interrupted(ctx, err)
+		}
+	}
 	recipe := manager.recipe
 	recipe.Base, recipe.User, recipe.Labels, recipe.Created, recipe.Author = o.base, manager.user.String(), labels, at, "operon image build"
 	var base []*image.Layer
@@ -168,17 +190,31 @@ type imageManager struct {
 	user image.User
 	// recipe has the start of a container.
 	recipe image.Recipe
+	// prepare, if not nil, completes the content before the first call of layers.
+	prepare func(ctx context.Context) error
 	// layers returns the layers above the base for a platform. Temp is the path of a new temporary file or directory.
 	layers func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error)
 }
 
 // imageManager returns the content of the image for the layout of a project.
 func (a *app) imageManager(root string, config *project.Config, o *imageBuildOptions) (imageManager, error) {
-	if config.IsHelm() {
-		return a.helmManager(root, o)
+	var findings diag.Findings
+	if !config.IsAnsible() {
+		if o.collections != collectionsOfProject {
+			findings.Add("--collections", o.collections, "is only supported in Ansible projects")
+		}
+		if len(o.runtimes) > 0 && !config.IsHelm() {
+			findings.Add("--runtime", strings.Join(o.runtimes, ","), "is only supported in Helm and Ansible projects")
+		}
 	}
-	if len(o.runtimes) > 0 {
-		return imageManager{}, diag.Findings{{Field: "--runtime", Value: strings.Join(o.runtimes, ","), Problem: "is only supported in Helm projects"}}
+	if err := findings.Err(); err != nil {
+		return imageManager{}, err
+	}
+	switch {
+	case config.IsAnsible():
+		return a.ansibleManager(root, o)
+	case config.IsHelm():
+		return a.helmManager(root, o)
 	}
 	main, err := local.MainPackage(root)
 	if err != nil {
@@ -205,6 +241,15 @@ func (a *app) imageManager(root string, config *project.Config, o *imageBuildOpt
 	}, err
 }
 
+// goVariables returns the environment variables of builds for a platform.
+func (a *app) goVariables(platform string) []string {
+	variables := image.GoVariables(platform)
+	if a.offline {
+		variables = append(variables, "GOPROXY=off")
+	}
+	return variables
+}
+
 // compile builds the manager for a platform.
 func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", binary}
@@ -213,7 +258,7 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) e
 	}
 	a.progressf("compiling %s for %s", pkg, platform)
 	var output bytes.Buffer
-	err := a.runGo(ctx, root, image.GoVariables(platform), &output, &output, append(args, pkg)...)
+	err := a.runGo(ctx, root, a.goVariables(platform), &output, &output, append(args, pkg)...)
 	switch {
 	case err == nil:
 		return nil

@@ -116,7 +116,7 @@ func (a *app) installRuntime(ctx context.Context, version, platform, temp string
 		return "", err
 	}
 	// "go install" writes programs for other platforms only below GOPATH, which is also that of the module cache.
-	variables := append(image.GoVariables(platform), "GOPATH="+temp, "GOMODCACHE="+strings.TrimSpace(cache.String()), "GOBIN=", "GOWORK=off")
+	variables := append(a.goVariables(platform), "GOPATH="+temp, "GOMODCACHE="+strings.TrimSpace(cache.String()), "GOBIN=", "GOWORK=off")
 	a.progressf("building operon-runtime %s for %s", version, platform)
 	var output bytes.Buffer
 	err := a.runGo(ctx, temp, variables, &output, &output, "install", "-trimpath", "-ldflags=-s -w", runtimePackage+"@"+version)

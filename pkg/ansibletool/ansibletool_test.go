@@ -44,7 +44,7 @@ func machine(t *testing.T, outputs map[string]string) *Machine {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	complete := map[string]string{Playbook: playbook214, Runner: "2.3.1\n", "/usr/bin/python3": "22.6.0\n", galaxy: collections}
+	complete := map[string]string{Playbook: playbook214, Runner: "2.3.1\n", "/usr/bin/python3": "22.6.0\n", Galaxy: collections}
 	with := func(changes map[string]string) map[string]string {
 		result := maps.Clone(complete)
 		for name, out := range changes {
@@ -81,7 +81,7 @@ func TestCheck(t *testing.T) {
 
 func TestCollections(t *testing.T) {
 	t.Parallel()
-	m := machine(t, map[string]string{Playbook: playbook214, galaxy: collections})
+	m := machine(t, map[string]string{Playbook: playbook214, Galaxy: collections})
 	if m.Python != "/usr/bin/python3" || m.Collections["kubernetes.core"] != "2.10.0" || m.Collections["a.b"] != "1.0.0" {
 		t.Errorf("%+v", m)
 	}

@@ -18,7 +18,7 @@ import (
 const (
 	Playbook = "ansible-playbook"
 	Runner   = "ansible-runner"
-	galaxy   = "ansible-galaxy"
+	Galaxy   = "ansible-galaxy"
 )
 
 // The oldest versions that operators work with. ansible-playbook prints its interpreter since the first one. kubernetes.core, which
@@ -67,7 +67,7 @@ func Inspect(ctx context.Context, run Run) (*Machine, error) {
 		m.Kubernetes = strings.TrimSpace(query(m.Python, "-c", version))
 	}
 	if m.Core != "" {
-		m.Collections = parseCollections(query(galaxy, "collection", "list", "--format", "json"))
+		m.Collections = parseCollections(query(Galaxy, "collection", "list", "--format", "json"))
 	}
 	return m, ctx.Err()
 }

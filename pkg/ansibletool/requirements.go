@@ -24,6 +24,10 @@ type Requirement struct {
 	Name string
 	// Version is the range of versions as in the file: "3.2.0", ">=2.0,<4"; empty or "*" is any.
 	Version string
+	// Source is the URL, the archive or the directory of a collection without Name.
+	Source string
+	// Type is the type of the source as in the file, such as git or dir; it may be empty.
+	Type string
 	// Position is the place of the entry in the file.
 	Position diag.Position
 }
@@ -75,19 +79,35 @@ func Requirements(file string, data []byte) ([]Requirement, error) {
 		}
 		r := Requirement{Position: at(entry)}
 		if entry.Kind == yaml.ScalarNode {
-			r.Name, r.Version, _ = strings.Cut(entry.Value, ":")
+			if r.Name, r.Version, _ = strings.Cut(entry.Value, ":"); !collectionName.MatchString(r.Name) {
+				r.Name, r.Version = entry.Value, ""
+			}
 		} else {
 			r.Name, r.Version = safeyaml.ChildText(entry, "name"), safeyaml.ChildText(entry, "version")
 		}
 		if r.Version == "*" {
 			r.Version = ""
 		}
+		r.Type = safeyaml.ChildText(entry, "type")
 		if !collectionName.MatchString(r.Name) {
-			r.Name = "" // a URL, an archive or a directory
+			r.Name, r.Source = "", r.Name
 		}
 		requirements = append(requirements, r)
 	}
 	return requirements, nil
+}
+
+var (
+	exactVersion = regexp.MustCompile(`^(==)?\d+\.\d+\.\d+[-+.0-9A-Za-z]*$`)
+	commit       = regexp.MustCompile(`^[0-9a-f]{40}$`)
+)
+
+// isExact reports whether the entry names one version, which is always the same.
+func (r Requirement) isExact() bool {
+	if r.Name != "" && (r.Type == "" || r.Type == "galaxy") {
+		return exactVersion.MatchString(r.Version)
+	}
+	return r.Type == "git" && commit.MatchString(r.Version)
 }
 
 // CheckCollections returns the required collections that are not installed, and those that are installed in another version.

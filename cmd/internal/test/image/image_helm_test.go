@@ -129,7 +129,7 @@ func TestImageBuildHelmRuntime(t *testing.T) {
 			}
 		})
 	}
-	if code, _, errOut := imageCall(t, imageProject(t), own, "image", "build", "--tarball", "x.tar", "--runtime", amd64); code != 2 || !strings.Contains(errOut, "is only supported in Helm projects") {
+	if code, _, errOut := imageCall(t, imageProject(t), own, "image", "build", "--tarball", "x.tar", "--runtime", amd64); code != 2 || !strings.Contains(errOut, "is only supported in Helm and Ansible projects") {
 		t.Errorf("in a Go project: exit code %d\n%s", code, errOut)
 	}
 	dir := helmProject(t)
