@@ -54,12 +54,13 @@ statically. Otherwise it is built from the module of this version of Operon if t
 installed; or name a program with --runtime. With --runtime base, it is that of the base image.
 
 Ansible projects: the image contains the program operon-runtime as /usr/local/bin/ansible-operator,
-found as for Helm projects, and watches.yaml, roles, playbooks, requirements.yml and other files that
-watches.yaml names in /opt/ansible. The user is as in Helm projects. The default base is that of operator-sdk with Python, Ansible and
-ansible-runner; if its entry point starts with an init program such as tini, so does that of the
-image. Collections are added to /opt/ansible/.ansible/collections: those in collections/ansible_collections
-or ansible_collections in the project or, without these directories, those of requirements.yml. They are resolved on this machine
-with ansible-galaxy, and cached, so that a build with exact versions needs no network again. With
+found as for Helm projects, and in /opt/ansible watches.yaml, roles, playbooks, requirements.yml and
+other files that watches.yaml names. The user is that of Helm projects. The default base is that of
+operator-sdk, with Python, Ansible and ansible-runner. If the entry point of the base starts with an
+init program such as tini, so does that of the image. Collections are added to
+/opt/ansible/.ansible/collections: those that the project contains in collections/ansible_collections
+or ansible_collections, or else those of requirements.yml. ansible-galaxy resolves them on this
+machine. They are cached, so that a second build with exact versions needs no network. With
 --collections base, only those of the base image are used.
 
 The layers below the manager hold the certificates of public authorities (Mozilla's list when this
@@ -91,7 +92,7 @@ func (o *imageBuildOptions) addTo(a *app, c *cobra.Command) {
 	f := c.Flags()
 	o.targetOptions.addTo(f)
 	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
-	f.StringVar(&o.base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp)")
+	f.StringVar(&o.base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp; for Ansible projects that of operator-sdk)")
 	f.StringSliceVar(&o.runtimes, "runtime", nil, "operon-runtime `programs` for Helm and Ansible projects, one for each platform, or base for that of the base image")
 	f.StringVar(&o.collections, "collections", collectionsOfProject, "collections of Ansible projects: those of the project, or only those of the base image")
 	completeValues(c, "collections", collectionsOfProject, collectionsOfBase)
