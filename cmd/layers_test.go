@@ -38,6 +38,7 @@ func layers() map[string][]string {
 		"cmd/operon-runtime": {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
 		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
 		"pkg/action": {
+			"pkg/ansiblerole",
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
 			"pkg/codegen/calls", "pkg/crd", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",

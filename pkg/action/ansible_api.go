@@ -97,7 +97,7 @@ func (api *ansibleAPI) apply(_ context.Context, p *Project, tree *worktree.Tree,
 		return err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
-	if data.Resource.Sample, err = p.sampleOf(tree, resource); err != nil {
+	if err := setSample(tree, resource, &data); err != nil {
 		return err
 	}
 	report, err := scaffold.CreateAnsibleAPI(tree, data, api.Force)

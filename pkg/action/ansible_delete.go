@@ -43,16 +43,17 @@ func (p *Project) deleteAnsibleAPI(ctx context.Context, config *project.Config, 
 
 // applyAnsibleDeletion removes a kind from the tree. What was edited is removed only with force.
 func (p *Project) applyAnsibleDeletion(tree *worktree.Tree, config *project.Config, r project.Resource, force bool) error {
+	data := p.ansibleData(config, r)
+	samples := []scaffold.Data{data}
+	sampled := data
+	if err := setSample(tree, r, &sampled); err != nil {
+		return err
+	}
 	edited, err := p.removeRuns(tree, config, r)
 	if err != nil {
 		return err
 	}
-	data := p.ansibleData(config, r)
-	samples := []scaffold.Data{data}
-	if data.Resource.Sample, err = p.sampleOf(tree, r); err != nil {
-		return err
-	}
-	samples = append(samples, data)
+	samples = append(samples, sampled)
 	if err := removeAnsibleWatch(tree, r); err != nil {
 		return err
 	}

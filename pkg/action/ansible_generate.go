@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/ansiblerole"
 	"github.com/operon-sdk/operon/pkg/crd"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -22,14 +23,15 @@ func (p *Project) generateAnsible(tree *worktree.Tree, config *project.Config) e
 	if err != nil {
 		return err
 	}
-	notes, err := p.writeAnsibleCRDs(tree, kinds)
+	files, err := roleFiles(tree)
 	if err != nil {
 		return err
 	}
-	rules, others, err := p.ansibleRules(tree, kinds)
+	notes, err := writeAnsibleCRDs(tree, files, kinds)
 	if err != nil {
 		return err
 	}
+	rules, others := ansibleRules(files, kinds)
 	if tree.CheckConflicts() == nil { // notes about a role with conflicts would follow from these
 		p.report(Note, append(notes, others...)...)
 	}
@@ -85,7 +87,7 @@ const crdNote = crdMarker + ": the schema of spec follows from meta/argument_spe
 
 // writeAnsibleCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored.
 // CRDs without the marker have the schema of another tool or of the user, and are kept.
-func (p *Project) writeAnsibleCRDs(tree *worktree.Tree, kinds []ansibleKind) (diag.Findings, error) {
+func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansibleKind) (diag.Findings, error) {
 	definitions := map[string]*crd.Definition{}
 	var names []string
 	var notes diag.Findings
@@ -109,7 +111,7 @@ func (p *Project) writeAnsibleCRDs(tree *worktree.Tree, kinds []ansibleKind) (di
 			definitions[name] = newAnsibleCRD(kind.resource)
 			names = append(names, name)
 		}
-		version, others, err := p.ansibleVersion(tree, kind)
+		version, others, err := ansibleVersion(files, kind)
 		if err != nil {
 			return nil, err
 		}

@@ -1,43 +1,150 @@
 package action
 
 import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/ansiblerole"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/crd"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/rbac"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/watches"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// ansibleRules returns the rules that roles and playbooks require, and notes about them.
-func (p *Project) ansibleRules(_ *worktree.Tree, kinds []ansibleKind) ([]rbac.Rule, diag.Findings, error) {
-	permissions := rbac.Permissions{}
-	for _, kind := range kinds {
-		plural := kind.resource.Plural
-		permissions.Grant(kind.resource.QualifiedGroup(), []string{plural, plural + "/finalizers", plural + "/status"},
-			"create", "delete", "get", "list", "patch", "update", "watch")
+// roleFiles returns the files of a project that roles and playbooks consist of.
+func roleFiles(tree *worktree.Tree) (ansiblerole.Files, error) {
+	names, err := tree.Walk(".", func(dir string) bool {
+		base := path.Base(dir)
+		return dir != "." && (strings.HasPrefix(base, ".") || base == "node_modules" || slices.Contains([]string{"bin", "bundle", "molecule"}, dir))
+	})
+	if err != nil {
+		return nil, err
 	}
-	return permissions.Rules(), nil, nil
+	files := ansiblerole.Files{}
+	for _, name := range names {
+		if !ansiblerole.Relevant(name) {
+			continue
+		}
+		content, err := tree.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
+		}
+		files[name] = content
+	}
+	return files, nil
 }
 
-// ansibleVersion returns a version of the CRD of a kind.
-func (p *Project) ansibleVersion(_ *worktree.Tree, kind ansibleKind) (crd.Version, diag.Findings, error) {
-	return crd.Version{Name: kind.resource.Version, Spec: map[string]any{
+// ansibleRules returns the rules that roles and playbooks require, and notes about them.
+func ansibleRules(files ansiblerole.Files, kinds []ansibleKind) ([]rbac.Rule, diag.Findings) {
+	apis := make([]ansiblerole.API, len(kinds))
+	for i, kind := range kinds {
+		apis[i] = ansiblerole.API{
+			Group: kind.resource.QualifiedGroup(), Version: kind.resource.Version, Kind: kind.resource.Kind, Plural: kind.resource.Plural,
+			Watch: ansiblerole.NewWatch(kind.watch),
+		}
+	}
+	return ansiblerole.Rules(files, apis)
+}
+
+// ansibleVersion returns a version of the CRD of a kind: the schema of spec is that of the arguments of its role, or open.
+func ansibleVersion(files ansiblerole.Files, kind ansibleKind) (crd.Version, diag.Findings, error) {
+	version := crd.Version{Name: kind.resource.Version, Spec: map[string]any{
 		"type": "object", "description": "spec are the variables of the runs.", crd.PreserveUnknown: true,
-	}}, nil, nil
+	}}
+	schema, err := ansiblerole.Schema(files, ansiblerole.NewWatch(kind.watch))
+	if err != nil || schema == nil {
+		return version, nil, err
+	}
+	version.Spec, version.SpecRequired = schema.OpenAPI, schema.Required
+	return version, schema.Notes, nil
 }
 
-// sampleOf returns the lines of the spec in the sample of a kind.
-func (p *Project) sampleOf(_ *worktree.Tree, _ project.Resource) (string, error) { return "", nil }
+// setSample sets the values in the sample of a kind, if its role has argument specifications.
+func setSample(tree *worktree.Tree, r project.Resource, data *scaffold.Data) error {
+	list, err := readAnsibleWatches(tree)
+	if err != nil {
+		return err
+	}
+	entry := findAnsibleWatch(list, r)
+	if entry == nil {
+		return nil
+	}
+	files, err := roleFiles(tree)
+	if err != nil {
+		return err
+	}
+	schema, err := ansiblerole.Schema(files, ansiblerole.NewWatch(*entry))
+	if err != nil || schema == nil {
+		return err
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(strings.TrimRight(string(schema.Sample), "\n")) {
+		if strings.TrimSpace(line) != "" {
+			line = "  " + line
+		}
+		lines.WriteString(line)
+	}
+	data.Resource.Sample, data.Resource.SampleEmpty = lines.String(), schema.SampleEmpty
+	return nil
+}
 
-// ansibleAPIs describes the kinds of an Ansible project for the base.
-func (p *Project) ansibleAPIs(_ *worktree.Tree, config *project.Config) ([]base.Kind, []codegen.API, error) {
+// ansibleAPIs describes the kinds of an Ansible project for the base. The descriptions are those of the roles.
+func (p *Project) ansibleAPIs(tree *worktree.Tree, config *project.Config) ([]base.Kind, []codegen.API, error) {
+	if !tree.Exists(watches.FileName) {
+		return nil, nil, nil
+	}
+	list, err := readAnsibleWatches(tree)
+	if err != nil {
+		return nil, nil, err
+	}
 	var kinds []base.Kind
 	var apis []codegen.API
 	for _, r := range config.Resources() {
-		api := codegen.API{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural, Doc: r.Kind + " runs Ansible."}
+		entry := findAnsibleWatch(list, r)
+		if entry == nil || !r.HasAPI() {
+			continue
+		}
+		roles, playbook := runsOf(tree, r, entry)
+		doc := r.Kind + " runs Ansible."
+		switch {
+		case len(roles) > 0:
+			doc = describeRole(tree, r.Kind, roles[0])
+		case entry.Playbook != "" && playbook != "":
+			doc = fmt.Sprintf("%s runs the Ansible playbook %s.", r.Kind, playbook)
+		case entry.Playbook == "" && entry.Role != "":
+			doc = fmt.Sprintf("%s runs the Ansible role %s.", r.Kind, entry.Role)
+		}
+		api := codegen.API{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural, Doc: doc}
 		kinds, apis = append(kinds, base.KindOf(api)), append(apis, api)
 	}
 	return kinds, apis, nil
+}
+
+// describeRole describes a kind with a role, by the description in its metadata.
+func describeRole(tree *worktree.Tree, kind, dir string) string {
+	text := fmt.Sprintf("%s runs the Ansible role %s", kind, path.Base(dir))
+	content, err := tree.ReadFile(path.Join(dir, "meta/main.yml"))
+	if err != nil {
+		return text + "."
+	}
+	var meta struct {
+		Info struct {
+			Description string `yaml:"description"`
+		} `yaml:"galaxy_info"`
+	}
+	if err := safeyaml.Unmarshal(content, &meta); err != nil {
+		return text + "." // generate reports it
+	}
+	if description := strings.TrimRight(strings.Join(strings.Fields(meta.Info.Description), " "), "."); description != "" {
+		text += ": " + description
+	}
+	return text + "."
 }

@@ -79,8 +79,10 @@ type Resource struct {
 	Chart bool
 	// Role and Playbook report whether a role and a playbook for the kind of an Ansible project are written.
 	Role, Playbook bool
-	// Sample are the indented lines of the spec in the sample of a kind without Go types; empty is a spec without values.
-	Sample string
+	// Sample are the indented lines of the spec in the sample of an Ansible kind; empty if they are not known. SampleEmpty reports
+	// whether they are comments only.
+	Sample      string
+	SampleEmpty bool
 	// Core and External report whether the types belong to Kubernetes or to another module.
 	Core, External bool
 	// IrregularPlural reports whether Plural differs from the plural that code generation derives from Kind.

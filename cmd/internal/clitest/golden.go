@@ -9,7 +9,7 @@ import (
 // GoldenProjects returns the names of the golden Go projects in testdata. NAME.commands contains the commands that create NAME.
 func GoldenProjects(t *testing.T) []string {
 	t.Helper()
-	return goldenProjects(t, func(commands string) bool { return !strings.Contains(commands, helmPlugin) })
+	return goldenProjects(t, func(commands string) bool { return !strings.Contains(commands, helmPlugin) && !strings.Contains(commands, ansiblePlugin) })
 }
 
 // GoldenHelmProjects returns the names of the golden Helm projects in testdata.
@@ -18,8 +18,17 @@ func GoldenHelmProjects(t *testing.T) []string {
 	return goldenProjects(t, func(commands string) bool { return strings.Contains(commands, helmPlugin) })
 }
 
-// helmPlugin is in the commands that create a Helm project.
-const helmPlugin = "init --plugins helm "
+// GoldenAnsibleProjects returns the names of the golden Ansible projects in testdata.
+func GoldenAnsibleProjects(t *testing.T) []string {
+	t.Helper()
+	return goldenProjects(t, func(commands string) bool { return strings.Contains(commands, ansiblePlugin) })
+}
+
+// helmPlugin is in the commands that create a Helm project, and ansiblePlugin in those that create an Ansible project.
+const (
+	helmPlugin    = "init --plugins helm "
+	ansiblePlugin = "init --plugins ansible "
+)
 
 // goldenProjects returns the names of the golden projects whose commands are wanted.
 func goldenProjects(t *testing.T, wanted func(commands string) bool) []string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func shell(t *testing.T, dir, line string) {
 // TestGolden replays the commands of all golden projects and compares the trees.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for _, name := range append(clitest.GoldenProjects(t), clitest.GoldenHelmProjects(t)...) {
+	for _, name := range slices.Concat(clitest.GoldenProjects(t), clitest.GoldenHelmProjects(t), clitest.GoldenAnsibleProjects(t)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, want := replay(t, name), clitest.Testdata(name)
