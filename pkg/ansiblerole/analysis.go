@@ -48,6 +48,11 @@ type analysis struct {
 	// final is true in the last pass, which adds permissions and notes.
 	final bool
 
+	// keepNames is true if the keys of spec are not converted. entered are the roles that are called by a playbook or watch itself; nil
+	// means that they are not recorded.
+	keepNames bool
+	entered   []entryPoint
+
 	references []value
 	// pending are the variables that are being evaluated, in whatever scope: tasks in loops extend a variable by itself. memo are the
 	// values of those that were, and partial those that depend on one that is being evaluated, of which cycles counts the uses.
@@ -120,9 +125,7 @@ func (a *analysis) analyze(api API) {
 	a.written = map[string][]value{}
 	for pass := 1; pass <= maxPasses; pass++ {
 		a.final = pass == maxPasses
-		a.collected, a.rendered, a.references = map[string][]thunk{}, map[documentKey][]bound{}, nil
-		a.memo, a.partial = map[evaluation]value{}, map[evaluation]value{}
-		a.fields, a.steps = map[fieldKey]value{}, 0
+		a.resetPass()
 		root := a.root()
 		for _, playbook := range []string{api.Watch.Playbook, api.Watch.FinalizerPlaybook} {
 			if playbook != "" {
@@ -144,6 +147,13 @@ func (a *analysis) analyze(api API) {
 	if a.steps > maxSteps {
 		a.notes.Addf(diag.Position{File: "watches.yaml"}, "the files for %s are too complex; the manager's role may lack permissions that they need", api.Kind)
 	}
+}
+
+// resetPass removes what the pass before has evaluated.
+func (a *analysis) resetPass() {
+	a.collected, a.rendered, a.references = map[string][]thunk{}, map[documentKey][]bound{}, nil
+	a.memo, a.partial = map[evaluation]value{}, map[evaluation]value{}
+	a.fields, a.steps = map[fieldKey]value{}, 0
 }
 
 // template returns the nodes of a template.

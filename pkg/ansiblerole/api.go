@@ -27,6 +27,8 @@ type Watch struct {
 	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
 	IgnoreDependents bool
 	Blacklist        []rbac.GroupKind
+	// KeepNames is true if keys of spec are not converted to snake case.
+	KeepNames bool
 	// WatchClusterScoped is true if dependent objects without a namespace are watched, too.
 	WatchClusterScoped bool
 }
@@ -68,6 +70,7 @@ func NewWatch(w watches.AnsibleWatch) Watch {
 	watch := Watch{
 		Role: w.Role, Playbook: w.Playbook, Vars: w.Vars,
 		IgnoreDependents: !w.WatchDependentResources, WatchClusterScoped: w.WatchClusterScopedResources,
+		KeepNames: !w.SnakeCaseParameters,
 	}
 	for _, gvk := range w.Blacklist {
 		watch.Blacklist = append(watch.Blacklist, rbac.GroupKind{Group: gvk.Group, Kind: gvk.Kind})

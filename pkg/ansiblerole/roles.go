@@ -110,6 +110,9 @@ func (a *analysis) roleDir(dir string, o roleOptions, outer *scope) {
 	}
 	a.roleVars(s, dir, "defaults", o.defaults)
 	a.roleVars(variables, dir, "vars", o.vars)
+	if a.entered != nil && !slices.ContainsFunc(a.stack[:len(a.stack)-1], func(name string) bool { return strings.HasPrefix(name, "role ") }) {
+		a.entered = append(a.entered, entryPoint{dir: dir, tasks: o.tasks, scope: variables})
+	}
 	for _, file := range a.roleFiles(dir, "tasks", o.tasks) {
 		a.taskFile(file, variables)
 	}

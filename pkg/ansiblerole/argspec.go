@@ -1,0 +1,197 @@
+package ansiblerole
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
+	"github.com/operon-sdk/operon/pkg/diag"
+)
+
+// An argument is an argument of a role, or a key of one.
+type argument struct {
+	// name is the name in the role, and field that in the custom resource.
+	name, field string
+	at          diag.Position
+	description string
+	typ         string
+	// elements is the type of the items of a list, or "".
+	elements string
+	required bool
+	choices  []*yaml.Node
+	fallback *yaml.Node
+	// options are the keys of a mapping, or of the mappings of a list.
+	options []*argument
+}
+
+// A specification is the argument specification of an entry point of a role.
+type specification struct {
+	description string
+	arguments   []*argument
+}
+
+// maxSchemaDepth is the number of nested options. Those below accept any value.
+const maxSchemaDepth = 20
+
+// specification returns the specification of an entry point of the role in a directory, or nil if there is none.
+func (a *analysis) specification(dir, entry string) *specification {
+	var entries *yaml.Node
+	file := a.main(dir, "meta", "argument_specs")
+	if file != "" {
+		entries = field(a.load(file), "argument_specs")
+	} else if file = a.main(dir, "meta", "main"); file != "" {
+		entries = field(a.load(file), "argument_specs")
+	}
+	spec := field(entries, strings.TrimSuffix(strings.TrimSuffix(entry, ".yml"), ".yaml"))
+	if spec == nil {
+		return nil
+	}
+	s := &specification{description: prose(field(spec, "description"))}
+	if s.description == "" {
+		s.description = prose(field(spec, "short_description"))
+	}
+	s.arguments = a.options(field(spec, "options"), file, 0)
+	return s
+}
+
+// options returns the arguments of a mapping of options.
+func (a *analysis) options(options *yaml.Node, file string, depth int) []*argument {
+	var all []*argument
+	taken := map[string]bool{}
+	for name, option := range fields(options) {
+		if option == nil || option.Kind != yaml.MappingNode || isReserved(name) && depth == 0 {
+			continue
+		}
+		o := &argument{
+			name: name, at: diag.Position{File: file, Line: option.Line}, description: prose(field(option, "description")),
+			typ: text(field(option, "type")), elements: text(field(option, "elements")), fallback: field(option, "default"),
+		}
+		o.required = isTrue(field(option, "required"))
+		if o.typ == "" {
+			o.typ = "str"
+		}
+		if choices := content(field(option, "choices")); choices != nil {
+			switch choices.Kind {
+			case yaml.SequenceNode:
+				o.choices = choices.Content
+			case yaml.MappingNode: // with descriptions
+				for i := 0; i+1 < len(choices.Content); i += 2 {
+					o.choices = append(o.choices, choices.Content[i])
+				}
+			}
+		}
+		if inner := field(option, "options"); inner != nil && depth < maxSchemaDepth {
+			o.options = a.options(inner, file, depth+1)
+			if o.typ == "list" && o.elements == "" {
+				o.elements = "dict"
+			}
+		}
+		if o.field = a.fieldName(name); taken[o.field] {
+			o.field = name
+		}
+		if taken[o.field] {
+			continue // a repeated key
+		}
+		taken[o.field] = true
+		if !a.keepNames && variables.SnakeCase(o.field) != name {
+			a.notes.Addf(o.at, "%s: no field of spec is converted to this name; rename the argument to %s", name, variables.SnakeCase(name))
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// isReserved reports whether a variable is set by the runtime or by Ansible, or is one of the role's own.
+func isReserved(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "ansible_")
+}
+
+// fieldName returns the field of spec for an argument: the name in camel case if the runtime converts it back, or else the name.
+func (a *analysis) fieldName(name string) string {
+	if a.keepNames {
+		return name
+	}
+	var b strings.Builder
+	for i, word := range strings.Split(name, "_") {
+		if i > 0 {
+			word = capitalize(word)
+		}
+		b.WriteString(word)
+	}
+	if camel := b.String(); variables.SnakeCase(camel) == name {
+		return camel
+	}
+	return name
+}
+
+var (
+	// linkMarkup matches the markup of Ansible for a text with a link, and textMarkup those for a kind of text.
+	linkMarkup = regexp.MustCompile(`\bL\(([^,()]*), *([^()]*)\)`)
+	textMarkup = regexp.MustCompile(`\b[BCEIMOPRUV]\(([^()]*)\)`)
+)
+
+// prose returns a description without markup: a text or a list of paragraphs.
+func prose(node *yaml.Node) string {
+	var paragraphs []string
+	for _, item := range items(node) {
+		paragraph := linkMarkup.ReplaceAllString(strings.TrimSpace(text(item)), "$1 ($2)")
+		if paragraph = textMarkup.ReplaceAllString(paragraph, "$1"); paragraph != "" {
+			paragraphs = append(paragraphs, paragraph)
+		}
+	}
+	const longest = 2000
+	description := strings.Join(paragraphs, "\n")
+	if len(description) > longest {
+		description = strings.ToValidUTF8(description[:longest], "")
+	}
+	return description
+}
+
+// isTrue reports whether a node is a true Boolean, as Ansible reads it.
+func isTrue(node *yaml.Node) bool {
+	return slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(text(node)))
+}
+
+// An entryPoint is a role with the tasks that a watch runs.
+type entryPoint struct {
+	dir, tasks string
+	// scope contains the variables that are defined where the role is called, and by itself.
+	scope *scope
+	// optional is true if the role also gets resources of which it does not use the spec.
+	optional bool
+}
+
+// entryPoints returns the roles that a watch runs itself, not those that these roles include.
+func (a *analysis) entryPoints(watch Watch) []entryPoint {
+	a.api = API{Watch: watch}
+	a.facts, a.collected, a.written = map[string][]thunk{}, map[string][]thunk{}, map[string][]value{}
+	a.resetPass()
+	run := func(playbook, role string) []entryPoint {
+		a.entered = []entryPoint{}
+		if playbook != "" {
+			a.playbook(playbook, a.root(), diag.Position{})
+		} else if role != "" {
+			a.role(role, roleOptions{}, a.root(), diag.Position{})
+		}
+		return a.entered
+	}
+	entries := run(watch.Playbook, watch.Role)
+	for _, entry := range run(watch.FinalizerPlaybook, watch.FinalizerRole) {
+		entry.optional = true
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// defines reports whether a scope defines a variable.
+func (s *scope) defines(name string) bool {
+	for at := s; at != nil; at = at.parent {
+		if _, ok := at.vars[name]; ok {
+			return true
+		}
+	}
+	return false
+}
