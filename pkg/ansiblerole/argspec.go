@@ -22,7 +22,8 @@ type argument struct {
 	elements string
 	required bool
 	choices  []*yaml.Node
-	fallback *yaml.Node
+	// fallback is the default, and current that of the role's variables, or nil.
+	fallback, current *yaml.Node
 	// options are the keys of a mapping, or of the mappings of a list.
 	options []*argument
 }
@@ -109,20 +110,32 @@ func isReserved(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "ansible_")
 }
 
+// initialisms are words that are in upper case in the names of fields. It is constant.
+var initialisms = strings.Fields("cidr dns http https id ip tcp tls udp uid uri url")
+
 // fieldName returns the field of spec for an argument: the name in camel case if the runtime converts it back, or else the name.
 func (a *analysis) fieldName(name string) string {
 	if a.keepNames {
 		return name
 	}
-	var b strings.Builder
+	var conventional, simple strings.Builder
 	for i, word := range strings.Split(name, "_") {
+		if i > 0 && slices.Contains(initialisms, word) {
+			conventional.WriteString(strings.ToUpper(word))
+		} else if i > 0 {
+			conventional.WriteString(capitalize(word))
+		} else {
+			conventional.WriteString(word)
+		}
 		if i > 0 {
 			word = capitalize(word)
 		}
-		b.WriteString(word)
+		simple.WriteString(word)
 	}
-	if camel := b.String(); variables.SnakeCase(camel) == name {
-		return camel
+	for _, camel := range []string{conventional.String(), simple.String()} {
+		if variables.SnakeCase(camel) == name {
+			return camel
+		}
 	}
 	return name
 }

@@ -75,6 +75,9 @@ type roleOptions struct{ tasks, vars, defaults string }
 
 // role analyzes the roles that a name can be.
 func (a *analysis) role(name string, o roleOptions, s *scope, at diag.Position) {
+	if a.entered != nil && !known(name) {
+		return // which role is called is not known
+	}
 	dirs := a.resolveRole(name, s)
 	switch {
 	case len(dirs) == 0 && known(name):

@@ -63,7 +63,10 @@ func (o *argument) example(depth int) *yaml.Node {
 		typ = "string"
 	}
 	isScalar := o.typ != "list" && o.typ != "dict"
-	if node := content(o.fallback); node != nil && !hasTemplates(node, 0) {
+	for _, node := range []*yaml.Node{content(o.fallback), content(o.current)} {
+		if node == nil || hasTemplates(node, 0) {
+			continue
+		}
 		if _, ok := scalarOf(node, typ); ok && isScalar {
 			return o.scalarExample(node.Value)
 		}

@@ -83,17 +83,14 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	return result, nil
 }
 
-// checkDefault removes the default of an argument if the role has another one.
+// checkDefault records the default that the variables of the role have, and removes the default of an argument if it is another
+// one.
 func (a *analysis) checkDefault(o *argument, entry entryPoint) {
 	var own *yaml.Node
 	for at := entry.scope; at != nil && own == nil; at = at.parent {
 		own = at.vars[o.name].node
 	}
-	if own == nil {
-		return
-	}
-	if o.fallback == nil || sameYAML(o.fallback, own) {
-		o.fallback = own
+	if o.current = own; own == nil || o.fallback == nil || sameYAML(o.fallback, own) {
 		return
 	}
 	if own.Kind == yaml.ScalarNode && !jinja.IsTemplate(own.Value) {
