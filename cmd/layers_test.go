@@ -46,7 +46,7 @@ func layers() map[string][]string {
 		},
 		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/redact", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansibletool":               {"pkg/diag", "pkg/safeyaml", "pkg/tempdir"},
-		"pkg/ansiblerole":               {"pkg/ansiblerole/jinja", "pkg/diag", "pkg/project", "pkg/rbac", "pkg/safeyaml", "pkg/watches"},
+		"pkg/ansiblerole":               {"pkg/ansibleoperator/variables", "pkg/ansiblerole/jinja", "pkg/diag", "pkg/project", "pkg/rbac", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansiblerole/jinja":         {},
 		"pkg/ansibleoperator/proxy":     {"pkg/dependents", "pkg/safeyaml"},
 		"pkg/ansibleoperator/runner":    {"pkg/ansibletool"},
