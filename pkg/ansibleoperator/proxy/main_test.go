@@ -36,18 +36,23 @@ import (
 // plane is the control plane of all tests, started by the first one that needs it.
 var plane = sync.OnceValues(func() (*controlplane.ControlPlane, error) {
 	options := controlplane.DefaultOptions(os.Environ())
+	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
 	options.NoDownload, options.KubebuilderAssets = true, ""
 	options.Progress = func(message string) { fmt.Fprintln(os.Stderr, message) }
 	assets, err := controlplane.Ensure(context.Background(), options)
 	if err != nil {
 		return nil, err
 	}
+	programs = assets.Dir
 	p, err := controlplane.Start(context.Background(), assets, controlplane.StartOptions{Environ: os.Environ()})
 	if err == nil {
 		started.Store(p)
 	}
 	return p, err
 })
+
+// programs is the directory of kubectl, once plane has returned.
+var programs string
 
 var started atomic.Pointer[controlplane.ControlPlane]
 
