@@ -16,7 +16,7 @@ import (
 
 const (
 	// operatorsDir contains a directory for each operator that uses a root.
-	operatorsDir = ".operators"
+	operatorsDir = ".op"
 	// lockFile is locked while the operator runs.
 	lockFile = "lock"
 	// markerFile in the directory of a custom resource contains the name of the operator that uses it.
@@ -52,7 +52,7 @@ func openRoot(dir string, env *environment) (*root, error) {
 		return nil, fmt.Errorf("directory of runs: %w", err)
 	}
 	sweep(dir)
-	own, err := os.MkdirTemp(operators, "operator-")
+	own, err := os.MkdirTemp(operators, "")
 	if err != nil {
 		return nil, fmt.Errorf("directory of runs: %w", err)
 	}

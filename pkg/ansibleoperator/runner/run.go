@@ -55,7 +55,16 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 // supervise runs a command to its end and collects the result.
 func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result) error {
 	output := &tail{limit: 16 << 10}
-	child, err := r.start(argv, result.Ident, dir, output)
+	temporary, removeTemporary, err := r.temporary(result.Ident)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := removeTemporary(); err != nil {
+			r.config.Log.Error(err, "cannot remove the temporary files of a run", "directory", dir)
+		}
+	}()
+	child, err := r.start(argv, r.env.runEnviron(r.additional(result.Ident, temporary)), result.Ident, dir, output)
 	if err != nil {
 		return err
 	}

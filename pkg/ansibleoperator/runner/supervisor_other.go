@@ -22,7 +22,7 @@ type outcome struct {
 	err             error
 }
 
-func (r *Runner) start([]string, string, string, *tail) (*supervised, error) {
+func (r *Runner) start([]string, []string, string, string, *tail) (*supervised, error) {
 	return nil, errUnsupported
 }
 

@@ -41,10 +41,8 @@ type outcome struct {
 	err       error
 }
 
-// start starts a command under a supervisor, which removes dir if this process dies.
-func (r *Runner) start(argv []string, ident, dir string, output *tail) (*supervised, error) {
-	additional := r.env.pluginEnviron(r.root.own, r.config.LogEvents == Everything)
-	additional[runVariable] = ident
+// start starts a command with an environment under a supervisor, which removes dir if this process dies.
+func (r *Runner) start(argv, environ []string, ident, dir string, output *tail) (*supervised, error) {
 	var files [6]*os.File // read and write ends of control, status and events
 	closeAll := func() {
 		for _, file := range files {
@@ -62,7 +60,7 @@ func (r *Runner) start(argv []string, ident, dir string, output *tail) (*supervi
 	}
 	cmd := exec.Command(r.env.python, "-I", "-S", filepath.Join(r.root.own, "supervisor.py"))
 	cmd.Dir = r.root.own
-	cmd.Env = r.env.runEnviron(additional)
+	cmd.Env = environ
 	cmd.ExtraFiles = []*os.File{files[0], files[3], files[5]}
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.WaitDelay = time.Second // if the supervisor is killed, other processes may keep its output open
