@@ -224,11 +224,13 @@ func failureMessage(d eventData) string {
 }
 
 type taskResult struct {
-	Msg      json.RawMessage   `json:"msg"`
-	Reason   json.RawMessage   `json:"reason"`
-	Failed   json.RawMessage   `json:"failed"`
-	Censored string            `json:"censored"`
-	Results  []json.RawMessage `json:"results"`
+	Msg    json.RawMessage `json:"msg"`
+	Reason json.RawMessage `json:"reason"`
+	Failed json.RawMessage `json:"failed"`
+	// Assertion is the condition of the module assert that is false.
+	Assertion string            `json:"assertion"`
+	Censored  string            `json:"censored"`
+	Results   []json.RawMessage `json:"results"`
 }
 
 func (t taskResult) isTrue(data json.RawMessage) bool { return string(data) == "true" }
@@ -237,7 +239,10 @@ func (t taskResult) message() string {
 	for _, data := range []json.RawMessage{t.Msg, t.Reason} {
 		var text string
 		if json.Unmarshal(data, &text) == nil && strings.TrimSpace(text) != "" {
-			return strings.TrimSpace(text)
+			if text = strings.TrimSpace(text); text == "Assertion failed" && t.Assertion != "" {
+				text += ": " + t.Assertion
+			}
+			return text
 		} else if len(data) > 0 && string(data) != `""` && string(data) != "null" {
 			return string(data)
 		}

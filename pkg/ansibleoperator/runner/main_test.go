@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/testdata/ansible"
 )
 
 var gvk = schema.GroupVersionKind{Group: "cache.example.com", Version: "v1alpha1", Kind: "Memcached"}
@@ -49,6 +49,7 @@ func newEnv(t *testing.T, change ...func(*runner.Config)) *env {
 	if testing.Short() {
 		t.Skip("-short: it starts ansible-runner")
 	}
+	ansible.Require(t)
 	e := &env{T: t, root: filepath.Join(t.TempDir(), "runs"), dir: t.TempDir(), log: &logs{}}
 	config := runner.Config{
 		Root: e.root, Dir: e.dir, Environ: os.Environ(), GracePeriod: 3 * time.Second,
@@ -130,4 +131,24 @@ func eventually(t *testing.T, check func() string) {
 	t.Fatal(problem)
 }
 
-var _ = context.Background
+// processes returns the command lines of processes that contain a text.
+func processes(t *testing.T, text string) (found []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if line := strings.ReplaceAll(string(data), "\x00", " "); err == nil && strings.Contains(line, text) {
+			found = append(found, filepath.Base(filepath.Dir(file))+" "+line)
+		}
+	}
+	return found
+}
+
+// exists reports whether a file exists.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

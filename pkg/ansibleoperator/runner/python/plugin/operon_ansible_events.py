@@ -10,7 +10,7 @@ import sys
 
 # Events with longer results lose all but the fields that the operator reads.
 LIMIT = 1 << 20
-FIELDS = ("msg", "censored", "reason", "period", "changed", "failed", "_ansible_no_log")
+FIELDS = ("msg", "assertion", "censored", "reason", "period", "changed", "failed", "_ansible_no_log")
 
 
 class Writer:

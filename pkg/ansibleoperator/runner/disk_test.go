@@ -1,0 +1,38 @@
+package runner_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+)
+
+// TestMaxBytes checks that the oldest artifacts of all custom resources are removed.
+func TestMaxBytes(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *runner.Config) { c.MaxBytes = 1 << 20 })
+	var idents []string
+	for i := range 4 {
+		name := fmt.Sprintf("cr-%d", i%2)
+		result := e.run(e.playbook(name, "- {debug: {msg: '"+strings.Repeat("a", 100<<10)+"'}}\n"))
+		idents = append(idents, filepath.Join(e.runDir(name), "artifacts", result.Ident))
+	}
+	if exists(idents[0]) || !exists(idents[3]) {
+		t.Errorf("the oldest artifacts exist: %t, the latest: %t", exists(idents[0]), exists(idents[3]))
+	}
+	var size int64
+	for _, dir := range idents {
+		_ = filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
+			if err == nil {
+				size += info.Size()
+			}
+			return nil
+		})
+	}
+	if size > 1<<20 || size == 0 {
+		t.Errorf("all artifacts have %d bytes", size)
+	}
+}

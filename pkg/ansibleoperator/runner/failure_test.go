@@ -1,0 +1,153 @@
+package runner_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
+)
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	request := e.request("one", e.write("site.yml", `
+- hosts: localhost
+  gather_facts: false
+  tasks:
+  - {fail: {msg: ignored}, ignore_errors: true}
+  - block: [{fail: {msg: rescued}}]
+    rescue: [{debug: {msg: ok}}]
+    always:
+    - fail: {msg: "{{ item }}"}
+      loop: [first, second]
+      ignore_errors: true
+  - block: [{fail: {msg: in block}}]
+    always: [{command: "false"}]
+- hosts: other
+  gather_facts: false
+  tasks: [{fail: {msg: not reached}}]
+`))
+	result := e.run(request)
+	if got, want := result.Message(), "in block\nnon-zero return code"; got != want || !result.Failed() {
+		t.Errorf("message %q, want %q", got, want)
+	}
+	if s := result.Stats; s.Failures != 2 || s.Ignored != 2 || s.Rescued != 1 {
+		t.Errorf("%+v", s)
+	}
+	for tasks, want := range map[string]string{
+		"- {shell: 'echo my-secret; exit 1', no_log: true}\n":    "the output has been hidden",
+		"- {fail: {msg: '{{ item }}'}, loop: [first, second]}\n": "One or more items failed: first; second",
+		"- {ping: {data: crash}}\n":                              "MODULE FAILURE",
+		"- {ping: {}, delegate_to: away, vars: {ansible_connection: ssh, ansible_host: 127.0.0.1, ansible_port: 1}}\n": "Failed to connect to the host",
+	} {
+		result := e.run(e.playbook("two", tasks))
+		if !result.Failed() || !strings.Contains(result.Message(), want) || strings.Contains(result.Message(), "my-secret") {
+			t.Errorf("%s: message %q, want %q", tasks, result.Message(), want)
+		}
+	}
+}
+
+// killAncestor is a task that kills an ancestor of itself whose command line contains a text.
+func killAncestor(name string) string {
+	return `
+- shell: |
+    pid=$$
+    while [ $pid -gt 1 ]; do
+      pid=$(cut -d ' ' -f 4 /proc/$pid/stat)
+      if tr '\0' ' ' < /proc/$pid/cmdline | grep -q '` + name + `'; then found=$pid; fi
+    done
+    kill -9 $found
+    sleep 300.1
+`
+}
+
+func TestChildKilled(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	for name, want := range map[string]string{
+		"bin/ansible-playbook": "the playbook did not run to its end: exit code",
+		"ansible-runner run":   "ansible-runner was killed by signal 9, as when the memory limit is exceeded",
+		"[s]upervisor.py":      "the supervisor of ansible-runner ended unexpectedly: signal: killed",
+	} {
+		_, err := e.runner.Run(t.Context(), e.playbook("one", killAncestor(name)))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", name, err, want)
+		}
+		if found := processes(t, "sleep 300.1"); len(found) > 0 {
+			t.Errorf("%s: processes remain: %v", name, found)
+		}
+	}
+	if result := e.run(e.playbook("one", "- ping:\n")); result.Failed() {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestRequeueAfter(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *runner.Config) {
+		collections, err := filepath.Abs("../../../testdata/ansible/collections")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.CollectionsPaths = []string{collections}
+	})
+	e.write("library/requeue_after.py", `#!/usr/bin/python
+from ansible.module_utils.basic import AnsibleModule
+module = AnsibleModule(argument_spec={"result": {"type": "dict"}, "fail": {"type": "bool"}})
+if module.params["fail"]:
+    module.fail_json(msg="failed", period="1s")
+module.exit_json(**module.params["result"])
+`)
+	for tasks, want := range map[string]time.Duration{
+		"- operator_sdk.util.requeue_after: {time: 1m30s}\n- command: sleep 300.2\n":                                                   90 * time.Second,
+		"- block: [{requeue_after: {result: {period: 5m}}}]\n- command: sleep 300.2\n":                                                 5 * time.Minute,
+		"- {operator_sdk.util.requeue_after: {time: no}, ignore_errors: true}\n- {requeue_after: {fail: true}, ignore_errors: true}\n": 0,
+		"- requeue_after: {result: {}}\n- requeue_after: {result: {period: 5}}\n- debug: {msg: {period: 5m}}\n":                        0,
+	} {
+		result := e.run(e.playbook("one", tasks))
+		if want == 0 && (result.RequeueAfter != nil || result.Failed() || result.Stats.OK == 0) || want != 0 && (result.RequeueAfter == nil || *result.RequeueAfter != want) {
+			t.Errorf("%s: %+v, want %s", tasks, result, want)
+		}
+		if found := processes(t, "sleep 300.2"); len(found) > 0 {
+			t.Errorf("processes remain: %v", found)
+		}
+	}
+	result := e.run(e.playbook("one", "- requeue_after: {result: {period: soon}}\n"))
+	if want := `requeue_after: period "soon": must be a duration such as 30s or 5m`; result.Message() != want {
+		t.Errorf("message %q, want %q", result.Message(), want)
+	}
+}
+
+// TestMarkUnsafe checks that templates in a custom resource are evaluated only if they are not marked.
+func TestMarkUnsafe(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	for _, marked := range []bool{true, false} {
+		executed := filepath.Join(e.dir, "executed")
+		template := "{{ lookup('pipe', 'touch " + executed + "') }}"
+		request := e.playbook("one", `
+- debug: {msg: "{{ my_text }} {{ my_map }} {{ my_list | first }} {{ _cache_example_com_memcached_spec.myText }} {{ _cache_example_com_memcached.spec.myMap.a }}"}
+- copy: {dest: `+e.dir+`/copy, content: "{{ my_text }}"}
+- assert: {that: [my_number == 1, my_text | length > 5, ansible_operator_meta.name == 'one']}
+`)
+		request.Variables = variables.Of(variables.Input{
+			GVK: gvk, SnakeCase: true, MarkUnsafe: marked,
+			Object: map[string]any{
+				"metadata": map[string]any{"name": "one", "namespace": "default"},
+				"spec": map[string]any{
+					"myText": template, "myMap": map[string]any{"a": template, template: "b"}, "myList": []any{template}, "myNumber": int64(1),
+				},
+			},
+		})
+		result := e.run(request)
+		if marked && result.Failed() {
+			t.Errorf("%+v", result)
+		}
+		if got := exists(executed); got != !marked {
+			t.Errorf("marked %t: executed %t", marked, got)
+		}
+	}
+}
