@@ -77,6 +77,11 @@ func (p *Project) applyAnsibleDeletion(tree *worktree.Tree, config *project.Conf
 	deletion := scaffold.Deletion{Removed: samples, Force: true}
 	for _, other := range config.Resources() {
 		deletion.Kept = append(deletion.Kept, p.recordedData(config, other, "")...)
+		if other.Kind == r.Kind {
+			if err := scaffold.MoveTest(tree, data, p.ansibleData(config, other)); err != nil {
+				return err
+			}
+		}
 	}
 	report, err := scaffold.Delete(tree, deletion)
 	if err != nil {

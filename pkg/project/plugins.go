@@ -98,7 +98,7 @@ func pluginFinding(key string) diag.Finding {
 		f.Problem = fmt.Sprintf("%s projects are not supported; %s", short, supported)
 	default:
 		f.Problem = "plugin not found; " + supported
-		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "ansible/v1", "deploy-image/v1-alpha", LayoutGoV4, LayoutHelmV1, LayoutAnsibleV1, keyImages})
+		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "ansible/v1", "helm", "ansible", "deploy-image/v1-alpha", LayoutGoV4, LayoutHelmV1, LayoutAnsibleV1, keyImages})
 	}
 	return f
 }

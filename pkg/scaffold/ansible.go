@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"bytes"
 	"maps"
 	"path"
 	"strings"
@@ -71,12 +72,41 @@ func CreateAnsibleAPI(tree *worktree.Tree, data Data, force bool) (*Report, erro
 		return nil, err
 	}
 	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !tree.Exists(name) && isUnreferenced(tree, name) })
+	var kept []string
+	if test := TestFile(data.Resource.Kind); tree.Exists(test) && !force { // all versions of a kind share its test
+		delete(files, test)
+		kept = append(kept, test)
+	}
 	report, err := writeFiles(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
 	if err != nil {
 		return nil, err
 	}
+	report.Kept = append(report.Kept, kept...)
 	enableCRDs(tree)
 	return report, insertAll(tree, inserts)
+}
+
+// TestFile returns the path of the Molecule test of a kind.
+func TestFile(kind string) string {
+	return path.Join(project.MoleculeTestsDir, strings.ToLower(kind)+"_test.yml")
+}
+
+// MoveTest rewrites the test of a kind whose version in removed was deleted for the version in data, unless the test was edited.
+func MoveTest(tree *worktree.Tree, removed, data Data) error {
+	name := TestFile(data.Resource.Kind)
+	content, err := tree.ReadOptional(name)
+	if err != nil || content == nil {
+		return err
+	}
+	before, err := RenderFile(apiEvent, name, removed)
+	if err != nil || !bytes.Equal(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), before) {
+		return err
+	}
+	after, err := RenderFile(apiEvent, name, data)
+	if err == nil {
+		tree.WriteFile(name, after, worktree.FileMode)
+	}
+	return err
 }
 
 // AddAnsibleWatch returns watches.yaml with the entry of a kind: at the marker, or without one after the last entry.

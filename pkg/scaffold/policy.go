@@ -38,10 +38,6 @@ func policyFor(name string) policy {
 			return shared
 		}
 	}
-	// All versions of a kind share its test.
-	if strings.HasPrefix(name, project.MoleculeTestsDir+"/") {
-		return keep
-	}
 	if strings.HasPrefix(name, ".devcontainer/") || strings.HasPrefix(name, ".github/") {
 		return keep
 	}
