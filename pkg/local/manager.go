@@ -92,6 +92,8 @@ func (r *runner) command() (args, env []string, err error) {
 	}
 	for _, f := range []struct{ name, value string }{
 		{"metrics-bind-address", "0"}, {"metrics-addr", "0"}, {"health-probe-bind-address", "127.0.0.1:0"},
+		// Operators on one machine cannot share the directories of runs for the same names.
+		{"run-directory", filepath.Join(r.workspace.Path, "runs")},
 	} {
 		if r.flags[f.name] {
 			args = append(args, "--"+f.name+"="+f.value)
@@ -104,13 +106,8 @@ func (r *runner) command() (args, env []string, err error) {
 	case r.flags["webhook-cert-path"]:
 		args = append(args, "--webhook-cert-path="+r.certDir())
 	default:
-		env = append(env, r.tempEnv()...)
-	}
-	if r.o.Config.IsAnsible() { // the directories of its runs
-		if err := os.MkdirAll(r.tempDir(), 0o700); err != nil {
-			return nil, nil, err
-		}
-		env = append(env, r.tempEnv()...)
+		tmp := r.tempDir()
+		env = append(env, "TMPDIR="+tmp, "TMP="+tmp, "TEMP="+tmp)
 	}
 	return args, env, nil
 }
@@ -118,10 +115,6 @@ func (r *runner) command() (args, env []string, err error) {
 // tempDir returns a directory for temporary files of the manager, which is removed with the workspace. It need not exist.
 func (r *runner) tempDir() string { return filepath.Join(r.workspace.Path, "tmp") }
 
-// tempEnv returns the variables for tempDir.
-func (r *runner) tempEnv() []string {
-	return []string{"TMPDIR=" + r.tempDir(), "TMP=" + r.tempDir(), "TEMP=" + r.tempDir()}
-}
 
 // applySamples applies config/samples and returns the names of the applied objects.
 func (r *runner) applySamples(ctx context.Context) (names []string, err error) {

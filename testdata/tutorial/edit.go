@@ -1,14 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
 // edit applies a diff block to files in dir. A line "--- file" names the file, and @@ separates hunks. The context and the
-// removed lines of a hunk must occur in the file exactly once.
+// removed lines of a hunk must occur in the file exactly once. A hunk of added lines only creates the file.
 func edit(dir, diff string) error {
 	file := ""
 	var before, after strings.Builder
@@ -50,6 +52,9 @@ func edit(dir, diff string) error {
 
 func replace(file, before, after string) error {
 	text, err := os.ReadFile(file)
+	if before == "" && errors.Is(err, fs.ErrNotExist) {
+		return os.WriteFile(file, []byte(after), 0o644)
+	}
 	if err != nil {
 		return err
 	}
