@@ -194,14 +194,27 @@ func (e *entry) distinctFields() (fields []field) {
 		values[f.key] = f.text()
 	}
 	_, hasObject := values[values["controllerKind"]]
+	isRun := values["job"] != "" && values["kind"] != "" && values["name"] != "" // of Ansible
 	for _, f := range e.fields {
 		switch f.key {
+		case "kind":
+			if isRun {
+				f = field{f.text(), objectReference(values["namespace"], values["name"])}
+			}
+		case "job":
+			if isRun {
+				continue
+			}
+		case "role":
+			if isRun && strings.HasPrefix(values["task"], values["role"]+" : ") {
+				continue
+			}
 		case "controllerGroup", "controllerKind", "reconcileID":
 			if values["controller"] != "" {
 				continue
 			}
 		case "namespace", "name":
-			if hasObject {
+			if hasObject || isRun {
 				continue
 			}
 		case "errorVerbose":
@@ -212,6 +225,16 @@ func (e *entry) distinctFields() (fields []field) {
 		fields = append(fields, f)
 	}
 	return fields
+}
+
+// objectReference returns the reference to an object in JSON. The namespace of a cluster-scoped object is empty.
+func objectReference(namespace, name string) []byte {
+	reference := map[string]string{"name": name}
+	if namespace != "" {
+		reference["namespace"] = namespace
+	}
+	text, _ := json.Marshal(reference) // strings have no error
+	return text
 }
 
 // text returns the value of the field: a string without quotes, anything else as JSON.

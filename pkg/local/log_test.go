@@ -41,6 +41,9 @@ func TestLogWriterCompact(t *testing.T) {
 		"controller": {"2026-11-23T02:13:11Z\tINFO\tReconciling\t" +
 			`{"controller": "memcached", "controllerGroup": "cache.example.com", "controllerKind": "Memcached", "Memcached": {"name":"a","namespace":"b"}, "namespace": "b", "name": "a", "reconcileID": "1-2", "size": 3}` + "\n",
 			"02:13:11 INFO  memcached  Reconciling Memcached=b/a size=3\n"},
+		"Ansible": {`{"level":"info","ts":"2026-11-23T02:13:11Z","logger":"runner","msg":"task started","kind":"Site","namespace":"b","name":"a","job":"x1","task":"site : Run it","role":"site"}` + "\n" +
+			`{"level":"info","ts":"2026-11-23T02:13:11Z","logger":"runner","msg":"task failed","kind":"Zone","namespace":"","name":"a","job":"x1","task":"Run it","role":"zone"}` + "\n",
+			"02:13:11 INFO  runner  task started Site=b/a task=\"site : Run it\"\n02:13:11 INFO  runner  task failed Zone=a task=\"Run it\" role=zone\n"},
 		"own name":    {`{"level":"info","ts":"2026-11-23T02:13:11Z","msg":"hello","name":"a","reconcileID":"r"}` + "\n", "02:13:11 INFO  hello name=a reconcileID=r\n"},
 		"JSON":        {`{"level":"warn","ts":1795400000.5,"logger":"a.b","caller":"m.go:1","msg":"x\ty\u001b[2J"}` + "\n", `02:13:20 WARN  a.b  x\ty\x1b[2J caller=m.go:1` + "\n"},
 		"JSON error":  {`{"level":"error","ts":"2026-11-23T02:13:11Z","msg":"m","error":"a: \"b\"","errorVerbose":"a\nmain.f","stacktrace":"main.f\n\tm.go:1"}` + "\n", `02:13:11 ERROR m error="a: \"b\""` + "\n" + note},
