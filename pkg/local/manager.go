@@ -115,7 +115,6 @@ func (r *runner) command() (args, env []string, err error) {
 // tempDir returns a directory for temporary files of the manager, which is removed with the workspace. It need not exist.
 func (r *runner) tempDir() string { return filepath.Join(r.workspace.Path, "tmp") }
 
-
 // applySamples applies config/samples and returns the names of the applied objects.
 func (r *runner) applySamples(ctx context.Context) (names []string, err error) {
 	objects, err := samples(r.o.Root)
