@@ -3,7 +3,6 @@ package action
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -35,9 +34,13 @@ func (p *Project) generateAnsible(tree *worktree.Tree, config *project.Config) e
 	if tree.CheckConflicts() == nil { // notes about a role with conflicts would follow from these
 		p.report(Note, append(notes, others...)...)
 	}
-	role, err := tree.ReadFile(project.RoleFile)
+	role, err := tree.ReadOptional(project.RoleFile)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", project.RoleFile, diag.Cause(err))
+		return err
+	}
+	if role == nil {
+		p.report(Note, diag.Finding{Position: diag.Position{File: project.RoleFile}, Problem: "not found; the permissions of the manager are not compared with the roles and playbooks"})
+		return nil
 	}
 	updated, err := rbac.UpdateRole(project.RoleFile, role, rules, "the roles and playbooks")
 	if err != nil {
@@ -88,6 +91,9 @@ const crdNote = crdMarker + ": the schema of spec follows from meta/argument_spe
 // writeAnsibleCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored.
 // CRDs without the marker have the schema of another tool or of the user, and are kept.
 func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansibleKind) (diag.Findings, error) {
+	if !tree.Exists(project.CRDDir) {
+		return nil, nil // the manifests of the project are in another place
+	}
 	definitions := map[string]*crd.Definition{}
 	var names []string
 	var notes diag.Findings
@@ -95,7 +101,7 @@ func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansi
 		if !kind.own {
 			continue
 		}
-		name := path.Join(project.CRDBasesDir, kind.resource.CRDFile())
+		name, _ := crdFile(tree, kind.resource)
 		current, err := tree.ReadOptional(name)
 		if err != nil {
 			return nil, err

@@ -50,6 +50,9 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	if mod, err := tree.ReadFile("go.mod"); err == nil {
 		config.FollowModule(modfile.ModulePath(mod))
 	}
+	if !config.HasGoCode() {
+		config.FollowPlurals(crdPlurals(tree, config.Resources()))
+	}
 	switch {
 	case layouts != CurrentLayout && layouts != RecentLayouts && !config.HasGoCode():
 		return config, nil

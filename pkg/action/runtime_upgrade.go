@@ -33,6 +33,13 @@ func (p *Project) runtimeLayoutOf(config *project.Config) *runtimeLayout {
 			sdkImage: "quay.io/operator-framework/helm-operator", program: "/usr/local/bin/helm-operator", sources: "the charts",
 		}
 	}
+	if config.IsAnsible() {
+		return &runtimeLayout{
+			name: migrate.AnsibleLayout, image: p.versions().AnsibleOperatorImage, argument: "ANSIBLE_OPERATOR_IMAGE",
+			sdkImage: "quay.io/operator-framework/ansible-operator", program: "/usr/local/bin/ansible-operator", packages: true,
+			sources: "the roles and playbooks",
+		}
+	}
 	return nil
 }
 

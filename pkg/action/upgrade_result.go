@@ -25,6 +25,8 @@ func (u *upgrade) describe(result *Result, program string) error {
 		case f.State == migrate.Kept && names[0] != f.Name: // in the note about the first one
 		case f.Failure != "" && len(names) > 1:
 			notef("kept as they are: %s and %s, as otherwise %s", f.Name, diag.Count(len(names)-1, "more file"), f.Failure)
+		case f.State == migrate.Kept && strings.HasPrefix(f.Note, migrate.StaysWith) && len(names) > 1:
+			notef("kept as they are: %s and %s, which stay with %s", f.Name, diag.Count(len(names)-1, "more file"), strings.TrimPrefix(f.Note, migrate.StaysWith))
 		case f.State == migrate.Kept:
 			for _, name := range names {
 				notef("kept as it is: %s %s", name, f.Note)

@@ -31,6 +31,7 @@ func Scaffolded(name string) bool {
 
 // Directories of Ansible projects: an overlay of the manifests for tests, and the scenarios of Molecule.
 const (
-	testingDir  = project.ConfigDir + "/testing"
-	moleculeDir = "molecule"
+	testingDir           = project.ConfigDir + "/testing"
+	testingKustomization = testingDir + "/" + project.KustomizationFile
+	moleculeDir          = "molecule"
 )

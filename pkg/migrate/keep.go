@@ -1,28 +1,44 @@
 package migrate
 
 import (
+	"bytes"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
 // keepTests keeps all end-to-end tests if one of their files is kept, because they use each other's functions, and likewise the
-// scenarios of Molecule, whose playbooks share variables, with the overlay that they build.
+// scenarios of Molecule, whose playbooks share variables.
 func (u *upgrader) keepTests() {
 	for _, isTest := range []func(File) bool{
 		func(f File) bool { return strings.HasPrefix(f.Name, "test/") && path.Ext(f.Name) == ".go" },
-		func(f File) bool {
-			return strings.HasPrefix(f.Name, moleculeDir+"/") || strings.HasPrefix(f.Name, testingDir+"/")
-		},
+		func(f File) bool { return strings.HasPrefix(f.Name, moleculeDir+"/") },
 	} {
 		at := slices.IndexFunc(u.result.Files, func(f File) bool { return isTest(f) && f.State == Kept })
 		if at >= 0 {
-			u.keep(File{Note: "stays with " + u.result.Files[at].Name}, isTest)
+			u.keep(File{Note: StaysWith + u.result.Files[at].Name}, isTest)
+		} else if own := u.ownTest(isTest); own != "" {
+			u.keep(File{Note: StaysWith + own}, isTest)
 		}
 	}
+}
+
+// StaysWith begins the note about a file that is kept because it belongs to another one, whose name follows.
+const StaysWith = "stays with "
+
+// ownTest returns a file of the scaffold that the user has rewritten. An upgrade of an otherwise current project does not list it.
+func (u *upgrader) ownTest(isTest func(File) bool) string {
+	for _, name := range slices.Sorted(maps.Keys(u.theirs)) {
+		if ours := u.ours[name]; ours != nil && Scaffolded(name) && isTest(File{Name: name}) && !bytes.Equal(ours, u.theirs[name]) && len(textdiff.Conflicts(ours)) == 0 && u.baseOf(name) == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // keepCode keeps Go code according to KeepCode, with the manifests, whose arguments and ports are those of the program,
@@ -70,10 +86,14 @@ func (u *upgrader) keepKustomizations() error {
 // keep reverts the changes of files, and records the reason.
 func (u *upgrader) keep(why File, which func(File) bool) {
 	for i, f := range u.result.Files {
-		if f.State == Kept || !which(f) {
+		if f.State == Kept || f.State == Conflicting && f.Note != "" || !which(f) {
 			continue
 		}
-		if text := u.ours[f.Name]; text != nil {
+		text := u.ours[f.Name]
+		if f.Name == testingKustomization && u.testRun != nil {
+			text = u.testRun
+		}
+		if text != nil {
 			u.tree.WriteFile(f.Name, text, 0o644)
 		} else {
 			u.tree.Remove(f.Name)

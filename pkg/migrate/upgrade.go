@@ -60,6 +60,7 @@ func Files(tree *worktree.Tree, current map[string][]byte, o Options) (*Result, 
 	if u.result.From == (Release{}) {
 		return &u.result, u.updateRemaining()
 	}
+	u.undoTestRun()
 	if err := u.moveSettings(); err != nil {
 		return nil, err
 	}
@@ -112,7 +113,9 @@ type upgrader struct {
 	listed map[string]map[string]string
 	// referred holds the objects that the user's manifests refer to, nil before they are read.
 	referred map[string]bool
-	result   Result
+	// testRun is the kustomization of the tests as it was before undoTestRun, or nil.
+	testRun []byte
+	result  Result
 }
 
 // usesRuntime reports whether the program of the project is that of its base image.
@@ -161,6 +164,7 @@ func (u *upgrader) updateRemaining() error {
 			}
 		}
 	}
+	u.keepTests()
 	u.keepCode()
 	slices.SortFunc(u.result.Files, compareFiles)
 	return u.keepKustomizations()

@@ -58,6 +58,8 @@ type Config struct {
 	root  *yaml.Node
 	// module is the module path of go.mod if it differs from the repo of the file; see FollowModule.
 	module string
+	// plurals are those of CRDs; see FollowPlurals.
+	plurals map[GVK]string
 }
 
 // Options describe a new project.
@@ -156,11 +158,14 @@ func (c *Config) FollowModule(modulePath string) {
 	}
 }
 
+// FollowPlurals sets the plurals of resources for which the file has none. Those of Helm and Ansible projects are only in the CRDs.
+func (c *Config) FollowPlurals(plurals map[GVK]string) { c.plurals = plurals }
+
 // Copy returns a copy of the config.
 func (c *Config) Copy() (*Config, error) {
 	other, err := Parse(c.Bytes())
 	if err == nil {
-		other.module = c.module
+		other.module, other.plurals = c.module, c.plurals
 	}
 	return other, err
 }

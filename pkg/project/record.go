@@ -53,6 +53,9 @@ func (c *Config) resource(item *yaml.Node) Resource {
 		External: boolOf(safeyaml.Child(item, "external")),
 	}
 	if r.Plural == "" {
+		r.Plural = c.plurals[r.GVK]
+	}
+	if r.Plural == "" {
 		r.Plural = RegularPlural(r.Kind)
 	}
 	if api := safeyaml.Child(item, "api"); api != nil && len(api.Content) > 0 {
