@@ -30,6 +30,9 @@ func (p *Project) generateAnsible(tree *worktree.Tree, config *project.Config) e
 	if err != nil {
 		return err
 	}
+	if err := p.updateSamples(tree, config, files, kinds); err != nil {
+		return err
+	}
 	rules, others := ansibleRules(files, kinds)
 	if tree.CheckConflicts() == nil { // notes about a role with conflicts would follow from these
 		p.report(Note, append(notes, others...)...)

@@ -81,7 +81,41 @@ func setSample(tree *worktree.Tree, r project.Resource, data *scaffold.Data) err
 	if err != nil {
 		return err
 	}
-	schema, err := ansiblerole.Schema(files, ansiblerole.NewWatch(*entry))
+	return sampleOf(files, *entry, data)
+}
+
+// updateSamples writes the values into samples that are as create api wrote them for a role without argument specifications.
+func (p *Project) updateSamples(tree *worktree.Tree, config *project.Config, files ansiblerole.Files, kinds []ansibleKind) error {
+	for _, kind := range kinds {
+		name := scaffold.SampleFile(kind.resource)
+		if !kind.own || !tree.Exists(name) {
+			continue
+		}
+		data := p.ansibleData(config, kind.resource)
+		before, err := scaffold.APIFiles(tree, data)
+		if err != nil {
+			return err
+		}
+		if same, err := isOneOf(tree, name, [][]byte{before[name]}); err != nil {
+			return err
+		} else if !same {
+			continue // the user has edited it
+		}
+		if err := sampleOf(files, kind.watch, &data); err != nil {
+			return err
+		}
+		after, err := scaffold.APIFiles(tree, data)
+		if err != nil {
+			return err
+		}
+		tree.WriteFile(name, after[name], worktree.FileMode)
+	}
+	return nil
+}
+
+// sampleOf sets the values in the sample of a kind.
+func sampleOf(files ansiblerole.Files, watch watches.AnsibleWatch, data *scaffold.Data) error {
+	schema, err := ansiblerole.Schema(files, ansiblerole.NewWatch(watch))
 	if err != nil || schema == nil {
 		return err
 	}
