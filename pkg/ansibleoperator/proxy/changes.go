@@ -12,7 +12,12 @@ import (
 
 // isWatchable reports whether changes of objects of a kind matter to an owner.
 func (p *Proxy) isWatchable(s Settings, gvk schema.GroupVersionKind, resource *metav1.APIResource, annotated bool) bool {
-	return s.watches(gvk, annotated) && slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "watch") && !isEvent(gvk)
+	return s.watches(gvk, annotated) && hasWatch(resource) && !isEvent(gvk)
+}
+
+// hasWatch reports whether the objects of a resource can be watched.
+func hasWatch(resource *metav1.APIResource) bool {
+	return slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "watch")
 }
 
 // isEvent reports whether a kind is that of events, which the API server deletes after an hour.
@@ -20,9 +25,12 @@ func isEvent(gvk schema.GroupVersionKind) bool {
 	return gvk.Kind == "Event" && (gvk.Group == "" || gvk.Group == "events.k8s.io")
 }
 
+// watchesAny reports whether changes of any objects require a run.
+func (s Settings) watchesAny() bool { return s.Requeue != nil && s.WatchDependents }
+
 // watches reports whether changes of objects of a kind, with an owner reference or annotations, require a run.
 func (s Settings) watches(gvk schema.GroupVersionKind, annotated bool) bool {
-	return s.Requeue != nil && s.WatchDependents && (!annotated || s.WatchClusterScoped) && !s.isBlacklisted(gvk)
+	return s.watchesAny() && (!annotated || s.WatchClusterScoped) && !s.isBlacklisted(gvk)
 }
 
 // isBlacklisted reports whether a kind is on the blacklist, whatever its version.
@@ -36,6 +44,7 @@ func (p *Proxy) startWatch(gvr schema.GroupVersionResource, gvk schema.GroupVers
 	_, watched := p.watched[gvr.GroupResource()]
 	if !watched {
 		p.watched[gvr.GroupResource()] = gvk
+		p.watchedKinds[gvk] = gvr.GroupResource()
 	}
 	p.mu.Unlock()
 	if !watched {

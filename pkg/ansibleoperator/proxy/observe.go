@@ -16,21 +16,24 @@ import (
 
 // prepare decides whether the response of a request is to be read.
 func (p *Proxy) prepare(x *exchange) {
-	if !x.isResource || isUpgrade(x.request) || isDryRun(x.request) {
+	r := x.request
+	if !x.isResource || isUpgrade(r) || isDryRun(r) {
 		return
 	}
-	switch query := x.request.URL.Query(); {
-	case x.request.Method == http.MethodGet && x.target.name == "" && x.target.subresource == "":
+	isObject := x.target.subresource == "" || x.target.subresource == "status"
+	switch {
+	case x.target.isWatch || r.Method == http.MethodGet && x.target.name == "" && isObject:
 		p.recordList(x)
-	case query.Has("watch"), x.request.Method == http.MethodGet && x.target.subresource != "" && x.target.subresource != "status":
-	case x.target.name == "" && x.request.Method != http.MethodPost:
-	// The metadata of a scale is that of the scaled object.
-	case x.target.subresource == "" || x.target.subresource == "status" || x.target.subresource == "scale":
-		x.observed = x.run.settings.Requeue != nil && x.run.settings.WatchDependents
+	case r.Method == http.MethodGet:
+		x.observed = isObject && (x.run.settings.watchesAny() || x.run.settings.CacheReads)
+	case x.target.name == "" && r.Method != http.MethodPost:
+	default:
+		// The metadata of a scale is that of the scaled object.
+		x.observed = (isObject || x.target.subresource == "scale") && x.run.settings.watchesAny()
 	}
 	if x.observed {
 		// The transport decompresses responses only if it has asked for compression itself.
-		x.request.Header.Del("Accept-Encoding")
+		r.Header.Del("Accept-Encoding")
 	}
 }
 
@@ -45,36 +48,56 @@ func (p *Proxy) recordList(x *exchange) {
 	s.listed[x.target.GroupResource()] = true
 }
 
-// observe reads the response to a request for one object. It records which version the run has seen, and starts a watch if the object
-// belongs to the owner of the run.
+// observe reads the response to a request. It drops from the cache what can be older than the response.
 func (p *Proxy) observe(response *http.Response) error {
 	x := exchangeOf(response.Request)
-	if !x.observed || response.StatusCode < 200 || response.StatusCode > 299 {
+	if !x.isResource {
 		return nil
 	}
-	data, err := peekBody(response)
-	if err != nil || data == nil {
-		return err
-	}
-	object := parseResponse(response.Header.Get("Content-Type"), data)
-	if object == nil {
+	isRead := response.Request.Method == http.MethodGet
+	if isRead && x.target.name == "" {
+		p.cache.invalidateAll(x.target.GroupResource(), x.target.namespace)
 		return nil
+	}
+	var body []byte
+	var object *responseObject
+	if x.observed && response.StatusCode >= 200 && response.StatusCode <= 299 {
+		var err error
+		if body, err = peekBody(response); err != nil {
+			return err
+		}
+		object = parseResponse(response.Header.Get("Content-Type"), body)
+	}
+	if isRead {
+		p.store(x, response.Header.Get("Content-Type"), body, object)
+	}
+	if object != nil {
+		p.record(x, object)
+	}
+	return nil
+}
+
+// record records which version of an object a run has seen, and starts a watch if the object belongs to the owner of the run.
+func (p *Proxy) record(x *exchange, object *responseObject) {
+	if !x.run.settings.watchesAny() {
+		return
 	}
 	if x.request.Method == http.MethodDelete && x.target.subresource == "" {
 		p.recordDelete(x, object)
 	}
-	key := objectKey{x.target.GroupResource(), types.NamespacedName{Namespace: x.target.namespace, Name: object.Name}}
+	key := x.target.objectKey()
+	key.Name = object.Name
 	if x.target.subresource == "scale" {
 		p.recordScale(x, key, object.ResourceVersion)
-		return nil
+		return
 	}
 	m := markOf(object, x.run.owner)
 	if m.isEmpty() || object.ResourceVersion == "" {
-		return nil
+		return
 	}
 	resource := p.resources.find(x.request.Context(), x.target.GroupVersionResource)
 	if resource == nil || !p.isWatchable(x.run.settings, gvkOf(x.target.GroupVersionResource, resource), resource, m.reference == nil) {
-		return nil
+		return
 	}
 	p.mu.Lock()
 	if seen := p.state(x.run.owner.key()).object(key); x.request.Method == http.MethodGet {
@@ -84,7 +107,6 @@ func (p *Proxy) observe(response *http.Response) error {
 	}
 	p.mu.Unlock()
 	p.startWatch(x.target.GroupVersionResource, gvkOf(x.target.GroupVersionResource, resource))
-	return nil
 }
 
 // recordScale records that a run has scaled an object that belongs to its owner. The response does not contain owner references.

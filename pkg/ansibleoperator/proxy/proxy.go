@@ -66,6 +66,7 @@ type Proxy struct {
 	forwarder          *httputil.ReverseProxy
 	resources          *resources
 	watcher            *dependents.Watcher
+	cache              *readCache
 	now                func() time.Time
 	ownerKinds         atomic.Pointer[map[schema.GroupKind]bool]
 
@@ -74,7 +75,8 @@ type Proxy struct {
 	kinds  map[schema.GroupKind]ownerKind
 	owners map[ownerKey]*ownerState
 	// watched are the resources with a watch, and the version that it uses.
-	watched map[schema.GroupResource]schema.GroupVersionKind
+	watched      map[schema.GroupResource]schema.GroupVersionKind
+	watchedKinds map[schema.GroupVersionKind]schema.GroupResource
 }
 
 // New returns a proxy that listens, but serves only after Start.
@@ -86,6 +88,7 @@ func New(config Config) (*Proxy, error) {
 	p := &Proxy{
 		config: config, base: base, now: time.Now, runs: map[tokenHash]*run{}, kinds: map[schema.GroupKind]ownerKind{},
 		owners: map[ownerKey]*ownerState{}, watched: map[schema.GroupResource]schema.GroupVersionKind{},
+		watchedKinds: map[schema.GroupVersionKind]schema.GroupResource{}, cache: newReadCache(),
 	}
 	p.ownerKinds.Store(&map[schema.GroupKind]bool{})
 	p.addOwnerKinds(config.OwnerKinds...)
@@ -106,7 +109,7 @@ func New(config Config) (*Proxy, error) {
 		return nil, fmt.Errorf("creating the certificate of the proxy: %w", err)
 	}
 	p.watcher, err = dependents.NewWatcher(dependents.Options{
-		REST: config.REST, HTTPClient: config.HTTPClient, Mapper: config.Mapper, Namespaces: config.Namespaces, Keep: p.isKept,
+		REST: config.REST, HTTPClient: config.HTTPClient, Mapper: config.Mapper, Namespaces: config.Namespaces, Keep: p.isKept, Observer: observer{p},
 		// It is a copy of the object, which can be large and secret.
 		Reduce: func(obj *metav1.PartialObjectMetadata) { delete(obj.Annotations, corev1.LastAppliedConfigAnnotation) },
 		Log:    config.Log,

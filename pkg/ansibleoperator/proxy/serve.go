@@ -54,11 +54,16 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(run.ctx, cancel)()
 	x := &exchange{run: run, request: r.WithContext(ctx)}
 	x.target, x.isResource = parseTarget(r.URL.Path)
+	x.target.isWatch = x.target.isWatch || isWatch(r)
 	if err := p.edit(x); err != nil {
 		writeStatus(w, err)
 		return
 	}
 	p.prepare(x)
+	defer p.track(x)()
+	if p.serveCached(w, x) {
+		return
+	}
 	p.forwarder.ServeHTTP(w, x.request.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 }
 
@@ -71,6 +76,8 @@ type exchange struct {
 	isResource bool
 	// observed is set if the response is read by the proxy.
 	observed bool
+	// read is set if the response may be stored in the cache.
+	read *pendingRead
 }
 
 // exchangeKey is the key of the exchange in the context of a request.

@@ -14,10 +14,11 @@ type target struct {
 	// namespace and name are empty for requests that address all objects, and namespace for cluster-scoped objects.
 	namespace, name string
 	subresource     string
+	isWatch         bool
 }
 
-func (t target) key() types.NamespacedName {
-	return types.NamespacedName{Namespace: t.namespace, Name: t.name}
+func (t target) objectKey() objectKey {
+	return objectKey{t.GroupResource(), types.NamespacedName{Namespace: t.namespace, Name: t.name}}
 }
 
 // parseTarget returns the target of a path; ok is false for paths that are not those of resources.
@@ -31,10 +32,11 @@ func parseTarget(path string) (t target, ok bool) {
 	default:
 		return t, false
 	}
-	switch parts[0] {
-	case "watch", "proxy": // The form of requests of Kubernetes 1.9 and older.
-		return t, false
-	case "namespaces":
+	if parts[0] == "watch" && len(parts) > 1 {
+		// The form of watches before the parameter.
+		t.isWatch, parts = true, parts[1:]
+	}
+	if parts[0] == "namespaces" {
 		isNamespace := len(parts) < 3 || t.Group == "" && len(parts) == 3 && (parts[2] == "status" || parts[2] == "finalize")
 		if !isNamespace {
 			t.namespace, parts = parts[1], parts[2:]
@@ -48,6 +50,12 @@ func parseTarget(path string) (t target, ok bool) {
 		t.subresource = strings.Join(parts[2:], "/")
 	}
 	return t, true
+}
+
+// isWatch reports whether a request asks for changes of objects.
+func isWatch(r *http.Request) bool {
+	query := r.URL.Query()
+	return query.Has("watch") && query.Get("watch") != "false" && query.Get("watch") != "0"
 }
 
 // isDryRun reports whether a request changes nothing.
