@@ -70,7 +70,7 @@ func (a *analysis) kindsNamed(name string, groups []string, at diag.Position) []
 		}
 		isKnown = false
 		for _, candidate := range a.groups() {
-			if g := len(guesses); matches(group, candidate) {
+			if g := len(guesses); candidate != "extensions" && matches(group, candidate) {
 				add(candidate)
 				guesses = guesses[:g]
 			}
@@ -249,7 +249,7 @@ func (a *analysis) required(kind rbac.GroupKind, o value, at diag.Position) {
 	case rbac.GroupKind{Group: groupRBAC, Kind: "RoleBinding"}, rbac.GroupKind{Group: groupRBAC, Kind: "ClusterRoleBinding"}:
 		object := a.decoded(o, kind.Kind)
 		refs := a.get(o, "roleRef")
-		names, _ := a.get(refs, "name").texts()
+		names := a.get(refs, "name").patterns()
 		kinds, complete := a.get(refs, "kind").texts()
 		if !complete || len(kinds) == 0 {
 			kinds = []string{"ClusterRole", "Role"}

@@ -315,12 +315,15 @@ func (a *analysis) commands(c *call) {
 	visit(field(c.task, "args"))
 }
 
+// apiServer matches the URL of a request to the API server.
+var apiServer = regexp.MustCompile(`/apis/[\w-]+(\.[\w.-]+)?/v\d|/api/v1/(namespaces|nodes|pods)|kubernetes\.default\b`)
+
 // uri notes requests to the API server.
 func (a *analysis) uri(c *call) {
 	a.register(c, value{})
 	v, _ := a.argument(c, "url")
 	for _, url := range v.patterns() {
-		if strings.Contains(url, "/api/v1") || strings.Contains(url, "/apis/") || strings.Contains(url, "kubernetes.default") {
+		if apiServer.MatchString(url) {
 			a.notef(c.at, "sends a request to the API server; the manager's role may lack permissions for it")
 			return
 		}
