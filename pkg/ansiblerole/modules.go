@@ -30,7 +30,7 @@ var fixedModules = map[string][]fixedModule{
 		{group: "", resources: []string{"pods/eviction"}, verbs: []string{"create"}}, {group: "apps", resources: []string{"daemonsets"}, verbs: []string{"get"}},
 	},
 	"k8s_taint": {{group: "", resources: []string{"nodes"}, verbs: []string{"get", "patch"}}},
-	"k8s_event": {{group: "", resources: []string{"events"}, verbs: []string{"create", "get", "patch", "update"}}},
+	"k8s_event": {{group: "", resources: []string{"events"}, verbs: []string{"create", "get", "list", "patch", "update"}}},
 	"openshift_route": {
 		{group: "", resources: []string{"services"}, verbs: []string{"get"}},
 		{group: "route.openshift.io", resources: []string{"routes"}, verbs: []string{"create", "get", "list", "patch", "update", "watch"}, absent: []string{"delete", "get"}},
