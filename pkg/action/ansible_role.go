@@ -139,6 +139,10 @@ func (p *Project) ansibleAPIs(tree *worktree.Tree, config *project.Config) ([]ba
 	if err != nil {
 		return nil, nil, err
 	}
+	files, err := roleFiles(tree)
+	if err != nil {
+		return nil, nil, err
+	}
 	var kinds []base.Kind
 	var apis []codegen.API
 	for _, r := range config.Resources() {
@@ -156,10 +160,34 @@ func (p *Project) ansibleAPIs(tree *worktree.Tree, config *project.Config) ([]ba
 		case entry.Playbook == "" && entry.Role != "":
 			doc = fmt.Sprintf("%s runs the Ansible role %s.", r.Kind, entry.Role)
 		}
-		api := codegen.API{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural, Doc: doc}
+		api := codegen.API{
+			Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind, Plural: r.Plural, Doc: doc,
+			Markers: []codegen.KindMarker{{Resources: createdByRuns(files, ansibleKind{resource: r, watch: *entry})}},
+		}
 		kinds, apis = append(kinds, base.KindOf(api)), append(apis, api)
 	}
 	return kinds, apis, nil
+}
+
+// createdByRuns returns the kinds and versions of Kubernetes that the role or playbook of a kind may create, sorted, as the values of a
+// marker have them.
+func createdByRuns(files ansiblerole.Files, kind ansibleKind) [][]string {
+	var created [][]string
+	rules, _ := ansibleRules(files, []ansibleKind{kind})
+	for _, rule := range rules {
+		if !slices.Contains(rule.Verbs, "create") {
+			continue
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				if name, version, ok := project.FindCoreKind(group, resource); ok && name != "Event" { // the runtime creates events
+					created = append(created, []string{name, version})
+				}
+			}
+		}
+	}
+	slices.SortFunc(created, slices.Compare)
+	return slices.CompactFunc(created, slices.Equal)
 }
 
 // describeRole describes a kind with a role, by the description in its metadata.

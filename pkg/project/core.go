@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	apiversion "k8s.io/apimachinery/pkg/version"
+
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -102,6 +104,22 @@ func FindCoreResource(group, kind string) (resource CoreResource, ok bool) {
 		}
 	}
 	return CoreResource{}, false
+}
+
+// FindCoreKind returns the kind of Kubernetes with a resource of an API group, as in apiVersion, and its preferred version. ok is
+// false if Kubernetes has no such kind.
+func FindCoreKind(group, plural string) (kind, version string, ok bool) {
+	for _, v := range coreVersions {
+		if v.apiGroup() != group || ok && apiversion.CompareKubeAwareVersionStrings(v.version, version) < 0 {
+			continue
+		}
+		for name := range strings.FieldsSeq(v.kinds) {
+			if RegularPlural(name) == plural {
+				kind, version, ok = name, v.version, true
+			}
+		}
+	}
+	return kind, version, ok
 }
 
 // apiGroup returns the group as in apiVersion.

@@ -47,3 +47,20 @@ func TestCoreScope(t *testing.T) {
 		t.Error("apps has a kind Pod")
 	}
 }
+
+func TestFindCoreKind(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ group, plural, kind, version string }{
+		{"", "configmaps", "ConfigMap", "v1"},
+		{"apps", "deployments", "Deployment", "v1"},
+		{"autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "v2"},
+		{"networking.k8s.io", "ingresses", "Ingress", "v1"},
+		{"networking.k8s.io", "deployments", "", ""},
+		{"example.com", "configmaps", "", ""},
+	} {
+		kind, version, ok := FindCoreKind(test.group, test.plural)
+		if kind != test.kind || version != test.version || ok != (test.kind != "") {
+			t.Errorf("%s.%s: got %s %s %t", test.plural, test.group, kind, version, ok)
+		}
+	}
+}

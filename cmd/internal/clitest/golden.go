@@ -9,7 +9,9 @@ import (
 // GoldenProjects returns the names of the golden Go projects in testdata. NAME.commands contains the commands that create NAME.
 func GoldenProjects(t *testing.T) []string {
 	t.Helper()
-	return goldenProjects(t, func(commands string) bool { return !strings.Contains(commands, helmPlugin) && !strings.Contains(commands, ansiblePlugin) })
+	return goldenProjects(t, func(commands string) bool {
+		return !strings.Contains(commands, helmPlugin) && !strings.Contains(commands, ansiblePlugin)
+	})
 }
 
 // GoldenHelmProjects returns the names of the golden Helm projects in testdata.

@@ -21,11 +21,18 @@ func TestGoldenBundlesAreValid(t *testing.T) {
 	}
 }
 
-// TestGoldenHelmBundles checks the bundles of golden Helm projects: they are valid and up to date, name the layout, take the
-// namespaces of the OperatorGroup, and pass scorecard.
-func TestGoldenHelmBundles(t *testing.T) {
+// TestGoldenBundlesWithoutGo checks the bundles of golden Helm and Ansible projects: they are valid and up to date, name the layout,
+// take the namespaces of the OperatorGroup, and pass scorecard.
+func TestGoldenBundlesWithoutGo(t *testing.T) {
 	t.Parallel()
+	layouts := map[string]string{}
 	for _, name := range clitest.GoldenHelmProjects(t) {
+		layouts[name] = "helm"
+	}
+	for _, name := range clitest.GoldenAnsibleProjects(t) {
+		layouts[name] = "ansible"
+	}
+	for name, technology := range layouts {
 		dir := clitest.CopyGolden(t, name)
 		for _, args := range [][]string{
 			{"generate", "--check"}, {"bundle", "validate", "bundle", "--strict"}, {"scorecard", "bundle", "--local"},
@@ -33,10 +40,10 @@ func TestGoldenHelmBundles(t *testing.T) {
 			clitest.MustRun(t, dir, args...)
 		}
 		files := clitest.ReadTree(t, dir)
-		const layout = "project_layout: helm.sdk.operatorframework.io/v1\n"
+		layout := "project_layout: " + technology + ".sdk.operatorframework.io/v1\n"
 		for file, want := range map[string]string{
 			"bundle/metadata/annotations.yaml":                               "operators.operatorframework.io.metrics." + layout,
-			"bundle.Dockerfile":                                              "LABEL operators.operatorframework.io.metrics.project_layout=helm.sdk.operatorframework.io/v1\n",
+			"bundle.Dockerfile":                                              "LABEL operators.operatorframework.io.metrics.project_layout=" + technology + ".sdk.operatorframework.io/v1\n",
 			"bundle/manifests/" + name + ".clusterserviceversion.yaml":       "operators.operatorframework.io/" + layout,
 			"config/manifests/bases/" + name + ".clusterserviceversion.yaml": "- supported: true\n    type: SingleNamespace\n",
 		} {
