@@ -127,10 +127,12 @@ quickstart: control-plane modules ## Create a memcached operator and run it agai
 	$(GO) run ./testdata/tutorial -operon $(BIN) docs/tutorial.md
 
 .PHONY: bench
-bench: build ## Compare the speed of Operon, controller-gen, kustomize and kubebuilder; measure Helm operators
+bench: build ansible ## Compare the speed of Operon and its peers; measure Helm and Ansible operators
 	$(GO) run ./testdata/bench -operon $(BIN)
 	@echo "==> Helm operators: a pass of an unchanged release, and the memory of 50 releases"
-	$(TEST) -count=1 -v ./cmd/operon-runtime -run 'TestMemory$$' -bench . -args -memory
+	$(TEST) -count=1 -v ./cmd/operon-runtime -run 'TestMemory$$' -bench '^BenchmarkPass$$' -args -memory
+	@echo "==> Ansible operators: a pass that changes nothing, and ansible-runner as called by hand, alternately"
+	$(TEST) -count=1 -v ./cmd/operon-runtime -run XXX -bench AnsiblePass -benchtime 7x
 
 .PHONY: golden
 golden: ## Rewrite the golden projects with the current output of commands

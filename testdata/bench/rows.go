@@ -80,9 +80,11 @@ func (b *bench) rows() []row {
 	}
 	helmInit := []string{"init", "--plugins", "helm", "--domain", "example.com", "--project-name", "bench"}
 	helmCreate := []string{"create", "api", "--group", "storage", "--version", "v1", "--kind", "Ledger", "--helm-chart", ledger}
-	helm := func(commands ...[]string) func(string) error {
+	ansibleInit := []string{"init", "--plugins", "ansible", "--domain", "example.com", "--project-name", "bench"}
+	ansibleCreate := []string{"create", "api", "--group", "cache", "--version", "v1", "--kind", "Memcached", "--generate-role", "--generate-playbook"}
+	commands := func(list ...[]string) func(string) error {
 		return func(dir string) error {
-			for _, args := range commands {
+			for _, args := range list {
 				if _, err := b.exec(dir, append(command{b.operon}, args...), ""); err != nil {
 					return err
 				}
@@ -129,11 +131,19 @@ func (b *bench) rows() []row {
 			operon: []command{bundle}, peer: steps,
 		},
 		{
-			name: "create api, Helm, from a local chart", prepare: helm(helmInit),
+			name: "create api, Helm, from a local chart", prepare: commands(helmInit),
 			operon: []command{append(command{b.operon}, append(helmCreate, "--kind", "Ledger{new}")...)},
 		},
 		{
-			name: "generate, Helm, nothing changed", change: b.prepared(helm(helmInit, helmCreate)),
+			name: "generate, Helm, nothing changed", change: b.prepared(commands(helmInit, helmCreate)),
+			operon: []command{{b.operon, "generate"}},
+		},
+		{
+			name: "create api, Ansible, with a role", goal: 250 * time.Millisecond, prepare: commands(ansibleInit),
+			operon: []command{append(command{b.operon}, append(ansibleCreate, "--kind", "Memcached{new}")...)},
+		},
+		{
+			name: "generate, Ansible, nothing changed", goal: 50 * time.Millisecond, change: b.prepared(commands(ansibleInit, ansibleCreate)),
 			operon: []command{{b.operon, "generate"}},
 		},
 		// The second of these shall take twice what the first does.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/testdata/ansible"
 )
 
 // TestTutorial executes pages of the documentation, as make quickstart does: all commands must succeed with the output on the
@@ -42,10 +43,14 @@ func TestTutorial(t *testing.T) {
 		{"README.md", "Helm operators", "$ operon bundle"},
 		{"docs/tutorial.md", "", "$ kubectl delete memcached memcached-sample"},
 		{"docs/tutorial-helm.md", "", "$ operon image build"},
+		{"docs/tutorial-ansible.md", "", "$ operon bundle validate"},
 		{"docs/develop.md", "", "$ operon generate --check"},
 	} {
 		t.Run(page.file, func(t *testing.T) {
 			t.Parallel()
+			if strings.Contains(page.file, "ansible") {
+				ansible.Require(t)
+			}
 			tmp := t.TempDir()
 			c := exec.Command(filepath.Join(bin, "tutorial"), "-operon", filepath.Join(bin, "operon"), "-section", page.section, page.file)
 			c.Dir = clitest.Root()
