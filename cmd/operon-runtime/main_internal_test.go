@@ -106,24 +106,7 @@ func newEnv(t testing.TB, kinds ...string) *env {
 func (e *env) addKind(group, kind string, lines ...string) {
 	e.Helper()
 	lower := strings.ToLower(kind)
-	e.apply(fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: %[1]ss.%[2]s}
-spec:
-  group: %[2]s
-  scope: Namespaced
-  names: {plural: %[1]ss, singular: %[1]s, kind: %[3]s, listKind: %[3]sList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`, lower, group, kind))
-	list := &unstructured.UnstructuredList{}
-	list.SetAPIVersion(group + "/v1")
-	list.SetKind(kind + "List")
-	e.eventually(kind+" is served", func() error { return e.client.List(e.Context(), list) })
+	e.createCRD(group, kind)
 	chart := "helm-charts/" + lower + "-" + group
 	e.write(chart+"/Chart.yaml", "apiVersion: v2\nname: "+lower+"\nversion: 1.0.0\n")
 	e.write(chart+"/values.yaml", "data: {}\n")
@@ -142,6 +125,30 @@ metadata: {name: "{{ .Release.Namespace }}-{{ .Release.Name }}"}
 	}
 	old, _ := os.ReadFile(filepath.Join(e.dir, "watches.yaml")) // it is missing before the first kind
 	e.write("watches.yaml", string(old)+strings.Join(entry, "\n")+"\n")
+}
+
+// createCRD creates a kind and waits until it is served.
+func (e *env) createCRD(group, kind string) {
+	e.Helper()
+	lower := strings.ToLower(kind)
+	e.apply(fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[1]ss.%[2]s}
+spec:
+  group: %[2]s
+  scope: Namespaced
+  names: {plural: %[1]ss, singular: %[1]s, kind: %[3]s, listKind: %[3]sList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`, lower, group, kind))
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion(group + "/v1")
+	list.SetKind(kind + "List")
+	e.eventually(kind+" is served", func() error { return e.client.List(e.Context(), list) })
 }
 
 func (e *env) write(name, text string) {
@@ -177,8 +184,14 @@ func (e *env) namespace(prefix string) string {
 // create creates a custom resource with data of its ConfigMap, and labels.
 func (e *env) create(group, kind, namespace, name string, labels ...string) {
 	e.Helper()
-	e.apply(fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {namespace: %s, name: %s, labels: {%s}}, spec: {data: {a: b}}}",
-		group, kind, namespace, name, strings.Join(labels, ", ")))
+	e.createSpec(group, kind, namespace, name, "{data: {a: b}}", labels...)
+}
+
+// createSpec creates a custom resource with a spec and labels.
+func (e *env) createSpec(group, kind, namespace, name, spec string, labels ...string) {
+	e.Helper()
+	e.apply(fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {namespace: %s, name: %s, labels: {%s}}, spec: %s}",
+		group, kind, namespace, name, strings.Join(labels, ", "), spec))
 }
 
 // get returns an object.
@@ -265,13 +278,14 @@ func (p *process) output() string {
 // start runs the operator of the project with variables and arguments, without metrics and probes unless args have them.
 func (e *env) start(variables []string, args ...string) *process {
 	e.Helper()
-	return e.startProgram(os.Args[0], variables, args...)
+	return e.startProgram(os.Args[0], helmOperator, variables, args...)
 }
 
-func (e *env) startProgram(program string, variables []string, args ...string) *process {
+// startProgram runs the operator of a program.
+func (e *env) startProgram(program, operator string, variables []string, args ...string) *process {
 	e.Helper()
 	p := &process{env: e, done: make(chan struct{})}
-	p.cmd = exec.Command(program, append([]string{"helm-operator", "run", "--kubeconfig", e.kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
+	p.cmd = exec.Command(program, append([]string{operator, "run", "--kubeconfig", e.kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = e.dir, p, p
 	p.cmd.Env = append(append(os.Environ(), programVariable+"=1", "WATCH_NAMESPACE="), variables...)
 	if err := p.cmd.Start(); err != nil {

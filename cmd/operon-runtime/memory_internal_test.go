@@ -144,7 +144,7 @@ func TestMemory(t *testing.T) {
 	for i := range releases {
 		e.create(e.group, "App", namespace, fmt.Sprintf("app-%d", i))
 	}
-	p := e.startProgram(program, nil, "--reconcile-period", "10s")
+	p := e.startProgram(program, helmOperator, nil, "--reconcile-period", "10s")
 	for i := range releases {
 		e.waitDeployed(e.group, "App", namespace, fmt.Sprintf("app-%d", i))
 	}

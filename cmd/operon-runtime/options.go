@@ -86,6 +86,10 @@ func (o *managerOptions) bind(c *cobra.Command, defaults flagDefaults) {
 	logging := flag.NewFlagSet("", flag.ContinueOnError)
 	o.zap.BindFlags(logging)
 	f.AddGoFlagSet(logging)
+	// Those of failed passes name functions of libraries only.
+	stacktrace := f.Lookup("zap-stacktrace-level")
+	stacktrace.DefValue = "panic"
+	_ = stacktrace.Value.Set(stacktrace.DefValue) // the value is valid
 	for name, usage := range map[string]string{
 		"zap-devel":            "log as text, from level debug",
 		"zap-encoder":          "`format` of the log: json or console",

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -64,7 +65,11 @@ func runReconcilers[R kindReconciler](ctx context.Context, o *managerOptions, s 
 	if err := setup(mgr); err != nil {
 		return err
 	}
-	log.Info("starting", "version", buildinfo.Read().Version, "watches", len(reconcilers), "namespaces", o.namespaces)
+	namespaces := "all"
+	if len(o.namespaces) > 0 {
+		namespaces = strings.Join(o.namespaces, ",")
+	}
+	log.Info("starting", "version", buildinfo.Read().Version, "watches", len(reconcilers), "namespaces", namespaces)
 	return mgr.Start(ctx)
 }
 

@@ -147,6 +147,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	}
 	request := runner.Request{
 		GVK: p.gvk, Key: keyOf(p.obj), Verbosity: p.settings.verbosity, MaxArtifacts: p.settings.maxArtifacts, Timeout: p.timeout,
+		Redact:   p.secrets.Redact,
 		Playbook: p.source.playbook, Role: p.source.role,
 	}
 	input := variables.Input{

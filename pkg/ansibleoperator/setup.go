@@ -79,9 +79,14 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 		return err
 	}
 	e := &engine{log: mgr.GetLogger()}
+	kinds := make([]schema.GroupKind, len(reconcilers))
+	for i, r := range reconcilers {
+		kinds[i] = r.gvk.GroupKind()
+	}
 	e.proxy, err = proxy.New(proxy.Config{
 		REST: mgr.GetConfig(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(), Port: settings.ProxyPort,
 		Namespaces: settings.Namespaces, InjectOwnerReferences: !settings.SkipOwnerReferences, Log: mgr.GetLogger().WithName("proxy"),
+		OwnerKinds: kinds,
 	})
 	if err != nil {
 		return err
@@ -148,6 +153,7 @@ func (e *engine) isStopping() bool { return e.stopping.Load() }
 
 // remove removes what is kept of a custom resource that is gone.
 func (e *engine) remove(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) {
+	e.proxy.Remove(gvk, key)
 	if err := e.runner.Remove(ctx, gvk, key); err != nil && !e.isStopping() {
 		e.log.Error(err, "cannot remove the directory of a deleted resource", "kind", gvk.Kind, "namespace", key.Namespace, "name", key.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-logr/logr"
@@ -66,22 +67,51 @@ func plain(text string) string {
 	return strings.Join(lines[max(0, len(lines)-maxLines):], "\n")
 }
 
-// eventLog returns a function that logs the events of a run.
-func (r *Runner) eventLog(request Request, ident string) func(event) {
-	var log logr.Logger
-	if r.config.LogEvents != Nothing {
-		log = r.config.Log.WithValues("kind", request.GVK.Kind, "namespace", request.Key.Namespace, "name", request.Key.Name, "job", ident)
+// runLog returns the logger of a run, which discards everything if no events are logged.
+func (r *Runner) runLog(request Request, ident string) logr.Logger {
+	if r.config.LogEvents == Nothing {
+		return logr.Discard()
 	}
+	return r.config.Log.WithValues("kind", request.GVK.Kind, "namespace", request.Key.Namespace, "name", request.Key.Name, "job", ident)
+}
+
+// redact removes secrets from a message.
+func (r Request) redact(message string) string {
+	if r.Redact == nil {
+		return message
+	}
+	return r.Redact(message)
+}
+
+// eventLog returns a function that logs the events of a run.
+func (r *Runner) eventLog(request Request, log logr.Logger) func(event) {
 	return func(e event) {
 		switch {
-		case r.config.LogEvents == Nothing:
 		case e.Event == "runner_on_failed" || e.Event == "runner_on_unreachable":
 			ignored := e.Data.IgnoreErrors != nil && *e.Data.IgnoreErrors
-			log.Info("task failed", "task", e.Data.Task, "role", e.Data.Role, "ignored", ignored, "message", failureMessage(e.Data))
+			log.Info("task failed", "task", e.Data.Task, "role", e.Data.Role, "ignored", ignored, "message", request.redact(failureMessage(e.Data)))
 		case e.Event == "playbook_on_task_start":
 			log.Info("task started", "task", e.Data.Name, "role", e.Data.Role)
 		case r.config.LogEvents == Everything && e.Event != "operon_start":
-			log.Info("event", "event", e.Event, "task", e.Data.Task, "host", e.Data.Host, "output", plain(e.Stdout))
+			log.Info("event", "event", e.Event, "task", e.Data.Task, "host", e.Data.Host, "output", request.redact(plain(e.Stdout)))
 		}
+	}
+}
+
+// logEnd logs the result of a run.
+func logEnd(log logr.Logger, request Request, result *Result, err error) {
+	values := []any{
+		"ok", result.Stats.OK, "changed", result.Stats.Changed, "skipped", result.Stats.Skipped, "failures", result.Stats.Failures,
+		"duration", result.Duration.Round(time.Millisecond).String(),
+	}
+	switch {
+	case err != nil:
+		log.Info("run ended without a result", append(values, "reason", request.redact(err.Error()))...)
+	case result.RequeueAfter != nil:
+		log.Info("run requested another one", append(values, "after", result.RequeueAfter.String())...)
+	case result.Failed():
+		log.Info("run failed", append(values, "message", request.redact(result.Message()))...)
+	default:
+		log.Info("run succeeded", values...)
 	}
 }

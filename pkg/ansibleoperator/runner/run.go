@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/go-logr/logr"
 )
 
 // Run runs a playbook or a role. The error is nil if the playbook reached its end, whatever its tasks did, if it requested the time
@@ -38,8 +40,10 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 	if err := r.writeInputs(dir, request); err != nil {
 		return nil, err
 	}
-	err = r.supervise(ctx, argv, dir, request, result)
+	log := r.runLog(request, result.Ident)
+	err = r.supervise(ctx, argv, dir, request, result, log)
 	result.Duration = time.Since(result.Started)
+	logEnd(log, request, result, err)
 	if r.config.Output != nil {
 		r.printOutput(dir, request, result.Ident)
 	}
@@ -53,7 +57,7 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 }
 
 // supervise runs a command to its end and collects the result.
-func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result) error {
+func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result, logger logr.Logger) error {
 	output := &tail{limit: 16 << 10}
 	temporary, removeTemporary, err := r.temporary(result.Ident)
 	if err != nil {
@@ -69,7 +73,7 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 		return err
 	}
 	collected := &events{}
-	log := r.eventLog(request, result.Ident)
+	log := r.eventLog(request, logger)
 	requeue := make(chan struct{}, 1)
 	done := make(chan error, 1)
 	go func() {
