@@ -80,6 +80,7 @@ func (p *Proxy) serveCached(w http.ResponseWriter, x *exchange) bool {
 		return false
 	}
 	p.record(x, response.object)
+	p.count(x.request.Method, http.StatusOK, "hit")
 	header := w.Header()
 	header.Set("Content-Type", response.contentType)
 	header.Set("Content-Length", strconv.Itoa(len(response.body)))

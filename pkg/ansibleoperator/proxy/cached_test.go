@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -108,7 +109,8 @@ func (r *reader) waitHit(path string) *reply {
 func TestCachedReads(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.proxy = e.startProxy(func(c *proxy.Config) { c.Namespaces = []string{e.namespace} })
+	registry := prometheus.NewRegistry()
+	e.proxy = e.startProxy(func(c *proxy.Config) { c.Namespaces, c.Registry = []string{e.namespace}, registry })
 	other := e.namespace + "-other"
 	e.createNamespace(other)
 	for _, namespace := range []string{e.namespace, other} {
@@ -131,6 +133,10 @@ func TestCachedReads(t *testing.T) {
 	}
 	if !r.waitHit("/api/v1/namespaces/" + e.namespace).hit {
 		t.Error("want a cluster-scoped object cached")
+	}
+	metrics, err := registry.Gather()
+	if err != nil || len(metrics) != 1 || metrics[0].GetName() != "ansible_operator_proxy_requests_total" || !strings.Contains(metrics[0].String(), `"hit"`) {
+		t.Errorf("metrics %v (%v)", metrics, err)
 	}
 	// Other forms are not mixed up.
 	if got := r.get(path, "Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"); got.hit || got.Kind != "PartialObjectMetadata" {
@@ -276,7 +282,9 @@ func (h *historian) step(random *rand.Rand, list string) {
 
 // list lists all objects.
 func (h *historian) list(list string) {
-	var items struct{ Items []struct{ Metadata metav1.ObjectMeta } }
+	var items struct {
+		Items []struct{ Metadata metav1.ObjectMeta }
+	}
 	if err := json.Unmarshal([]byte(h.get(list).body), &items); err != nil {
 		h.Error(err)
 	}

@@ -51,6 +51,7 @@ func (p *Proxy) recordList(x *exchange) {
 // observe reads the response to a request. It drops from the cache what can be older than the response.
 func (p *Proxy) observe(response *http.Response) error {
 	x := exchangeOf(response.Request)
+	p.count(response.Request.Method, response.StatusCode, "")
 	if !x.isResource {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +50,8 @@ type Config struct {
 	OwnerKinds []schema.GroupKind
 	// InjectOwnerReferences adds the owner to objects that a run creates.
 	InjectOwnerReferences bool
+	// Registry receives the metrics; nil for none.
+	Registry prometheus.Registerer
 	// Log receives refused requests and failed watches. It never receives tokens or bodies.
 	Log logr.Logger
 }
@@ -67,6 +70,7 @@ type Proxy struct {
 	resources          *resources
 	watcher            *dependents.Watcher
 	cache              *readCache
+	requests           *prometheus.CounterVec
 	now                func() time.Time
 	ownerKinds         atomic.Pointer[map[schema.GroupKind]bool]
 
@@ -116,6 +120,9 @@ func New(config Config) (*Proxy, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if p.requests, err = newRequestCounter(config.Registry); err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	p.resources = newResources(p.get)
 	p.forwarder = p.newForwarder()

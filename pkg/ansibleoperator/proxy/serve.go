@@ -41,12 +41,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	run := p.authenticate(r)
 	if run == nil {
 		p.config.Log.Info("refused a request without the token of a current run", "method", r.Method, "path", r.URL.Path, "from", r.RemoteAddr)
-		writeStatus(w, apierrors.NewUnauthorized("the proxy of the operator requires the token of a current run; use the kubeconfig of the run (KUBECONFIG, K8S_AUTH_KUBECONFIG)"))
+		p.writeStatus(w, r.Method, apierrors.NewUnauthorized("the proxy of the operator requires the token of a current run; use the kubeconfig of the run (KUBECONFIG, K8S_AUTH_KUBECONFIG)"))
 		return
 	}
 	if p.config.REST.Impersonate.UserName != "" && r.Header.Get(transport.ImpersonateUserHeader) != "" {
 		// The API server would check the permission of the operator's real user, which its configuration does not want to use.
-		writeStatus(w, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the operator itself impersonates a user; no other can be impersonated")))
+		p.writeStatus(w, r.Method, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the operator itself impersonates a user; no other can be impersonated")))
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -56,7 +56,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.target, x.isResource = parseTarget(r.URL.Path)
 	x.target.isWatch = x.target.isWatch || isWatch(r)
 	if err := p.edit(x); err != nil {
-		writeStatus(w, err)
+		p.writeStatus(w, r.Method, err)
 		return
 	}
 	p.prepare(x)
@@ -108,11 +108,11 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {
 				// The client is gone, or its run has ended.
-				writeStatus(w, apierrors.NewUnauthorized("the run has ended"))
+				p.writeStatus(w, r.Method, apierrors.NewUnauthorized("the run has ended"))
 				return
 			}
 			p.config.Log.Info("cannot forward a request", "method", r.Method, "path", r.URL.Path, "error", err.Error())
-			writeStatus(w, unreachable(err))
+			p.writeStatus(w, r.Method, unreachable(err))
 		},
 	}
 }
@@ -144,7 +144,7 @@ func unreachable(err error) *apierrors.StatusError {
 }
 
 // writeStatus writes an error as the API server does. An error that is not one of its kind is caused by the request.
-func writeStatus(w http.ResponseWriter, err error) {
+func (p *Proxy) writeStatus(w http.ResponseWriter, method string, err error) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		status = apierrors.NewBadRequest(err.Error())
@@ -158,6 +158,7 @@ func writeStatus(w http.ResponseWriter, err error) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	p.count(method, int(s.Code), "")
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(int(s.Code))
 	w.Write(body.Bytes())
