@@ -86,7 +86,7 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	e.proxy, err = proxy.New(proxy.Config{
 		REST: mgr.GetConfig(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(), Port: settings.ProxyPort,
 		Namespaces: settings.Namespaces, InjectOwnerReferences: !settings.SkipOwnerReferences, Log: mgr.GetLogger().WithName("proxy"),
-		OwnerKinds: kinds,
+		OwnerKinds: kinds, Registry: metrics.Registry,
 	})
 	if err != nil {
 		return err
