@@ -1,0 +1,106 @@
+//go:build unix
+
+package runlocal
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/testdata/ansible"
+)
+
+// TestMoleculeScenario runs the playbooks of the scenario default of the golden project, as Molecule runs them, on a control plane
+// where run local runs the operator: the operator is deployed and reconciles the sample, a failing test reports why, and no file
+// of the project changes.
+func TestMoleculeScenario(t *testing.T) {
+	t.Parallel()
+	clitest.SkipIfShort(t, "it starts a control plane")
+	ansible.Require(t)
+	program, err := clitest.Runtime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := clitest.CopyGolden(t, "site-operator")
+	before := projectFiles(t, dir)
+	p := clitest.StartProcess(t, dir, []string{clitest.RuntimeVariable + "=" + program}, "run", "local", "--control-plane", "embedded")
+	c := p.Cluster()
+	p.WaitFor("press Ctrl-C", 1)
+
+	inventory := moleculeInventory(t, dir)
+	run := func(playbook string) (string, error) {
+		c := exec.Command("ansible-playbook", "-i", inventory, filepath.Join(dir, "molecule", "default", playbook))
+		c.Env = append(os.Environ(), "K8S_AUTH_KUBECONFIG="+filepath.Join(dir, ".operon", "kubeconfig"), "OPERATOR_IMAGE=example.com/site:v1",
+			"OPERATOR_PULL_POLICY=IfNotPresent", "TEST_OPERATOR_NAMESPACE=site-test", "ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCAL_TEMP="+t.TempDir())
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	for _, playbook := range []string{"create.yml", "prepare.yml", "converge.yml", "verify.yml"} {
+		if out, err := run(playbook); err != nil {
+			t.Fatalf("%s: %v\n%s", playbook, err, out)
+		}
+	}
+	const container = "-o=jsonpath={.spec.template.spec.containers[0].image} {.spec.template.spec.containers[0].imagePullPolicy}"
+	c.Must("example.com/site:v1 IfNotPresent", "get", "deployment/osdk-controller-manager", "-n", "site-test", container)
+
+	test := filepath.Join(dir, "molecule", "default", "tasks", "site_test.yml")
+	clitest.EditFile(t, dir, "molecule/default/tasks/site_test.yml", "== 'Hello'", "== 'Good day'")
+	out, err := run("verify.yml")
+	if err == nil {
+		t.Errorf("a wrong test passes:\n%s", out)
+	}
+	for _, want := range []string{"Print the log of the operator", "osdk-controller-manager", "Test the pages: "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the failure does not contain %q:\n%s", want, out)
+		}
+	}
+	clitest.WriteFile(t, test, before["molecule/default/tasks/site_test.yml"])
+
+	if out, err := run("destroy.yml"); err != nil {
+		t.Fatalf("destroy.yml: %v\n%s", err, out)
+	}
+	c.Must("", "get", "namespace", "site-test", "--ignore-not-found")
+	p.Interrupt()
+	p.MustEnd(0)
+	if after := projectFiles(t, dir); !maps.Equal(before, after) {
+		t.Errorf("files of the project have changed: %v", after)
+	}
+}
+
+// projectFiles returns the files of a project without those of run local.
+func projectFiles(t *testing.T, dir string) map[string]string {
+	files := clitest.ReadTree(t, dir)
+	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasPrefix(name, ".operon/") })
+	return files
+}
+
+// moleculeInventory writes the inventory of the scenario default, as Molecule does, and returns its path.
+func moleculeInventory(t *testing.T, dir string) string {
+	t.Helper()
+	temp := t.TempDir()
+	text := strings.NewReplacer("${MOLECULE_PROJECT_DIRECTORY}", dir, "${MOLECULE_EPHEMERAL_DIRECTORY}", temp).
+		Replace(clitest.ReadFile(t, filepath.Join(dir, "molecule", "default", "molecule.yml")))
+	var config struct {
+		Provisioner struct {
+			Inventory struct {
+				HostVars map[string]map[string]any `yaml:"host_vars"`
+			}
+		}
+	}
+	if err := safeyaml.Unmarshal([]byte(text), &config); err != nil {
+		t.Fatal(err)
+	}
+	inventory, err := json.Marshal(map[string]any{"all": map[string]any{"hosts": config.Provisioner.Inventory.HostVars}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(temp, "hosts.yml")
+	clitest.WriteFile(t, name, string(inventory))
+	return name
+}
