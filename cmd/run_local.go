@@ -165,7 +165,7 @@ func (a *app) localProgram(root string, config *project.Config) (program local.P
 	case config.IsAnsible():
 		program.Name, err = a.runtimeProgram()
 		program.Args = []string{ansibleOperator, "run"}
-		program.Environ = []string{a.rolesPath(root)}
+		program.Environ = a.ansibleEnviron(root)
 	default:
 		if _, err = local.MainPackage(root); err != nil {
 			if other := config.CheckOlderLayout(); other != nil {

@@ -2,28 +2,36 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/ansibletool"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// rolesPathVariable names the variable with the directories that Ansible searches roles in.
-const rolesPathVariable = "ANSIBLE_ROLES_PATH"
-
-// rolesPath returns the variable with the roles of a project before those of the user.
-func (a *app) rolesPath(root string) string {
-	value := filepath.Join(root, "roles")
-	if others := a.Getenv(rolesPathVariable); others != "" {
-		value += string(filepath.ListSeparator) + others
+// ansibleEnviron returns the variables with the directories that Ansible searches roles and collections in: those of a project, and then
+// those of the user.
+func (a *app) ansibleEnviron(root string) []string {
+	const roles, collections = "ANSIBLE_ROLES_PATH", "ANSIBLE_COLLECTIONS_PATH"
+	list := func(paths ...string) string {
+		return strings.Join(slices.DeleteFunc(paths, func(p string) bool { return p == "" }), string(filepath.ListSeparator))
 	}
-	return rolesPathVariable + "=" + value
+	environ := []string{roles + "=" + list(filepath.Join(root, project.RolesDir), a.Getenv(roles))}
+	vendored := filepath.Join(root, project.CollectionsDir)
+	if info, err := a.FS.Stat(filepath.Join(vendored, ansibletool.CollectionsDir)); err != nil || !info.IsDir() {
+		return environ
+	}
+	// The plural is the old name of the variable. The default is Ansible's, which a value replaces.
+	others := cmp.Or(a.Getenv(collections), a.Getenv(collections+"S"), list("~/.ansible/collections", "/usr/share/ansible/collections"))
+	return append(environ, collections+"="+list(vendored, others))
 }
 
 // checkAnsible returns an error if this machine lacks what runs of a project's roles need. Missing collections that no file of the
@@ -31,7 +39,9 @@ func (a *app) rolesPath(root string) string {
 func (a *app) checkAnsible(ctx context.Context, root string) error {
 	var machine *ansibletool.Machine
 	err := a.reportSlow(a.progressWriter(), "reading the versions of Ansible", func() (err error) {
-		machine, err = ansibletool.Inspect(ctx, a.runAnsible)
+		machine, err = ansibletool.Inspect(ctx, func(ctx context.Context, name string, args ...string) ([]byte, error) {
+			return a.runAnsible(ctx, root, name, args...)
+		})
 		return err
 	})
 	if err != nil {
@@ -41,8 +51,8 @@ func (a *app) checkAnsible(ctx context.Context, root string) error {
 	if machine.Core == "" {
 		return findings.Err() // without Ansible, no collections are found
 	}
-	project := afero.NewIOFS(afero.NewBasePathFs(a.FS, root))
-	required, err := ansibletool.ReadRequirements(project)
+	files := afero.NewIOFS(afero.NewBasePathFs(a.FS, root))
+	required, err := ansibletool.ReadRequirements(files)
 	if err != nil {
 		return err
 	}
@@ -50,7 +60,7 @@ func (a *app) checkAnsible(ctx context.Context, root string) error {
 	for _, r := range required {
 		missing, other := machine.CheckCollections([]ansibletool.Requirement{r})
 		switch {
-		case len(missing) > 0 && !ansibletool.Uses(project, r.Name):
+		case len(missing) > 0 && !ansibletool.Uses(files, r.Name):
 			notes = append(notes, fmt.Sprintf("%s lists the collection %s, which is not installed; no role or playbook mentions it by its full name", ansibletool.RequirementsFile, r.Name))
 		case len(missing) > 0:
 			findings = append(findings, missing...)
@@ -67,11 +77,11 @@ func (a *app) checkAnsible(ctx context.Context, root string) error {
 	return nil
 }
 
-// runAnsible is an ansibletool.Run. It runs programs in a directory without ansible.cfg, as the operator does.
-func (a *app) runAnsible(ctx context.Context, name string, args ...string) ([]byte, error) {
+// runAnsible is an ansibletool.Run for a project. It runs programs in a directory without ansible.cfg, as the operator does.
+func (a *app) runAnsible(ctx context.Context, root, name string, args ...string) ([]byte, error) {
 	var out, errOut bytes.Buffer
 	directory := filepath.VolumeName(a.Dir) + string(filepath.Separator)
-	err := a.Run(ctx, Command{Dir: directory, Environ: a.Environ, Out: &out, Err: &errOut, Name: name, Args: args, Tied: true})
+	err := a.Run(ctx, Command{Dir: directory, Environ: slices.Concat(a.Environ, a.ansibleEnviron(root)), Out: &out, Err: &errOut, Name: name, Args: args, Tied: true})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(name), args[0], err, lastLine(errOut.String()))
 	}
