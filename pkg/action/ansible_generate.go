@@ -18,10 +18,11 @@ import (
 
 // generateAnsible updates the CRDs of the kinds of an Ansible project and the role of its manager.
 func (p *Project) generateAnsible(tree *worktree.Tree, config *project.Config) error {
-	kinds, err := ansibleKinds(tree, config)
+	kinds, unwatched, err := ansibleKinds(tree, config)
 	if err != nil {
 		return err
 	}
+	p.report(Note, unwatched...)
 	files, err := roleFiles(tree)
 	if err != nil {
 		return err
@@ -61,28 +62,23 @@ type ansibleKind struct {
 	own bool
 }
 
-// ansibleKinds returns the kinds of watches.yaml. Kinds of PROJECT without an entry are findings.
-func ansibleKinds(tree *worktree.Tree, config *project.Config) ([]ansibleKind, error) {
+// ansibleKinds returns the kinds of watches.yaml, and notes about kinds of PROJECT without an entry, whose manifests stay as they are.
+func ansibleKinds(tree *worktree.Tree, config *project.Config) (kinds []ansibleKind, notes diag.Findings, err error) {
 	list, err := readAnsibleWatches(tree)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var findings diag.Findings
 	for _, r := range config.Resources() {
 		if r.HasAPI() && findAnsibleWatch(list, r) == nil {
-			findings.Addf(diag.Position{File: watches.FileName}, "no entry for %s; add one with its role or playbook, or delete the API", r.GVK)
+			notes.Addf(diag.Position{File: watches.FileName}, "no entry for %s, which the operator ignores; add one with its role or playbook, or delete the API", r.GVK)
 		}
 	}
-	if err := findings.Err(); err != nil {
-		return nil, err
-	}
-	var kinds []ansibleKind
 	for _, w := range list {
 		kind := ansibleKind{watch: w}
 		kind.resource, kind.own = resourceOf(config, w.GroupVersionKind())
 		kinds = append(kinds, kind)
 	}
-	return kinds, nil
+	return kinds, notes, nil
 }
 
 // crdMarker is in the line of a CRD that was derived from roles, and is derived again.

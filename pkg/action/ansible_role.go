@@ -56,15 +56,18 @@ func ansibleRules(files ansiblerole.Files, kinds []ansibleKind) ([]rbac.Rule, di
 
 // ansibleVersion returns a version of the CRD of a kind: the schema of spec is that of the arguments of its role, or open.
 func ansibleVersion(files ansiblerole.Files, kind ansibleKind) (crd.Version, diag.Findings, error) {
-	version := crd.Version{Name: kind.resource.Version, Spec: map[string]any{
-		"type": "object", "description": "spec are the variables of the runs.", crd.PreserveUnknown: true,
-	}}
+	version := crd.Version{Name: kind.resource.Version, Spec: openSpec()}
 	schema, err := ansiblerole.Schema(files, ansiblerole.NewWatch(kind.watch))
 	if err != nil || schema == nil {
 		return version, nil, err
 	}
 	version.Spec, version.SpecRequired = schema.OpenAPI, schema.Required
 	return version, schema.Notes, nil
+}
+
+// openSpec returns the schema of spec for roles without argument specifications.
+func openSpec() map[string]any {
+	return map[string]any{"type": "object", "description": "spec are the variables of the runs.", crd.PreserveUnknown: true}
 }
 
 // setSample sets the values in the sample of a kind, if its role has argument specifications.

@@ -61,19 +61,25 @@ func (k *chartKind) renamed(before, after *project.Config, now project.Resource)
 		crds = append(crds, string(crd))
 	}
 	crd := scaffold.RenderedPair{From: path.Join(project.CRDBasesDir, k.resource.CRDFile()), To: path.Join(project.CRDBasesDir, now.CRDFile())}
-	sample := scaffold.RenderedPair{From: scaffold.SampleFile(k.resource), To: scaffold.SampleFile(now)}
-	lines := func(of scaffold.RenderedPair, old, new string) scaffold.RenderedPair {
-		of.Part, of.Old, of.New = true, old, new
-		return of
-	}
-	pairs := []scaffold.RenderedPair{
-		sample,
-		lines(sample, "name: "+strings.ToLower(k.resource.Kind)+"-sample", "name: "+strings.ToLower(now.Kind)+"-sample"),
-		lines(sample, "app.kubernetes.io/name: "+before.ProjectName(), "app.kubernetes.io/name: "+after.ProjectName()),
-		lines(crd, sdkDescription(k.resource), sdkDescription(now)),
-	}
+	description := crd
+	description.Part, description.Old, description.New = true, sdkDescription(k.resource), sdkDescription(now)
 	crd.Old, crd.New = crds[0], crds[1]
-	return append(pairs, crd), nil
+	return append(samplePairs(before, after, k.resource, now), description, crd), nil
+}
+
+// samplePairs returns the file of the sample of a kind, and its lines that do not follow from its kind, for the old and the new names.
+func samplePairs(before, after *project.Config, old, now project.Resource) []scaffold.RenderedPair {
+	sample := scaffold.RenderedPair{From: scaffold.SampleFile(old), To: scaffold.SampleFile(now)}
+	line := func(old, new string) scaffold.RenderedPair {
+		pair := sample
+		pair.Part, pair.Old, pair.New = true, old, new
+		return pair
+	}
+	return []scaffold.RenderedPair{
+		sample,
+		line("name: "+strings.ToLower(old.Kind)+"-sample", "name: "+strings.ToLower(now.Kind)+"-sample"),
+		line("app.kubernetes.io/name: "+before.ProjectName(), "app.kubernetes.io/name: "+after.ProjectName()),
+	}
 }
 
 // sdkDescription returns the description of a kind in CRDs of operator-sdk, which has no period.

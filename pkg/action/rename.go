@@ -124,7 +124,7 @@ func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
 	if r.inBundle && p.tree().Exists("bundle/manifests") {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ still has the old names; '%s bundle' updates it", p.Program))
 	}
-	if config.IsHelm() {
+	if !config.HasGoCode() {
 		result.nextf("review what changed, then '%s bundle'", p.Program)
 	} else {
 		result.nextf("review what changed, then 'make test'")
@@ -150,6 +150,9 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r rena
 	}
 	if before.IsHelm() {
 		return p.renameHelm(ctx, tree, before, after)
+	}
+	if before.IsAnsible() {
+		return p.renameAnsible(ctx, tree, before, after)
 	}
 	header, _, err := p.header(tree)
 	if err != nil {

@@ -139,7 +139,7 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, diag.Fi
 
 // hasOwnTypes reports whether the types of a resource are in the project.
 func hasOwnTypes(config *project.Config, r project.Resource) bool {
-	return !r.Core && !r.External && (config.IsHelm() || strings.HasPrefix(r.Path, config.Repo()+"/"))
+	return !r.Core && !r.External && (!config.HasGoCode() || strings.HasPrefix(r.Path, config.Repo()+"/"))
 }
 
 // checkScope returns findings for new names that do not change anything or that other resources would receive, too.

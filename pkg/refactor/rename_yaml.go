@@ -122,7 +122,7 @@ func (y *yamlRenamer) scalar(key string, n *yaml.Node) {
 		case before.CRDName():
 			y.new[n] = after.CRDName()
 		case before.QualifiedGroup() + "/" + before.Version:
-			if key == "apiVersion" {
+			if key == "apiVersion" || key == "api_version" { // the latter in Ansible tasks
 				y.new[n] = after.QualifiedGroup() + "/" + after.Version
 			}
 		}
@@ -154,7 +154,7 @@ func (y *yamlRenamer) mapping(n *yaml.Node) {
 	kind, name, version, group := get("kind"), get("name"), get("version"), get("group")
 	for _, api := range y.APIs {
 		before, after := api[0], api[1]
-		if get("apiVersion").Value == before.QualifiedGroup()+"/"+before.Version {
+		if version := before.QualifiedGroup() + "/" + before.Version; get("apiVersion").Value == version || get("api_version").Value == version {
 			switch kind.Value {
 			case before.Kind:
 				y.new[kind] = after.Kind

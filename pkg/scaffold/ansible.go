@@ -167,3 +167,47 @@ func RunFiles(data Data) (map[string][]byte, error) {
 	}
 	return files, nil
 }
+
+// RunPairs renders the role and the playbook of a kind, in all forms, and the comments of its entry in watches.yaml, with the old and
+// with the new names. The values of the entry have a clear meaning, but its lines need not be those of the scaffold.
+func RunPairs(old, now Data) ([]RenderedPair, error) {
+	var all []RenderedPair
+	entry, err := renderPair(watchEvent, old, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range entry {
+		pair.Old, pair.New = comments(pair.Old), comments(pair.New)
+		all = append(all, pair)
+	}
+	for _, run := range []struct{ role, playbook bool }{{true, false}, {false, true}, {true, true}} {
+		old.Resource.Role, old.Resource.Playbook = run.role, run.playbook
+		now.Resource.Role, now.Resource.Playbook = run.role, run.playbook
+		var events []string
+		if run.role {
+			events = append(events, roleEvent)
+		}
+		if run.playbook {
+			events = append(events, playbookEvent)
+		}
+		for _, event := range events {
+			pairs, err := renderPair(event, old, now)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, pairs...)
+		}
+	}
+	return all, nil
+}
+
+// comments returns the lines of a text that are comments.
+func comments(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
