@@ -164,6 +164,8 @@ func writeAnsibleBase(ctx context.Context, root, layout string) error {
 	files = append(files,
 		image.Text("etc/nsswitch.conf", 0o644, []byte("passwd: files\ngroup: files\nhosts: files dns\n")),
 		image.File{Name: "usr/bin/awk", Link: "mawk"},
+		// Dockerfiles of operators for operator-sdk's image refer to this file and to the variables below.
+		image.File{Name: "tini", Link: "usr/bin/tini"},
 	)
 	packages, err := image.NewLayer("Python, Ansible and ansible-runner from Debian's packages", files, at)
 	if err != nil {
@@ -171,8 +173,8 @@ func writeAnsibleBase(ctx context.Context, root, layout string) error {
 	}
 	built, err := image.Options{}.Build(ctx, image.Recipe{
 		Base: image.Scratch, Parts: []image.Part{{Platform: "linux/" + runtime.GOARCH, Layers: []*image.Layer{packages, base}}},
-		User: user.String(), Dir: user.Home, Entrypoint: []string{"/usr/bin/tini", "--"}, Cmd: []string{"/bin/bash"}, Created: at, Author: "operon e2e",
-		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + user.Home, "LANG=C.UTF-8"},
+		User: user.String(), Dir: user.Home, Entrypoint: []string{"/tini", "--"}, Cmd: []string{"/bin/bash"}, Created: at, Author: "operon e2e",
+		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + user.Home, "USER_UID=1001", "USER_NAME=" + user.Name, "LANG=C.UTF-8"},
 	})
 	if err != nil {
 		return err

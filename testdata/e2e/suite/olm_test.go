@@ -54,7 +54,7 @@ func (b *bench) testOLM(t *testing.T) {
 	b.testUpgrade(t)
 	b.progress.Done("olm install upgrades")
 	b.testRunBundle(t)
-	b.testHelmBundle(t)
+	b.testRuntimeBundles(t)
 	b.testLiveOperator(t)
 	b.progress.Done("an operator runs under OLM")
 

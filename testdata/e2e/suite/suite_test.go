@@ -61,7 +61,7 @@ func TestE2E(t *testing.T) {
 	}{
 		{"services", (*bench).testServices},
 		{"memcached-operator", (*bench).testMemcachedOperator},
-		{"helm-operator", (*bench).testHelmOperator},
+		{"runtime-operators", (*bench).testRuntimeOperators},
 		{"scorecard", (*bench).testScorecard},
 		{"olm", (*bench).testOLM},
 		{"tutorial", (*bench).testTutorial},
