@@ -74,7 +74,9 @@ func (a *app) ansibleManager(root string, o *imageBuildOptions) (imageManager, e
 		name: "the roles and playbooks of " + watches.FileName, user: user,
 		recipe: image.Recipe{
 			Entrypoint: []string{ansibleProgram, "run", "--watches-file=./" + watches.FileName}, KeepInit: true,
-			Dir: user.Home, Env: []string{"HOME=" + user.Home}, DefaultEnv: []string{"ANSIBLE_ROLES_PATH=" + user.Home + "/" + project.RolesDir},
+			Dir: user.Home, Env: []string{"HOME=" + user.Home},
+			// Ansible needs the name of the user. Users of platforms such as OpenShift are not in /etc/passwd.
+			DefaultEnv: []string{"ANSIBLE_ROLES_PATH=" + user.Home + "/" + project.RolesDir, "USER=" + user.Name},
 		},
 		prepare: func(ctx context.Context) error {
 			var err error

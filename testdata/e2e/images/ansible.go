@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/spf13/afero"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/operon-sdk/operon/pkg/image"
 )
@@ -62,7 +63,7 @@ func AnsibleBase(ctx context.Context, cacheDir string, refresh bool, say func(st
 		return "", fmt.Errorf("locking the cache of packages: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
-	apt := packageManager{dir: filepath.Join(cacheDir, "apt")}
+	apt := packageManager{dir: filepath.Join(cacheDir, "apt"), arch: runtime.GOARCH}
 	names, err := apt.list(ctx, ansiblePackages())
 	for attempt := 0; ; attempt++ {
 		if err == nil && (!refresh || attempt > 0) {
@@ -140,14 +141,21 @@ func compilePython(ctx context.Context, root string) error {
 	if err != nil || len(stdlib) == 0 {
 		return errors.Join(err, errors.New("the packages contain no Python library"))
 	}
-	// The bytecode has hashes of its sources instead of their times, as the layer changes these, and no paths of this machine.
-	cmd := exec.CommandContext(ctx, loaders[0], "--library-path", filepath.Dir(loaders[0]), filepath.Join(root, "usr/bin/python3"), "-m", "compileall", "-q", "-q",
-		"-j", fmt.Sprint(runtime.NumCPU()), "--invalidation-mode", "unchecked-hash", "-s", root, "-p", "/", stdlib[0], filepath.Join(lib, "python3/dist-packages"))
-	cmd.Env = []string{"PYTHONHOME=" + filepath.Join(root, "usr"), "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0"}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compiling Python: %w\n%s", err, out)
+	// The bytecode has hashes of its sources instead of their times, as the layer changes these, and no paths of this machine. compileall
+	// could not start processes of its own, as these would run without the linker.
+	var group errgroup.Group
+	for _, dir := range []string{stdlib[0], filepath.Join(lib, "python3/dist-packages")} {
+		group.Go(func() error {
+			cmd := exec.CommandContext(ctx, loaders[0], "--library-path", filepath.Dir(loaders[0]), filepath.Join(root, "usr/bin/python3"), "-m", "compileall", "-q", "-q",
+				"--invalidation-mode", "unchecked-hash", "-s", root, "-p", "/", dir)
+			cmd.Env = []string{"PYTHONHOME=" + filepath.Join(root, "usr"), "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0"}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("compiling Python: %w\n%s", err, out)
+			}
+			return nil
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 // writeAnsibleBase writes the image of the files below root to an OCI layout.
@@ -174,7 +182,7 @@ func writeAnsibleBase(ctx context.Context, root, layout string) error {
 	built, err := image.Options{}.Build(ctx, image.Recipe{
 		Base: image.Scratch, Parts: []image.Part{{Platform: "linux/" + runtime.GOARCH, Layers: []*image.Layer{packages, base}}},
 		User: user.String(), Dir: user.Home, Entrypoint: []string{"/tini", "--"}, Cmd: []string{"/bin/bash"}, Created: at, Author: "operon e2e",
-		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + user.Home, "USER_UID=1001", "USER_NAME=" + user.Name, "LANG=C.UTF-8"},
+		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + user.Home, "USER=" + user.Name, "USER_UID=1001", "USER_NAME=" + user.Name, "LANG=C.UTF-8"},
 	})
 	if err != nil {
 		return err

@@ -16,24 +16,40 @@ import (
 )
 
 // packageManager is apt-get with lists, status and downloads of its own in a directory, so that it changes nothing on this machine.
-type packageManager struct{ dir string }
+type packageManager struct {
+	dir string
+	// arch is an architecture of Debian.
+	arch string
+}
 
 func (m packageManager) archives() string { return filepath.Join(m.dir, "cache", "archives") }
 
-// apt runs apt-get with the package sources of the machine, and as if no package were installed.
+// apt runs apt-get as if no package were installed.
 func (m packageManager) apt(ctx context.Context, archives string, args ...string) (string, error) {
-	for _, dir := range []string{filepath.Join(m.dir, "state", "lists", "partial"), filepath.Join(archives, "partial")} {
+	parts := filepath.Join(m.dir, "sources")
+	for _, dir := range []string{filepath.Join(m.dir, "state", "lists", "partial"), filepath.Join(archives, "partial"), parts} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return "", err
 		}
 	}
-	status := filepath.Join(m.dir, "status")
-	if err := os.WriteFile(status, nil, 0o644); err != nil {
+	list, stanzas, err := machineSources()
+	if err != nil {
 		return "", err
+	}
+	status := filepath.Join(m.dir, "status")
+	for name, text := range map[string]string{status: "", filepath.Join(parts, "debian.list"): list, filepath.Join(parts, "debian.sources"): stanzas} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			return "", err
+		}
 	}
 	options := []string{
 		"-o", "Dir::State=" + filepath.Join(m.dir, "state"), "-o", "Dir::State::status=" + status, "-o", "Dir::Cache=" + filepath.Join(m.dir, "cache"),
-		"-o", "Dir::Cache::archives=" + archives, "-o", "Debug::NoLocking=true", "-o", "APT::Sandbox::User=", "--no-install-recommends", "-qq", "-y",
+		"-o", "Dir::Cache::archives=" + archives, "-o", "APT::Architecture=" + m.arch, "-o", "APT::Architectures::=" + m.arch,
+		"-o", "Acquire::Languages=none", "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
+		"-o", "Debug::NoLocking=true", "-o", "APT::Sandbox::User=", "--no-install-recommends", "-qq", "-y",
+	}
+	if list+stanzas != "" {
+		options = append(options, "-o", "Dir::Etc::sourcelist=/dev/null", "-o", "Dir::Etc::sourceparts="+parts)
 	}
 	return output(ctx, "apt-get", append(options, args...)...)
 }
@@ -127,6 +143,9 @@ func unpackEntry(h *tar.Header, content io.Reader, to, root string) error {
 	case tar.TypeDir:
 		return os.MkdirAll(to, 0o755)
 	case tar.TypeSymlink:
+		if info, err := os.Lstat(to); err == nil && info.IsDir() {
+			return nil // a link such as /bin, which merged replaces
+		}
 		return os.Symlink(h.Linkname, to)
 	case tar.TypeLink:
 		return os.Link(filepath.Join(root, merged(h.Linkname)), to)

@@ -77,7 +77,7 @@ func (b *bench) deleteCellar(t *testing.T, dir string) {
 		t.Errorf("the finalizer recorded %q", recorded)
 	}
 	b.eventually(t, func() error {
-		if left := b.run(t, dir, "kubectl", "-n", cellarNamespace, "get", "deployments,pods", "-o", "name"); left != "" {
+		if left := b.run(t, dir, "kubectl", "-n", cellarNamespace, "get", "deployments,pods", "--selector", "app=wine", "-o", "name"); left != "" {
 			return fmt.Errorf("after the deletion of the Cellar:\n%s", left)
 		}
 		return nil

@@ -26,18 +26,19 @@ func (b *bench) runtimeOperators(t *testing.T) []runtimeOperator {
 }
 
 // together runs a test for several operators at the same time, since most of the time is waiting. In the end, the cluster is as before.
-func (b *bench) together(t *testing.T, name string, operators []runtimeOperator, test func(*testing.T, runtimeOperator)) {
+func (b *bench) together(t *testing.T, name string, operators []runtimeOperator, test func(*testing.T, runtimeOperator)) (ok bool) {
 	before := b.objects(t)
-	if t.Run(name, func(t *testing.T) {
+	if ok = t.Run(name, func(t *testing.T) {
 		for _, o := range operators {
 			t.Run(o.name, func(t *testing.T) {
 				t.Parallel()
 				test(t, o)
 			})
 		}
-	}) { // else objects are left
+	}); ok { // else objects are left
 		b.backTo(t, before)
 	}
+	return ok
 }
 
 // testRuntimeOperators scaffolds operators, deploys them with their own make targets, follows a custom resource from its creation to its
@@ -109,10 +110,13 @@ func (b *bench) testRuntimeBundles(t *testing.T) {
 		o.create(t, dir)
 		return dir
 	}
-	b.together(t, "own namespace", operators, func(t *testing.T, o runtimeOperator) {
+	ok := b.together(t, "own namespace", operators, func(t *testing.T, o runtimeOperator) {
 		cleanup(t, install(t, o, "OwnNamespace"), o)
 		b.progress.Done(o.name + " runs under OLM for its own namespace")
 	})
+	if !ok {
+		return
+	}
 	b.together(t, "all namespaces", operators, func(t *testing.T, o runtimeOperator) {
 		dir := install(t, o, "AllNamespaces")
 		isApplied := o.change(t, dir)

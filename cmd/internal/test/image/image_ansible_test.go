@@ -88,7 +88,7 @@ func TestImageBuildAnsible(t *testing.T) {
 		t.Error("a second build has other layers")
 	}
 	c := config.Config
-	if c.User != "1001:0" || c.WorkingDir != "/opt/ansible" || !slices.Equal(c.Env, []string{"ANSIBLE_ROLES_PATH=/own", "OTHER=1", "HOME=/opt/ansible"}) ||
+	if c.User != "1001:0" || c.WorkingDir != "/opt/ansible" || !slices.Equal(c.Env, []string{"ANSIBLE_ROLES_PATH=/own", "OTHER=1", "HOME=/opt/ansible", "USER=ansible"}) ||
 		!slices.Equal(c.Entrypoint, []string{"/tini", "-g", "--", "/usr/local/bin/ansible-operator", "run", "--watches-file=./watches.yaml"}) {
 		t.Errorf("got %+v", c)
 	}
