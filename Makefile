@@ -36,20 +36,36 @@ build: ## Build bin/operon and bin/operon-runtime
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) .
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(RUNTIME) ./cmd/operon-runtime
 
-IMAGE ?= helm-operator:dev
 IMAGE_ARCHITECTURES := amd64 arm64
 
-.PHONY: helm-operator-image
-helm-operator-image: build ## Write IMAGE, the base image of Helm operators, to an OCI layout in bin
-	@rm -rf bin/helm-operator bin/helm-operator-image
+.PHONY: runtimes
+runtimes: build
 	@for arch in $(IMAGE_ARCHITECTURES); do \
 		echo "==> operon-runtime for linux/$$arch (with cold caches a few minutes)"; \
 		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(RUNTIME)-linux-$$arch ./cmd/operon-runtime || exit 1; \
 	done
-	@mkdir -p bin/helm-operator
-	$(BIN) -q -C bin/helm-operator init --plugins helm --domain example.com
-	$(BIN) -C bin/helm-operator image build --image $(IMAGE) --oci-layout $(CURDIR)/bin/helm-operator-image \
-		$(foreach arch,$(IMAGE_ARCHITECTURES),--platform linux/$(arch) --runtime $(CURDIR)/$(RUNTIME)-linux-$(arch))
+
+# $(call operator-image,LAYOUT,FLAGS) writes the image of a new project of a layout, which has no roles or charts.
+define operator-image
+@rm -rf bin/$(1)-operator bin/$(1)-operator-image
+@mkdir -p bin/$(1)-operator
+$(BIN) -q -C bin/$(1)-operator init --plugins $(1) --domain example.com
+$(BIN) -C bin/$(1)-operator image build --image $(IMAGE) --oci-layout $(CURDIR)/bin/$(1)-operator-image $(2) \
+	$(foreach arch,$(IMAGE_ARCHITECTURES),--platform linux/$(arch) --runtime $(CURDIR)/$(RUNTIME)-linux-$(arch))
+endef
+
+helm-operator-image: IMAGE ?= helm-operator:dev
+.PHONY: helm-operator-image
+helm-operator-image: runtimes ## Write IMAGE, the base image of Helm operators, to an OCI layout in bin
+	$(call operator-image,helm)
+
+# The Python, the Ansible and the collection kubernetes.core are those of Debian 13.
+ansible-operator-image: IMAGE ?= ansible-operator:dev
+.PHONY: ansible-operator-image
+ansible-operator-image: runtimes ## Write IMAGE, the base image of Ansible operators, to an OCI layout in bin (Debian)
+	@echo "==> Python and Ansible from Debian's packages"
+	@$(GO) run ./testdata/e2e ansible-base $(IMAGE_ARCHITECTURES) > bin/ansible-base
+	$(call operator-image,ansible,--base "$$(cat bin/ansible-base)" --collections base)
 
 .PHONY: control-plane
 control-plane: build ## Find or build the etcd and kube-apiserver that tests run against

@@ -63,6 +63,7 @@ func TestCheck(t *testing.T) {
 		{with(map[string]string{Playbook: playbook29}), []string{"ansible-playbook: version 2.9.27 is too old, 2.12 or newer is required; install "}},
 		{with(map[string]string{Playbook: "fail"}), []string{"ansible-playbook: ansible-playbook: exit status 1: no module named ansible"}},
 		{with(map[string]string{Runner: "1.4.7"}), []string{"ansible-runner: version 1.4.7 is too old, 2.0 or newer is required; install "}},
+		{with(map[string]string{Runner: "0.0.0"}), nil}, // Debian 13
 		{with(map[string]string{"/usr/bin/python3": "\n"}), []string{"Python package kubernetes for /usr/bin/python3: not found; install it, "}},
 		{with(map[string]string{"/usr/bin/python3": "11.0.0"}), []string{"version 11.0.0 is too old, 12.0 or newer is required"}},
 	} {

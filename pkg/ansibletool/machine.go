@@ -29,6 +29,9 @@ const (
 	minKubernetes = "12.0"
 )
 
+// unknownVersion is what ansible-runner prints in Debian 13, whose package is built without the version, 2.4.1.
+const unknownVersion = "0.0.0"
+
 // Run runs a program, with arguments, and returns its standard output. The error is fs.ErrNotExist if the program is not found,
 // and contains the end of its standard error if it fails.
 type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
@@ -116,6 +119,7 @@ func (m *Machine) Check() diag.Findings {
 			add(name, "%v", m.failed[program])
 		case version == "":
 			add(name, "not found; %s", fix)
+		case version == unknownVersion:
 		case !atLeast(version, minimum):
 			add(name, "version %s is too old, %s or newer is required; %s", version, minimum, fix)
 		}

@@ -1,4 +1,5 @@
-// E2e up makes the cluster of the end-to-end tests, for development, and removes it when it is interrupted.
+// E2e up makes the cluster of the end-to-end tests, for development, and removes it when it is interrupted. E2e ansible-base ARCHITECTURE…
+// builds the base image of Ansible operators for architectures of Go, and prints the OCI layout with it.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/operon-sdk/operon/testdata/e2e/cluster"
+	"github.com/operon-sdk/operon/testdata/e2e/images"
 	"github.com/operon-sdk/operon/testdata/e2e/node"
 )
 
@@ -33,14 +35,21 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) != 1 || args[0] != "up" {
-		return errors.New("usage: e2e up")
-	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return err
 	}
 	cache = filepath.Join(cache, "operon")
+	if len(args) > 0 && args[0] == "ansible-base" {
+		layout, err := images.AnsibleBase(ctx, filepath.Join(cache, "e2e"), true, cluster.NewProgress(os.Stderr).Say, args[1:]...)
+		if err == nil {
+			_, err = fmt.Println(layout)
+		}
+		return err
+	}
+	if len(args) != 1 || args[0] != "up" {
+		return errors.New("usage: e2e up, or e2e ansible-base [ARCHITECTURE…]")
+	}
 	root, err := os.Getwd()
 	if err != nil {
 		return err

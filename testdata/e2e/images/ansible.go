@@ -30,7 +30,7 @@ import (
 func ansiblePackages() []string {
 	return []string{
 		"ansible", "ansible-core", "python3-ansible-runner", "python3-kubernetes", "python3-minimal", "tini",
-		"base-files", "bash", "coreutils", "dash", "findutils", "grep", "gzip", "libc-bin", "mawk", "sed", "tar",
+		"base-files", "bash", "coreutils", "dash", "debianutils", "findutils", "grep", "gzip", "libc-bin", "mawk", "sed", "tar",
 	}
 }
 
@@ -47,10 +47,11 @@ func ansibleCollections() []string { return []string{"cloud", "kubernetes"} }
 //go:embed ansible.go
 var ansibleSource []byte
 
-// AnsibleBase returns an OCI layout with the base image of Ansible operators, for this machine's architecture: Python, Ansible, ansible-runner
-// and the Python client of Kubernetes, from Debian's packages. It is built unless it is in the cache. It needs apt-get and dpkg-deb, but
-// neither root nor the package lists of this machine. With refresh, the lists are updated first.
-func AnsibleBase(ctx context.Context, cacheDir string, refresh bool, say func(string)) (string, error) {
+// AnsibleBase returns an OCI layout with the base image of Ansible operators: Python, Ansible, ansible-runner and the Python client of
+// Kubernetes, from Debian's packages. It is built unless it is in the cache. It needs apt-get and dpkg-deb, but neither root nor the package
+// lists of this machine. With refresh, the lists are updated first. Architectures are those of Go, with that of this machine, which is also the
+// default.
+func AnsibleBase(ctx context.Context, cacheDir string, refresh bool, say func(string), architectures ...string) (string, error) {
 	cacheDir, err := filepath.Abs(filepath.Join(cacheDir, "ansible"))
 	if err != nil {
 		return "", err
@@ -63,38 +64,83 @@ func AnsibleBase(ctx context.Context, cacheDir string, refresh bool, say func(st
 		return "", fmt.Errorf("locking the cache of packages: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
-	apt := packageManager{dir: filepath.Join(cacheDir, "apt"), arch: runtime.GOARCH}
-	names, err := apt.list(ctx, ansiblePackages())
-	for attempt := 0; ; attempt++ {
-		if err == nil && (!refresh || attempt > 0) {
-			sum := sha256.Sum256([]byte(strings.Join(names, "\n") + string(ansibleSource)))
-			layout := filepath.Join(cacheDir, hex.EncodeToString(sum[:])[:16])
-			if _, err := os.Stat(layout); err == nil {
-				return layout, nil
-			}
-			say("building the base image of Ansible operators from Debian's packages, once")
-			// A newer version may have replaced one in the lists.
-			if err = apt.download(ctx, ansiblePackages()); err == nil {
-				return layout, buildAnsibleBase(ctx, apt, names, filepath.Join(cacheDir, "root"), layout)
-			}
-		}
-		if attempt > 0 {
-			return "", err
-		}
-		say("updating the package lists")
-		if err := apt.update(ctx); err != nil {
-			return "", err
-		}
-		names, err = apt.list(ctx, ansiblePackages())
+	b := ansibleBuilder{cacheDir: cacheDir, architectures: architectures, say: say}
+	if len(architectures) == 0 {
+		b.architectures = []string{runtime.GOARCH}
 	}
+	if !slices.Contains(b.architectures, runtime.GOARCH) {
+		return "", fmt.Errorf("the architectures must include that of this machine, %s, whose Python compiles for all", runtime.GOARCH)
+	}
+	if !refresh {
+		// Packages in the lists may have been replaced by newer ones.
+		if layout, err := b.build(ctx, false); err == nil || ctx.Err() != nil {
+			return layout, err
+		}
+	}
+	return b.build(ctx, true)
 }
 
-// buildAnsibleBase builds the image from downloaded packages, in a directory root.
-func buildAnsibleBase(ctx context.Context, apt packageManager, names []string, root, layout string) error {
-	if err := os.RemoveAll(root); err != nil { // an interrupted build left it
+// ansibleBuilder builds the base image in the directory cacheDir.
+type ansibleBuilder struct {
+	cacheDir      string
+	architectures []string
+	say           func(string)
+}
+
+func (b *ansibleBuilder) apt(architecture string) packageManager {
+	return packageManager{dir: filepath.Join(b.cacheDir, "apt-"+architecture), arch: architecture}
+}
+
+// build returns the layout of the packages in the lists, which it may update before.
+func (b *ansibleBuilder) build(ctx context.Context, update bool) (string, error) {
+	hash := sha256.New()
+	hash.Write(ansibleSource)
+	names := map[string][]string{}
+	for _, architecture := range b.architectures {
+		apt := b.apt(architecture)
+		if update {
+			b.say("updating the package lists")
+			if err := apt.update(ctx); err != nil {
+				return "", err
+			}
+		}
+		list, err := apt.list(ctx, ansiblePackages())
+		if err != nil {
+			return "", err
+		}
+		names[architecture] = list
+		fmt.Fprintln(hash, architecture, list)
+	}
+	layout := filepath.Join(b.cacheDir, hex.EncodeToString(hash.Sum(nil))[:16])
+	if _, err := os.Stat(layout); err == nil {
+		return layout, nil
+	}
+	b.say("building the base image of Ansible operators from Debian's packages, once")
+	roots := filepath.Join(b.cacheDir, "roots")
+	if err := os.RemoveAll(roots); err != nil { // an interrupted build left it
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(roots) }()
+	for _, architecture := range b.architectures {
+		if err := b.unpack(ctx, architecture, names[architecture], filepath.Join(roots, architecture)); err != nil {
+			return "", err
+		}
+	}
+	for _, architecture := range b.architectures {
+		// The Python of this machine's architecture compiles for the others, too.
+		if err := compilePython(ctx, filepath.Join(roots, runtime.GOARCH), filepath.Join(roots, architecture)); err != nil {
+			return "", err
+		}
+	}
+	return layout, b.writeAnsibleBase(ctx, roots, layout)
+}
+
+// unpack downloads packages and unpacks them in a directory.
+func (b *ansibleBuilder) unpack(ctx context.Context, architecture string, names []string, root string) error {
+	apt := b.apt(architecture)
+	if err := apt.download(ctx, ansiblePackages()); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(root) }()
 	for _, link := range []string{"bin", "sbin", "lib", "lib64"} {
 		if err := os.MkdirAll(filepath.Join(root, "usr", link), 0o755); err != nil {
 			return err
@@ -111,10 +157,7 @@ func buildAnsibleBase(ctx context.Context, apt packageManager, names []string, r
 			return fmt.Errorf("unpacking %s: %w", name, err)
 		}
 	}
-	if err := compilePython(ctx, root); err != nil {
-		return err
-	}
-	return writeAnsibleBase(ctx, root, layout)
+	return nil
 }
 
 // isUnusedFile reports whether the image does not need a file of the packages.
@@ -129,10 +172,10 @@ func isUnusedFile(name string) bool {
 	return inside && !slices.Contains(ansibleCollections(), namespace)
 }
 
-// compilePython adds bytecode to the Python files below root with the interpreter in it. Without bytecode each start of Ansible takes seconds
-// longer, because the user of the container cannot write it.
-func compilePython(ctx context.Context, root string) error {
-	loaders, err := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-gnu*/ld-linux-*"))
+// compilePython adds bytecode to the Python files below root with the interpreter in another directory. Without bytecode each start of
+// Ansible takes seconds longer, because the user of the container cannot write it.
+func compilePython(ctx context.Context, interpreter, root string) error {
+	loaders, err := filepath.Glob(filepath.Join(interpreter, "usr/lib/*-linux-gnu*/ld-linux-*"))
 	if err != nil || len(loaders) == 0 {
 		return errors.Join(err, errors.New("the packages contain no dynamic linker"))
 	}
@@ -146,9 +189,9 @@ func compilePython(ctx context.Context, root string) error {
 	var group errgroup.Group
 	for _, dir := range []string{stdlib[0], filepath.Join(lib, "python3/dist-packages")} {
 		group.Go(func() error {
-			cmd := exec.CommandContext(ctx, loaders[0], "--library-path", filepath.Dir(loaders[0]), filepath.Join(root, "usr/bin/python3"), "-m", "compileall", "-q", "-q",
+			cmd := exec.CommandContext(ctx, loaders[0], "--library-path", filepath.Dir(loaders[0]), filepath.Join(interpreter, "usr/bin/python3"), "-m", "compileall", "-q", "-q",
 				"--invalidation-mode", "unchecked-hash", "-s", root, "-p", "/", dir)
-			cmd.Env = []string{"PYTHONHOME=" + filepath.Join(root, "usr"), "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0"}
+			cmd.Env = []string{"PYTHONHOME=" + filepath.Join(interpreter, "usr"), "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0"}
 			if out, err := cmd.CombinedOutput(); err != nil {
 				return fmt.Errorf("compiling Python: %w\n%s", err, out)
 			}
@@ -158,29 +201,34 @@ func compilePython(ctx context.Context, root string) error {
 	return group.Wait()
 }
 
-// writeAnsibleBase writes the image of the files below root to an OCI layout.
-func writeAnsibleBase(ctx context.Context, root, layout string) error {
+// writeAnsibleBase writes the image of the files in the directory of each architecture to an OCI layout.
+func (b *ansibleBuilder) writeAnsibleBase(ctx context.Context, roots, layout string) error {
 	user, at := image.User{Name: "ansible", ID: 1001, GID: 0, Home: "/opt/ansible"}, time.Unix(0, 0).UTC()
 	base, err := image.BaseLayer(user, at)
 	if err != nil {
 		return err
 	}
-	files, err := filesBelow(root)
-	if err != nil {
-		return err
-	}
-	files = append(files,
-		image.Text("etc/nsswitch.conf", 0o644, []byte("passwd: files\ngroup: files\nhosts: files dns\n")),
-		image.File{Name: "usr/bin/awk", Link: "mawk"},
-		// Dockerfiles of operators for operator-sdk's image refer to this file and to the variables below.
-		image.File{Name: "tini", Link: "usr/bin/tini"},
-	)
-	packages, err := image.NewLayer("Python, Ansible and ansible-runner from Debian's packages", files, at)
-	if err != nil {
-		return err
+	var parts []image.Part
+	for _, architecture := range b.architectures {
+		files, err := filesBelow(filepath.Join(roots, architecture))
+		if err != nil {
+			return err
+		}
+		files = append(files,
+			image.Text("etc/nsswitch.conf", 0o644, []byte("passwd: files\ngroup: files\nhosts: files dns\n")),
+			image.File{Name: "usr/bin/awk", Link: "mawk"},
+			image.File{Name: "usr/bin/which", Link: "which.debianutils"},
+			// Dockerfiles of operators for operator-sdk's image refer to this file and to the variables below.
+			image.File{Name: "tini", Link: "usr/bin/tini"},
+		)
+		packages, err := image.NewLayer("Python, Ansible and ansible-runner from Debian's packages", files, at)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, image.Part{Platform: "linux/" + architecture, Layers: []*image.Layer{packages, base}})
 	}
 	built, err := image.Options{}.Build(ctx, image.Recipe{
-		Base: image.Scratch, Parts: []image.Part{{Platform: "linux/" + runtime.GOARCH, Layers: []*image.Layer{packages, base}}},
+		Base: image.Scratch, Parts: parts,
 		User: user.String(), Dir: user.Home, Entrypoint: []string{"/tini", "--"}, Cmd: []string{"/bin/bash"}, Created: at, Author: "operon e2e",
 		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + user.Home, "USER=" + user.Name, "USER_UID=1001", "USER_NAME=" + user.Name, "LANG=C.UTF-8"},
 	})

@@ -46,6 +46,8 @@ func (b *bench) newAnsibleOperator(t *testing.T, dir string) {
 		}
 	}
 	replaceIn(t, filepath.Join(dir, "watches.yaml"), "  role: cellar\n", "  role: cellar\n  finalizer:\n    name: storage.example.com/record\n    vars: {state: absent}\n")
+	// OpenShift chooses a user that the image does not contain, in group 0.
+	replaceIn(t, filepath.Join(dir, "config", "manager", "manager.yaml"), "        runAsNonRoot: true\n", "        runAsNonRoot: true\n        runAsUser: 1000680000\n")
 	// The base contains kubernetes.core. No server is reachable for the other one.
 	collection := filepath.Join(b.root, "testdata", "ansible", "collections", "ansible_collections", "operator_sdk", "util")
 	b.run(t, dir, "ansible-galaxy", "collection", "build", collection, "--output-path", dir)
