@@ -19,6 +19,8 @@ type environment struct {
 	dir    string
 	// runner is the path of ansible-runner, and python that of an interpreter for the supervisor.
 	runner, python string
+	// flags are those of the interpreter in ansible-runner, such as -s.
+	flags []string
 }
 
 // newEnvironment returns the environment of runs, or an error if a program is missing that New needs. Check reports all of them.
@@ -27,7 +29,7 @@ func newEnvironment(config Config) (*environment, error) {
 	if e.runner = e.lookPath("ansible-runner"); e.runner == "" {
 		return nil, errors.New("ansible-runner: not found in PATH; on Debian and Ubuntu, install python3-ansible-runner")
 	}
-	if e.python = e.interpreter(e.runner); e.python == "" {
+	if e.python, e.flags = e.interpreter(e.runner); e.python == "" {
 		e.python = e.lookPath("python3")
 	}
 	if e.python == "" {
@@ -42,6 +44,10 @@ func readEnvironment(config Config) *environment {
 		if name, value, ok := strings.Cut(variable, "="); ok {
 			e.values[name] = value
 		}
+	}
+	// Ansible requires a name also for users that the system does not list, as in OpenShift.
+	if e.values["LOGNAME"]+e.values["USER"]+e.values["LNAME"]+e.values["USERNAME"] == "" {
+		e.values["USER"] = "ansible"
 	}
 	e.addPaths("ANSIBLE_ROLES_PATH", config.RolesPaths, "ANSIBLE_ROLES_PATH")
 	// The plural is an old name of the variable, which Ansible ignores if both are set.
@@ -86,18 +92,18 @@ func (e *environment) lookPath(name string) string {
 	return ""
 }
 
-// interpreter returns the path of the interpreter in the first line of a Python script, or an empty string.
-func (e *environment) interpreter(script string) string {
+// interpreter returns the path of the interpreter in the first line of a Python script, with its flags, or an empty string.
+func (e *environment) interpreter(script string) (path string, flags []string) {
 	file, err := os.Open(script)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	defer file.Close()
 	reader := bufio.NewReader(io.LimitReader(file, 4096))
 	line, _ := reader.ReadString('\n')
 	line, ok := strings.CutPrefix(strings.TrimSpace(line), "#!")
 	if !ok {
-		return ""
+		return "", nil
 	}
 	words := strings.Fields(line)
 	if len(words) > 0 && filepath.Base(words[0]) == "sh" {
@@ -108,15 +114,15 @@ func (e *environment) interpreter(script string) string {
 			words = []string{strings.Trim(string(path), `"`)}
 		}
 	}
-	for _, word := range words {
+	for i, word := range words {
 		if base := filepath.Base(word); strings.HasPrefix(base, "python") || strings.HasPrefix(base, "pypy") {
 			if !filepath.IsAbs(word) {
-				return e.lookPath(word)
+				word = e.lookPath(word)
 			}
-			return word
+			return word, words[i+1:]
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // runEnviron returns the environment of a run.

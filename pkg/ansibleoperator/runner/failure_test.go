@@ -1,7 +1,9 @@
 package runner_test
 
 import (
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,14 +52,14 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// killAncestor is a task that kills an ancestor of itself whose command line contains a text.
+// killAncestor is a task that kills the process with a name that has started it.
 func killAncestor(name string) string {
 	return `
 - shell: |
     pid=$$
     while [ $pid -gt 1 ]; do
       pid=$(cut -d ' ' -f 4 /proc/$pid/stat)
-      if tr '\0' ' ' < /proc/$pid/cmdline | grep -q '` + name + `'; then found=$pid; fi
+      if grep -q '^` + name + `' /proc/$pid/comm; then found=$pid; fi
     done
     kill -9 $found
     sleep 300.1
@@ -66,22 +68,47 @@ func killAncestor(name string) string {
 
 func TestChildKilled(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	for name, want := range map[string]string{
-		"bin/ansible-playbook": "the playbook did not run to its end: exit code",
-		"ansible-runner run":   "ansible-runner was killed by signal 9, as when the memory limit is exceeded",
-		"[s]upervisor.py":      "the supervisor of ansible-runner ended unexpectedly: signal: killed",
-	} {
-		_, err := e.runner.Run(t.Context(), e.playbook("one", killAncestor(name)))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %s", name, err, want)
+	requireLinux(t)
+	for _, cold := range []bool{true, false} {
+		e := newEnv(t, func(c *runner.Config) { c.Cold = cold })
+		for name, want := range map[string]string{
+			"ansible-play":   "the playbook did not run to its end: exit code",
+			"ansible-runner": "ansible-runner was killed by signal 9, as when the memory limit is exceeded",
+			"ansible-superv": "the supervisor of ansible-runner ended unexpectedly",
+		} {
+			_, err := e.runner.Run(t.Context(), e.playbook("one", killAncestor(name)))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("cold %t, %s: error %v, want %s", cold, name, err, want)
+			}
+			eventually(t, func() string { // the system kills children of a killed process
+				return strings.Join(processes(t, "sleep 300.1"), "\n")
+			})
 		}
-		if found := processes(t, "sleep 300.1"); len(found) > 0 {
-			t.Errorf("%s: processes remain: %v", name, found)
+		if result := e.run(e.playbook("one", "- ping:\n")); result.Failed() {
+			t.Errorf("%+v", result)
 		}
-	}
-	if result := e.run(e.playbook("one", "- ping:\n")); result.Failed() {
-		t.Errorf("%+v", result)
+		if cold {
+			continue
+		}
+		killed := 0
+		for _, process := range processes(t, filepath.Join(e.root, ".op")) {
+			pid, _, _ := strings.Cut(process, " ")
+			if name, err := os.ReadFile("/proc/" + pid + "/comm"); err == nil && string(name) == "ansible-warm\n" {
+				n, _ := strconv.Atoi(pid)
+				killed++
+				if warm, err := os.FindProcess(n); err != nil || warm.Kill() != nil {
+					t.Errorf("process %d cannot be killed", n)
+				}
+			}
+		}
+		if killed != 1 {
+			t.Errorf("%d processes are warm interpreters", killed)
+		}
+		for range 2 {
+			if result := e.run(e.playbook("one", "- ping:\n")); result.Failed() {
+				t.Errorf("%+v", result)
+			}
+		}
 	}
 }
 

@@ -43,6 +43,9 @@ func (l *logs) String() string {
 	return strings.Join(l.lines, "\n")
 }
 
+// cold makes a Runner start new interpreters, which takes less time for one or two runs.
+func cold(c *runner.Config) { c.Cold = true }
+
 // newEnv creates a Runner. It needs ansible-runner and ansible in PATH, as make ansible installs them.
 func newEnv(t *testing.T, change ...func(*runner.Config)) *env {
 	t.Helper()

@@ -151,7 +151,7 @@ func TestClose(t *testing.T) {
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	requireLinux(t)
-	e := newEnv(t)
+	e := newEnv(t, cold)
 	if result := e.run(e.playbook("one", "- {command: sleep 300.6, async: 1000, poll: 0}\n")); result.Failed() {
 		t.Errorf("%+v", result)
 	}
@@ -165,7 +165,7 @@ func TestLeftovers(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	requireLinux(t)
-	e := newEnv(t)
+	e := newEnv(t, cold)
 	root := filepath.Join(t.TempDir(), "runs")
 	e.playbook("idle", "- ping:\n")
 	request := e.hanging("busy", "300.7")
@@ -182,7 +182,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	// Another operator in the same root does not remove directories of this one, nor use them.
-	other, err := runner.New(runner.Config{Root: root, Environ: os.Environ()})
+	other, err := runner.New(runner.Config{Root: root, Environ: os.Environ(), Cold: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	newEnv(t, func(c *runner.Config) { c.Root = root })
+	newEnv(t, cold, func(c *runner.Config) { c.Root = root })
 	for name, want := range map[string]bool{".op/1234": false, "example.com/v1/App/default/dead": false, "example.com/v1/App/default/other/env/extravars": true} {
 		if got := exists(filepath.Join(root, name)); got != want {
 			t.Errorf("%s: exists %t", name, got)

@@ -41,7 +41,7 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 		return nil, err
 	}
 	log := r.runLog(request, result.Ident)
-	err = r.supervise(ctx, argv, dir, request, result, log)
+	err = r.supervise(ctx, argv, dir, request, result, log, r.config.Cold)
 	result.Duration = time.Since(result.Started)
 	logEnd(log, request, result, err)
 	if r.config.Output != nil {
@@ -57,7 +57,7 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 }
 
 // supervise runs a command to its end and collects the result.
-func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result, logger logr.Logger) error {
+func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result, logger logr.Logger, cold bool) error {
 	output := &tail{limit: 16 << 10}
 	temporary, removeTemporary, err := r.temporary(result.Ident)
 	if err != nil {
@@ -68,10 +68,11 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 			r.config.Log.Error(err, "cannot remove the temporary files of a run", "directory", dir)
 		}
 	}()
-	child, err := r.start(argv, r.env.runEnviron(r.additional(result.Ident, temporary)), result.Ident, dir, output)
+	child, err := r.start(argv, r.env.runEnviron(r.additional(result.Ident, temporary)), result.Ident, dir, output, cold)
 	if err != nil {
 		return err
 	}
+	defer child.close()
 	collected := &events{}
 	log := r.eventLog(request, logger)
 	requeue := make(chan struct{}, 1)
@@ -109,6 +110,9 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 			if err := <-done; err != nil {
 				return fmt.Errorf("reading the events of ansible-runner: %w", err)
 			}
+			if ended.unstarted && !cold && stopped == nil && !result.TimedOut {
+				return r.supervise(ctx, argv, dir, request, result, logger, true)
+			}
 			return r.complete(request, dir, result, collected, ended, stopped, output)
 		}
 		child.stop(r.config.GracePeriod)
@@ -128,7 +132,8 @@ func (r *Runner) complete(request Request, dir string, result *Result, collected
 	case collected.requeue != nil:
 		result.RequeueAfter = collected.requeue
 		return nil
-	case collected.stats != nil && !result.TimedOut && ended.err == nil:
+	case collected.stats != nil && !result.TimedOut && ended.err == nil && (stopped == nil || len(collected.messages()) == 0):
+		// Tasks that were ended have failed, but not because of the playbook.
 		result.Failures = collected.messages()
 		if ended.code != 0 && len(result.Failures) == 0 {
 			result.Failures = []string{fmt.Sprintf("ansible-runner ended with exit code %d%s", ended.code, r.lastOutput(dir, result.Ident, output))}
@@ -172,6 +177,10 @@ func (r *Runner) lastOutput(dir, ident string, output *tail) string {
 	}
 	if text == "" {
 		return ""
+	}
+	// Versions and paths that Ansible prints before an error do not explain it.
+	if i := strings.Index("\n"+text, "\nERROR! "); i >= 0 {
+		text = text[i:]
 	}
 	return ": " + text
 }

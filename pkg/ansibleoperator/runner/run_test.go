@@ -104,7 +104,7 @@ func TestRole(t *testing.T) {
 	}
 	e.write("roles/broken/tasks/main.yml", "- debug: {msg: [}\n")
 	request.Role = filepath.Join(e.dir, "roles", "broken")
-	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "did not run to its end: exit code 4: ") || !strings.Contains(err.Error(), "broken/tasks/main.yml") {
+	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "did not run to its end: exit code 4: ERROR! ") || !strings.Contains(err.Error(), "broken/tasks/main.yml") {
 		t.Errorf("role with a syntax error: %v", err)
 	}
 	request.Role = "my.collection.role"
@@ -123,7 +123,7 @@ func TestInventory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newEnv(t, func(c *runner.Config) { c.Environ = append(c.Environ, "ANSIBLE_INVENTORY="+name) })
+			e := newEnv(t, func(c *runner.Config) { c.Environ = append(c.Environ, "ANSIBLE_INVENTORY="+name) }, cold)
 			for file, text := range files {
 				e.write(file, text)
 			}
@@ -156,7 +156,7 @@ func TestOutput(t *testing.T) {
 		{runner.Nothing, nil, []string{"say hello", "broke"}},
 	} {
 		t.Run(string(test.events), func(t *testing.T) {
-			e := newEnv(t, func(c *runner.Config) { c.LogEvents, c.Output = test.events, &output })
+			e := newEnv(t, func(c *runner.Config) { c.LogEvents, c.Output = test.events, &output }, cold)
 			result := e.run(e.playbook("one", "- {name: say hello, debug: {msg: hello world}}\n- {debug: {msg: hidden}, no_log: true}\n- fail: {msg: it broke}\n"))
 			for _, text := range append(test.included, result.Ident) {
 				if !strings.Contains(e.log.String()+result.Ident, text) {
@@ -177,7 +177,7 @@ func TestOutput(t *testing.T) {
 
 func TestInvalid(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
+	e := newEnv(t, cold)
 	valid := e.playbook("one", "- ping:\n")
 	for want, change := range map[string]func(*runner.Request){
 		`".." is not a valid name`:     func(r *runner.Request) { r.Key.Name = ".." },

@@ -59,7 +59,9 @@ type Config struct {
 	MaxBytes int64
 	// GracePeriod is the time between SIGTERM and SIGKILL for the processes of a run that is ended. Zero means DefaultGracePeriod.
 	GracePeriod time.Duration
-	Log         logr.Logger
+	// Cold starts new interpreters for each run instead of copies of one that has loaded Ansible.
+	Cold bool
+	Log  logr.Logger
 }
 
 // A Runner runs playbooks and roles. Its methods may be called concurrently.
@@ -68,6 +70,7 @@ type Runner struct {
 	env    *environment
 	root   *root
 	disk   *disk
+	warm   *warm
 
 	locks  sync.Map // path of a run directory → chan struct{} with one element
 	closed chan struct{}
@@ -110,6 +113,7 @@ func New(config Config) (*Runner, error) {
 	}
 	r := &Runner{config: config, env: env, root: root, disk: &disk{limit: config.MaxBytes}, closed: make(chan struct{})}
 	r.close = sync.OnceFunc(func() { close(r.closed) })
+	r.warm = newWarm(r)
 	return r, nil
 }
 
@@ -119,6 +123,7 @@ func (r *Runner) Close() error {
 	r.close()
 	r.mu.Unlock()
 	r.runs.Wait()
+	r.warm.close()
 	return r.root.close()
 }
 

@@ -20,13 +20,16 @@ type supervised struct {
 type outcome struct {
 	code, leftovers int
 	err             error
+	unstarted       bool
 }
 
-func (r *Runner) start([]string, []string, string, string, *tail) (*supervised, error) {
+func (r *Runner) start([]string, []string, string, string, *tail, bool) (*supervised, error) {
 	return nil, errUnsupported
 }
 
 func (s *supervised) stop(time.Duration) {}
+
+func (s *supervised) close() {}
 
 func startGuard(string, string, string, string) (func(bool), error) { return nil, errUnsupported }
 

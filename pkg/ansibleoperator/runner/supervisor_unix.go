@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -23,8 +26,11 @@ const killWait = 15 * time.Second
 
 // A supervised is a command that runs under a supervisor.
 type supervised struct {
+	// cmd is the supervisor, or nil if it is a fork of a warm interpreter.
 	cmd     *exec.Cmd
 	control *os.File
+	pid     atomic.Int32
+	timers  []*time.Timer
 	// events is read until its end, which is the end of ansible-runner.
 	events *os.File
 	// ended receives the result when all processes have ended.
@@ -39,51 +45,89 @@ type outcome struct {
 	// leftovers is the number of processes that the command left running and that were ended.
 	leftovers int
 	err       error
+	// unstarted reports whether the warm interpreter was killed before it started the command.
+	unstarted bool
 }
 
-// start starts a command with an environment under a supervisor, which removes dir if this process dies.
-func (r *Runner) start(argv, environ []string, ident, dir string, output *tail) (*supervised, error) {
-	var files [6]*os.File // read and write ends of control, status and events
-	closeAll := func() {
-		for _, file := range files {
-			if file != nil {
-				_ = file.Close()
-			}
+// pipes are those between this process and a supervisor. The first four are passed on.
+type pipes struct {
+	controlRead, statusWrite, eventsWrite, outputWrite *os.File
+	controlWrite, statusRead, eventsRead, outputRead   *os.File
+}
+
+func newPipes() (p *pipes, err error) {
+	p = &pipes{}
+	for _, pair := range [][2]**os.File{
+		{&p.controlRead, &p.controlWrite}, {&p.statusRead, &p.statusWrite}, {&p.eventsRead, &p.eventsWrite}, {&p.outputRead, &p.outputWrite},
+	} {
+		if *pair[0], *pair[1], err = os.Pipe(); err != nil {
+			p.closeRemote()
+			p.closeLocal()
+			return nil, err
 		}
 	}
-	for i := 0; i < len(files); i += 2 {
-		var err error
-		if files[i], files[i+1], err = os.Pipe(); err != nil {
-			closeAll()
+	return p, nil
+}
+
+func (p *pipes) remote() []*os.File {
+	return []*os.File{p.controlRead, p.statusWrite, p.eventsWrite, p.outputWrite}
+}
+
+func (p *pipes) closeRemote() { closeAll(p.remote()) }
+
+func (p *pipes) closeLocal() {
+	closeAll([]*os.File{p.controlWrite, p.statusRead, p.eventsRead, p.outputRead})
+}
+
+func closeAll(files []*os.File) {
+	for _, file := range files {
+		if file != nil {
+			_ = file.Close()
+		}
+	}
+}
+
+// start starts a command with an environment under a supervisor, which removes dir if this process dies. The supervisor is a fork of
+// the warm interpreter, if there is one, unless cold is true.
+func (r *Runner) start(argv, environ []string, ident, dir string, output *tail, cold bool) (*supervised, error) {
+	p, err := newPipes()
+	if err != nil {
+		return nil, fmt.Errorf("starting ansible-runner: %w", err)
+	}
+	defer p.closeRemote()
+	s := &supervised{control: p.controlWrite, events: p.eventsRead, ended: make(chan outcome, 1), ident: ident}
+	if cold || !r.warm.start(p) {
+		if s.cmd, err = r.startCold(p, environ); err != nil {
+			p.closeLocal()
 			return nil, fmt.Errorf("starting ansible-runner: %w", err)
 		}
 	}
+	values := map[string]string{}
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		values[name] = value
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- s.send(map[string]any{"argv": argv, "env": values, "remove": []string{dir}}) }()
+	go s.wait(p, output)
+	// The supervisor may have been killed, so that nothing reads the request.
+	p.closeRemote()
+	if err := <-sent; err != nil {
+		s.kill()
+	}
+	return s, nil
+}
+
+// startCold starts a supervisor with an interpreter of its own.
+func (r *Runner) startCold(p *pipes, environ []string) (*exec.Cmd, error) {
 	cmd := exec.Command(r.env.python, "-I", "-S", filepath.Join(r.root.own, "supervisor.py"))
 	cmd.Dir = r.root.own
 	cmd.Env = environ
-	cmd.ExtraFiles = []*os.File{files[0], files[3], files[5]}
-	cmd.Stdout, cmd.Stderr = output, output
-	cmd.WaitDelay = time.Second // if the supervisor is killed, other processes may keep its output open
+	cmd.ExtraFiles = p.remote()[:3]
+	cmd.Stdout, cmd.Stderr = p.outputWrite, p.outputWrite
 	// Interrupts at the terminal are for the operator.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err := cmd.Start()
-	for _, i := range []int{0, 3, 5} {
-		_ = files[i].Close()
-		files[i] = nil
-	}
-	s := &supervised{cmd: cmd, control: files[1], events: files[4], ended: make(chan outcome, 1), ident: ident}
-	if err == nil {
-		if err = s.send(map[string]any{"argv": argv, "remove": []string{dir}}); err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	}
-	if err != nil {
-		closeAll()
-		return nil, fmt.Errorf("starting ansible-runner: %w", err)
-	}
-	go s.wait(files[2])
-	return s, nil
+	return cmd, cmd.Start()
 }
 
 func (s *supervised) send(message map[string]any) error {
@@ -94,20 +138,44 @@ func (s *supervised) send(message map[string]any) error {
 	return err
 }
 
+// kill kills the supervisor.
+func (s *supervised) kill() {
+	if pid := s.pid.Load(); pid > 0 {
+		_ = syscall.Kill(int(pid), syscall.SIGKILL)
+	} else if s.cmd != nil {
+		_ = s.cmd.Process.Kill()
+	}
+}
+
+// close releases the resources of a command that has ended.
+func (s *supervised) close() {
+	for _, timer := range s.timers {
+		timer.Stop()
+	}
+	_ = s.control.Close()
+}
+
 // stop ends all processes: with SIGTERM, and with SIGKILL after the grace period.
 func (s *supervised) stop(grace time.Duration) {
 	_ = s.send(map[string]any{"stop": grace.Seconds()}) // fails if they have ended
-	time.AfterFunc(grace+killWait, func() { _ = s.cmd.Process.Kill() })
+	timer := time.AfterFunc(grace+killWait, s.kill)
+	s.timers = append(s.timers, timer)
 }
 
 // wait reads what the supervisor reports until it exits.
-func (s *supervised) wait(status *os.File) {
-	defer status.Close()
+func (s *supervised) wait(p *pipes, output *tail) {
+	defer p.statusRead.Close()
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(output, p.outputRead)
+	}()
 	var result outcome
 	complete := false
-	for lines := bufio.NewScanner(status); lines.Scan(); {
+	for lines := bufio.NewScanner(p.statusRead); lines.Scan(); {
 		var message struct {
 			Error     string
+			PID       int32
 			Code      *int
 			Leftovers int
 		}
@@ -117,19 +185,30 @@ func (s *supervised) wait(status *os.File) {
 		if message.Error != "" {
 			result.err = fmt.Errorf("starting ansible-runner: %s", message.Error)
 		}
+		if message.PID != 0 {
+			s.pid.Store(message.PID)
+		}
 		if message.Code != nil {
 			complete, result.code, result.leftovers = true, *message.Code, message.Leftovers
 		}
 	}
-	err := s.cmd.Wait()
+	result.unstarted = s.cmd == nil && s.pid.Swap(0) == 0 && result.err == nil
+	var err error
+	if s.cmd != nil {
+		err = s.cmd.Wait()
+	}
 	if !complete && result.err == nil {
 		killMarked(s.ident)
-		result.err = fmt.Errorf("the supervisor of ansible-runner ended unexpectedly: %w", errors.Join(err))
-		if err == nil {
-			result.err = errors.New("the supervisor of ansible-runner ended unexpectedly")
+		result.err = errors.New("the supervisor of ansible-runner ended unexpectedly")
+		if err != nil {
+			result.err = fmt.Errorf("%w: %w", result.err, err)
 		}
 	}
-	_ = s.control.Close()
+	select {
+	case <-copied:
+	case <-time.After(time.Second): // a process that could not be killed
+	}
+	_ = p.outputRead.Close()
 	s.ended <- result
 }
 

@@ -24,6 +24,7 @@ CONTROL, STATUS, EVENTS = 3, 4, 5
 LEFTOVER_GRACE = 2
 
 PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -35,6 +36,11 @@ def prctl(option, value):
 
     if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(%d)" % option)
+
+
+def set_name(name):
+    """Sets the name that ps and top show for this process."""
+    prctl(PR_SET_NAME, name.encode()[:15])
 
 
 def parents():
@@ -76,14 +82,12 @@ def descendants():
 
 
 def signal_all(number):
-    """Sends a signal to all descendants and returns how many there are."""
-    pids = descendants()
-    for pid in pids:
+    """Sends a signal to all descendants."""
+    for pid in descendants():
         try:
             os.kill(pid, number)
         except OSError:
             pass
-    return len(pids)
 
 
 def remove(paths):
@@ -122,9 +126,12 @@ class Supervisor:
         except OSError:
             pass  # The operator has exited.
 
-    def start(self, argv):
+    def execute(self, request):
+        """Replaces the process by the command."""
+        os.execvp(request["argv"][0], request["argv"])
+
+    def start(self, request):
         read, write = os.pipe()  # The write end is closed by exec.
-        operator = os.getppid()
         self.main = os.fork()
         if self.main == 0:
             try:
@@ -135,10 +142,12 @@ class Supervisor:
                     signal.signal(number, signal.SIG_DFL)
                 os.close(CONTROL)
                 os.close(STATUS)
-                os.execvp(argv[0], argv)
+                os.set_inheritable(write, False)
+                self.execute(request)
             except BaseException as error:
                 os.write(write, str(error).encode())
-            os._exit(127)
+            finally:
+                os._exit(127)
         os.close(write)
         os.close(EVENTS)
         with os.fdopen(read, "rb") as file:
@@ -146,16 +155,21 @@ class Supervisor:
         if error:
             self.report(error=error)
         else:
-            self.report(pid=self.main, parent=operator)
+            self.report(pid=os.getpid())
 
     def reap(self):
+        """Collects the children that have ended, and reports whether there are no other descendants.
+
+        Without children there are no descendants, because this process is their reaper. A list of processes does not show
+        that, as a process may lose its parent while the list is made.
+        """
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                return sys.platform.startswith("linux") or not descendants()
             if pid == 0:
-                return
+                return False
             if pid == self.main:
                 self.code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
@@ -163,9 +177,8 @@ class Supervisor:
         """Kills all descendants until there are none."""
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
-            count = signal_all(signal.SIGKILL)
-            self.reap()
-            if count == 0:
+            signal_all(signal.SIGKILL)
+            if self.reap():
                 return
             time.sleep(0.01)
 
@@ -185,10 +198,11 @@ class Supervisor:
         for fd in (CONTROL, STATUS):
             os.set_inheritable(fd, False)
         prctl(PR_SET_CHILD_SUBREAPER, 1)
+        set_name("ansible-supervisor")
         request = self.read_line()
         if request is None:
             return
-        self.start(request["argv"])
+        self.start(request)
         while not self.step(wake):
             pass
         self.report(code=self.code, leftovers=self.leftovers)
@@ -211,13 +225,11 @@ class Supervisor:
                 self.code = None
                 return True
             self.stop(message["stop"])
-        self.reap()
-        if self.code is not None and not self.stopped:
-            self.leftovers = len(descendants())
-            self.stop(LEFTOVER_GRACE)
-        if self.code is not None and not descendants():
-            self.reap()
+        if self.reap():
             return True
+        if self.code is not None and not self.stopped:
+            self.leftovers = max(1, len(descendants()))
+            self.stop(LEFTOVER_GRACE)
         if self.kill_at is not None and time.monotonic() >= self.kill_at:
             self.end()
             return True

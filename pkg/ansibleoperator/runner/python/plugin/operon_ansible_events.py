@@ -82,8 +82,14 @@ def version():
             return ""
 
 
+def start():
+    """Reports that ansible-runner has loaded this module."""
+    WRITER.write({"event": "operon_start", "python": sys.executable, "version": version()})
+
+
 WRITER = Writer(os.environ)
-WRITER.write({"event": "operon_start", "python": sys.executable, "version": version()})
+if WRITER.fd is not None:
+    start()
 
 
 def event_handler(runner_config, data):

@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package runner
+
+func (w *warm) start(*pipes) bool { return false }
