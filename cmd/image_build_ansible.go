@@ -42,6 +42,8 @@ type ansibleContent struct {
 	problems diag.Findings
 	// names has the files, and the directories with a slash at the end.
 	names map[string]bool
+	// links are the links out of a directory that was added.
+	links []image.File
 }
 
 // ansibleManager returns the content of the image of an Ansible project.
@@ -70,6 +72,7 @@ func (a *app) ansibleManager(root string, o *imageBuildOptions) (imageManager, e
 	}
 	added := o.collections != collectionsOfBase
 	complete := added && c.readCollections()
+	c.checkLinks()
 	m := imageManager{
 		name: "the roles and playbooks of " + watches.FileName, user: user,
 		recipe: image.Recipe{
@@ -120,9 +123,31 @@ func (c *ansibleContent) exists(name string) bool {
 
 // read adds a file or directory of the project, below the home directory.
 func (c *ansibleContent) read(name string) {
-	files, problems := image.ReadTree(c.a.FS, c.root, name, path.Join(c.home, name), diag.Position{})
-	c.add(files...)
+	c.readTree(c.root, name, path.Join(c.home, name), c.add)
+}
+
+// readTree adds a file or a directory below root with a function.
+func (c *ansibleContent) readTree(root, from, to string, add func(...image.File)) {
+	files, problems := image.ReadTree(c.a.FS, root, from, to, diag.Position{})
+	for _, file := range files {
+		if file.Link != "" && !strings.HasPrefix(targetOf(file), to+"/") {
+			c.links = append(c.links, file)
+		}
+	}
+	add(files...)
 	c.problems = append(c.problems, problems...)
+}
+
+// targetOf returns the path of the target of a link in the image.
+func targetOf(file image.File) string { return path.Join(path.Dir(file.Name), file.Link) }
+
+// checkLinks adds findings about links to files that are not in the image.
+func (c *ansibleContent) checkLinks() {
+	for _, file := range c.links {
+		if target := targetOf(file); !c.names[target] && !c.names[target+"/"] {
+			c.problems.Addf(diag.Position{File: strings.TrimPrefix(file.Name, c.home+"/")}, "links to %s, which the image does not contain; replace it with a file", file.Link)
+		}
+	}
 }
 
 // watches returns the entries of watches.yaml, after adding the files that they name outside of the usual directories. The error lists

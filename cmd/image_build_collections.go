@@ -33,15 +33,15 @@ func (c *ansibleContent) writable(name string) image.File {
 
 // addCollections adds collections. Python stores bytecode in their directories.
 func (c *ansibleContent) addCollections(root, from string) {
-	files, problems := image.ReadTree(c.a.FS, root, from, c.collections(), diag.Position{})
-	c.problems = append(c.problems, problems...)
 	c.add(c.writable(".ansible/collections"))
-	for _, file := range files {
-		if strings.HasSuffix(file.Name, "/") {
-			file = c.writable(strings.TrimPrefix(file.Name, c.home+"/"))
+	c.readTree(root, from, c.collections(), func(files ...image.File) {
+		for _, file := range files {
+			if strings.HasSuffix(file.Name, "/") {
+				file = c.writable(strings.TrimPrefix(file.Name, c.home+"/"))
+			}
+			c.add(file)
 		}
-		c.add(file)
-	}
+	})
 }
 
 // readCollections adds the collections that the project contains, and reports whether it contains a directory of collections.
@@ -78,6 +78,7 @@ func (c *ansibleContent) addRequirements(ctx context.Context) error {
 		return err
 	}
 	c.addCollections(dir, ansibletool.CollectionsDir)
+	c.checkLinks()
 	return c.problems.Err()
 }
 

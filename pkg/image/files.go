@@ -55,8 +55,8 @@ func ReadFiles(fsys afero.Fs, root, from, to string, at diag.Position) (files []
 	})
 }
 
-// ReadTree is ReadFiles for scripts and what they need: files stay executable, and relative links stay links if their targets are in the
-// directory. Bytecode of Python and the data of version control are left out.
+// ReadTree is ReadFiles for scripts and what they need: files stay executable, and relative links stay links if their targets are below
+// root. Bytecode of Python and the data of version control are left out.
 func ReadTree(fsys afero.Fs, root, from, to string, at diag.Position) ([]File, diag.Findings) {
 	return readFiles(fsys, root, from, to, at, func(name, rel string, info fs.FileInfo) (File, string) {
 		switch mode := info.Mode(); {
@@ -76,8 +76,8 @@ func ReadTree(fsys afero.Fs, root, from, to string, at diag.Position) ([]File, d
 				return File{}, "cannot read the link: " + diag.Cause(err).Error()
 			}
 			target = filepath.ToSlash(target)
-			if end := path.Join(path.Dir(rel), target); path.IsAbs(target) || filepath.IsAbs(target) || end == ".." || strings.HasPrefix(end, "../") {
-				return File{}, fmt.Sprintf("links to %s, which is not in %s; replace it with a file", target, from)
+			if end := path.Join(from, path.Dir(rel), target); path.IsAbs(target) || filepath.IsAbs(target) || end == ".." || strings.HasPrefix(end, "../") {
+				return File{}, fmt.Sprintf("links to %s, which the image does not contain; replace it with a file", target)
 			}
 			return File{Link: target}, ""
 		}

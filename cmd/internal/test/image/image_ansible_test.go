@@ -76,6 +76,7 @@ func TestImageBuildAnsible(t *testing.T) {
 	t.Parallel()
 	dir, host, own := ansibleProject(t, nil), clitest.StartRegistry(t), withRuntime(t)
 	clitest.Symlink(t, "run", filepath.Join(dir, "roles", "pond", "files", "link"))
+	clitest.Symlink(t, "../roles", filepath.Join(dir, "playbooks", "roles"))
 	platform := "linux/" + runtime.GOARCH
 	for _, name := range []string{"pond:v1", "pond:again"} {
 		if code, out, errOut := imageCall(t, dir, own, "-q", "image", "build", "--base", "base", "--image", host+"/"+name, "--push"); code != 0 {
@@ -103,6 +104,9 @@ func TestImageBuildAnsible(t *testing.T) {
 		}
 	}
 	if link := headers["opt/ansible/roles/pond/files/link"]; link == nil || link.Linkname != "run" {
+		t.Errorf("the link is %+v", link)
+	}
+	if link := headers["opt/ansible/playbooks/roles"]; link == nil || link.Linkname != "../roles" {
 		t.Errorf("the link is %+v", link)
 	}
 	if runtime.GOOS != "windows" && headers["opt/ansible/roles/pond/files/run"].Mode != 0o755 {
@@ -187,9 +191,13 @@ func TestImageBuildAnsibleBad(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.Symlink(t, os.Args[0], filepath.Join(dir, "roles", "absolute"))
-	clitest.Symlink(t, "../../PROJECT", filepath.Join(dir, "playbooks", "outside"))
+	clitest.Symlink(t, "../../etc", filepath.Join(dir, "playbooks", "outside"))
+	clitest.Symlink(t, "../PROJECT", filepath.Join(dir, "playbooks", "project"))
 	code, _, errOut := imageCall(t, dir, own, "image", "build", "--tarball", "x.tar")
-	for _, want := range []string{"watches.yaml not found", "roles/absolute: links to ", "playbooks/outside: links to ../../PROJECT, which is not in playbooks; replace it with a file"} {
+	for _, want := range []string{
+		"watches.yaml not found", "roles/absolute: links to ", "playbooks/outside: links to ../../etc, which the image does not contain; replace it with a file",
+		"playbooks/project: links to ../PROJECT, which the image does not contain; replace it with a file",
+	} {
 		if code != 1 || !strings.Contains(errOut, want) {
 			t.Errorf("exit code %d, want %q\n%s", code, want, errOut)
 		}
