@@ -41,6 +41,7 @@ func TestTutorial(t *testing.T) {
 	for _, page := range []struct{ file, section, last string }{
 		{"README.md", "Quick start", "^C"},
 		{"README.md", "Helm operators", "$ operon bundle"},
+		{"README.md", "Ansible operators", "$ operon bundle"},
 		{"docs/tutorial.md", "", "$ kubectl delete memcached memcached-sample"},
 		{"docs/tutorial-helm.md", "", "$ operon image build"},
 		{"docs/tutorial-ansible.md", "", "$ operon bundle validate"},
