@@ -1,12 +1,15 @@
 package ansiblerole
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -61,6 +64,9 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 			all = append(all, o)
 		}
 	}
+	if !found && !slices.ContainsFunc(a.paths, a.mentionsSpecification) {
+		return nil, nil // whatever the unreadable files contain
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.unreadable)) {
 		if found {
 			a.notes = append(a.notes, a.unreadable[name])
@@ -81,6 +87,12 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	result := &SpecSchema{OpenAPI: schema, Required: len(required) > 0, Notes: a.notes.Sort()}
 	result.Sample, result.SampleEmpty = sample(all)
 	return result, nil
+}
+
+// mentionsSpecification reports whether a file in the metadata of a role may contain argument specifications.
+func (a *analysis) mentionsSpecification(name string) bool {
+	const key = "argument_specs"
+	return path.Base(path.Dir(name)) == "meta" && (strings.HasPrefix(path.Base(name), key) || bytes.Contains(a.files[name], []byte(key)))
 }
 
 // checkDefault records the default that the variables of the role have, and removes the default of an argument if it is another

@@ -141,6 +141,10 @@ func TestSchemaWithoutSpecifications(t *testing.T) {
 			t.Errorf("%+v: got %v, %v", watch, schema, err)
 		}
 	}
+	// An unreadable file could only lead to specifications if there are any.
+	if schema, err := Schema(Files{"roles/app/tasks/main.yml": []byte("- a: [")}, Watch{Role: "app"}); schema != nil || err != nil {
+		t.Errorf("got %v, %v", schema, err)
+	}
 	files := Files{"roles/app/tasks/main.yml": nil, "roles/app/meta/argument_specs.yml": []byte("a: [")}
 	if schema, err := Schema(files, Watch{Role: "app"}); schema != nil || err == nil || !strings.HasPrefix(err.Error(), "roles/app/meta/argument_specs.yml: invalid YAML") {
 		t.Errorf("got %v, %v", schema, err)
