@@ -39,8 +39,9 @@ to internal/controller, and apis to api, together with your files in these direc
 relative paths and scripts of the module are updated. PROJECT files of version 2 and 3-alpha are
 converted.
 
-Of Helm projects, charts, watches.yaml, CRDs and samples are kept, and the base image in the Dockerfile
-is replaced.
+Of Helm and Ansible projects, charts, roles, playbooks, watches.yaml, CRDs and samples are kept, and
+the base image in the Dockerfile is replaced. An Ansible project with other RUN instructions than
+those of operator-sdk keeps its base image, with the runtime of Operon in it, and its collections.
 
 Webhooks that are set up in the API packages move to internal/webhook with their markers and tests.
 The methods of the types are kept, and the new webhooks call them.

@@ -12,7 +12,7 @@ import (
 func Scaffolded(name string) bool {
 	switch name {
 	case ".custom-gcl.yml", ".dockerignore", ".github/workflows/lint.yml", ".github/workflows/test-e2e.yml", ".github/workflows/test.yml",
-		".gitignore", ".golangci.yml", "AGENTS.md", "Dockerfile", "Makefile", "README.md", "requirements.yml",
+		".gitignore", ".golangci.yml", "AGENTS.md", "Dockerfile", "Makefile", "README.md", requirementsFile,
 		project.MainFile, project.SamplesKustomization:
 		return true
 	case project.RoleFile, project.WebhookManifests, project.WebhookConfigDir + "/manifests.v1beta1.yaml":
@@ -34,4 +34,6 @@ const (
 	testingDir           = project.ConfigDir + "/testing"
 	testingKustomization = testingDir + "/" + project.KustomizationFile
 	moleculeDir          = "molecule"
+	// requirementsFile lists the collections that roles and playbooks use.
+	requirementsFile = "requirements.yml"
 )

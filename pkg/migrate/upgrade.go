@@ -266,6 +266,9 @@ func isMergeable(name string) bool {
 // mergeOptions returns how to merge a file. Entries of a kustomization follow the files that they name.
 func (u *upgrader) mergeOptions(name string) merge.Options {
 	o := merge.Options{Side: u.o.Side, TheirsLabel: u.o.Label}
+	if name == requirementsFile {
+		o.MayRemove = func(_ []string, n *merge.Node) bool { return !u.usesCollection(n.Key) }
+	}
 	if isKustomization(name) {
 		o.IsOption = func(p []string) bool { return !hasEntry(name, u.o.Plain[name], p) }
 		o.MayAdd = func(p []string, n *merge.Node) bool { return u.canAdd(name, p, n) }
