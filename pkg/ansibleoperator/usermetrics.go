@@ -34,14 +34,20 @@ type userMetrics struct {
 	log      logr.Logger
 
 	mu         sync.Mutex
-	collectors map[string]prometheus.Collector
+	collectors map[string]userCollector
+}
+
+// A userCollector is a metric with its type. The interfaces of types have methods in common.
+type userCollector struct {
+	kind      string
+	collector prometheus.Collector
 }
 
 func newUserMetrics(address string, registry prometheus.Registerer, log logr.Logger) *userMetrics {
 	if address == "" {
 		address = DefaultMetricsAddress
 	}
-	return &userMetrics{address: address, registry: registry, log: log, collectors: map[string]prometheus.Collector{}}
+	return &userMetrics{address: address, registry: registry, log: log, collectors: map[string]userCollector{}}
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
@@ -136,12 +142,12 @@ func (u *userMetrics) apply(m userMetric) error {
 	case m.Gauge != nil:
 		return u.gauge(m)
 	case m.Histogram != nil:
-		histogram, err := collector(u, m.Name, func() prometheus.Histogram {
+		histogram, err := collector(u, "histogram", m.Name, func() prometheus.Histogram {
 			return prometheus.NewHistogram(prometheus.HistogramOpts{Name: m.Name, Help: m.Help})
 		})
 		return observe(histogram, m.Histogram, err)
 	default:
-		summary, err := collector(u, m.Name, func() prometheus.Summary {
+		summary, err := collector(u, "summary", m.Name, func() prometheus.Summary {
 			return prometheus.NewSummary(prometheus.SummaryOpts{Name: m.Name, Help: m.Help})
 		})
 		return observe(summary, m.Summary, err)
@@ -149,11 +155,11 @@ func (u *userMetrics) apply(m userMetric) error {
 }
 
 // collector returns the metric with a name, which it creates and registers if there is none.
-func collector[C prometheus.Collector](u *userMetrics, name string, create func() C) (C, error) {
+func collector[C prometheus.Collector](u *userMetrics, kind, name string, create func() C) (C, error) {
 	if existing, ok := u.collectors[name]; ok {
-		typed, ok := existing.(C)
-		if !ok {
-			return typed, fmt.Errorf("metric %s has another type", name)
+		typed, ok := existing.collector.(C)
+		if !ok || existing.kind != kind {
+			return typed, fmt.Errorf("metric %s is a %s", name, existing.kind)
 		}
 		return typed, nil
 	}
@@ -164,7 +170,7 @@ func collector[C prometheus.Collector](u *userMetrics, name string, create func(
 	if err := u.registry.Register(created); err != nil {
 		return created, fmt.Errorf("metric %s is one of the operator; choose another name", name)
 	}
-	u.collectors[name] = created
+	u.collectors[name] = userCollector{kind, created}
 	return created, nil
 }
 
@@ -172,7 +178,7 @@ func (u *userMetrics) count(m userMetric) error {
 	if m.Counter.Add < 0 {
 		return fmt.Errorf("counter %s: must not decrease", m.Name)
 	}
-	counter, err := collector(u, m.Name, func() prometheus.Counter {
+	counter, err := collector(u, "counter", m.Name, func() prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: m.Name, Help: m.Help})
 	})
 	if err != nil {
@@ -186,7 +192,7 @@ func (u *userMetrics) count(m userMetric) error {
 }
 
 func (u *userMetrics) gauge(m userMetric) error {
-	gauge, err := collector(u, m.Name, func() prometheus.Gauge {
+	gauge, err := collector(u, "gauge", m.Name, func() prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: m.Name, Help: m.Help})
 	})
 	if err != nil {
