@@ -75,6 +75,9 @@ func shiftLines(node *yaml.Node, by, depth int) {
 // parse returns the mappings or lists in the lines of a document. Lines with nothing but references are skipped, as they stand for
 // fields or items of unknown number. A document that is not YAML even so has the fields that its lines contain.
 func (a *analysis) parse(lines []string) []*yaml.Node {
+	if a.spend(100 + 10*len(lines)) {
+		return nil
+	}
 	cleaned := slices.Clone(lines)
 	for i, l := range cleaned {
 		if trimmed := strings.TrimSpace(l); strings.HasPrefix(trimmed, referenceBegin) && !strings.Contains(trimmed, ":") {

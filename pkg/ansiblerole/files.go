@@ -128,6 +128,7 @@ func (a *analysis) match(name string, dirs ...string) []string {
 			}
 			continue
 		}
+		a.spend(len(a.paths) / 4)
 		for _, candidate := range a.paths {
 			if matches(p, candidate) && !slices.Contains(found, candidate) {
 				found = append(found, candidate)

@@ -154,6 +154,7 @@ func (a *analysis) roleVars(s *scope, dir, subdir, name string) {
 	if name == "" {
 		name = "main"
 	}
+	a.spend(taskSteps)
 	for _, file := range append(a.roleFiles(dir, subdir, name), a.roleFiles(dir, subdir, name+"/"+unknown)...) {
 		vars := a.load(file)
 		s.define(vars)

@@ -61,6 +61,7 @@ func (a *analysis) lookup(name string, s *scope) value {
 		}
 		break
 	}
+	a.spend(4 * len(a.facts[name]))
 	for _, fact := range a.facts[name] {
 		found = append(found, a.force(fact))
 	}

@@ -12,7 +12,7 @@ import (
 
 // taskFile analyzes a file with tasks.
 func (a *analysis) taskFile(file string, outer *scope) {
-	if !a.enter(file) {
+	if a.spend(taskSteps) || !a.enter(file) {
 		return
 	}
 	defer a.leave()
@@ -21,10 +21,13 @@ func (a *analysis) taskFile(file string, outer *scope) {
 	a.tasks(a.load(file), s, file)
 }
 
+// taskSteps are the steps of a task and of a file, in addition to those of their expressions.
+const taskSteps = 30
+
 // tasks analyzes a list of tasks and blocks.
 func (a *analysis) tasks(tasks *yaml.Node, s *scope, file string) {
 	for _, task := range items(tasks) {
-		if task = content(task); task != nil && task.Kind == yaml.MappingNode && !a.spend(1) {
+		if task = content(task); task != nil && task.Kind == yaml.MappingNode && !a.spend(taskSteps) {
 			a.task(task, s, file)
 		}
 	}
