@@ -34,7 +34,7 @@ CONDITION_FIELDS = {"type", "status", "reason", "message", "lastHeartbeatTime", 
 def check_conditions(module, conditions):
     """Fails for conditions that do not follow the API conventions."""
     for condition in conditions:
-        missing = [field for field in ("type", "status") if not condition.get(field)]
+        missing = [field for field in ("type", "status") if condition.get(field) in (None, "")]
         if missing:
             module.fail_json(msg="a condition requires the fields type and status, missing: %s" % ", ".join(missing))
         unknown = sorted(set(condition) - CONDITION_FIELDS)
