@@ -178,7 +178,7 @@ func (c *events) addRequeue(d eventData) (end bool) {
 	}
 	duration, err := time.ParseDuration(period)
 	if err != nil || duration < 0 {
-		c.invalid = append(c.invalid, fmt.Sprintf("requeue_after: period %q: must be a duration such as 30s or 5m", period))
+		c.invalid = append(c.invalid, fmt.Sprintf("requeue_after: period %q: must be a duration such as 30s or 5m", shorten(period, 100)))
 		return false
 	}
 	c.requeue = &duration
