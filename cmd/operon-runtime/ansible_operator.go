@@ -43,6 +43,7 @@ type ansibleOptions struct {
 	proxyPort                  int
 	artifactBytes              int64
 	runDirectory               string
+	warmInterpreters           bool
 }
 
 func newAnsibleOperatorRun(s streams) *cobra.Command {
@@ -89,6 +90,7 @@ func (o *ansibleOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.logEvents, "ansible-log-events", string(runner.Tasks), "`events` of runs to log: tasks, everything or nothing")
 	f.BoolVar(&o.injectOwner, "inject-owner-ref", true, "add owner references to objects that runs create")
 	f.IntVar(&o.proxyPort, "proxy-port", 0, "`port` on 127.0.0.1 of the proxy for runs; 0 for any that is free")
+	f.BoolVar(&o.warmInterpreters, "warm-interpreters", true, "keep a Python interpreter that has loaded Ansible, which makes runs faster (Linux)")
 	f.StringVar(&o.runDirectory, "run-directory", runner.DefaultRoot, "`directory` of the files of runs")
 	f.Int64Var(&o.artifactBytes, "max-artifact-bytes", runner.DefaultMaxBytes, "maximum total `size` of the artifacts of runs; the oldest are removed")
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 30*time.Second, "maximum `time` to end all passes after an interrupt")
@@ -134,6 +136,7 @@ func (o *ansibleOptions) run(ctx context.Context, s streams) error {
 		Environ: s.environ, RolesPaths: filepath.SplitList(o.rolesPath), CollectionsPaths: filepath.SplitList(o.collectionsPath),
 		Args: o.args, LogEvents: runner.LogEvents(o.logEvents), Output: debugOutput(s), ProxyPort: o.proxyPort,
 		RunDirectory:     o.runDirectory,
+		ColdInterpreters: !o.warmInterpreters,
 		MaxArtifactBytes: o.artifactBytes, SkipOwnerReferences: !o.injectOwner, Namespaces: o.namespaces,
 	}
 	reconcilers, err := ansibleoperator.LoadWatches(o.watchesFile, settings, nil,

@@ -102,6 +102,8 @@ func (o *managerOptions) restConfig() (*rest.Config, error) {
 		return nil, fmt.Errorf("no access to a cluster: %w; set KUBECONFIG, or run in a pod with a service account", err)
 	}
 	c.QPS = -1 // the server limits requests
+	// A status that the schema of a kind does not describe causes the same warnings in each pass.
+	c.WarningHandlerWithContext = ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{Deduplicate: true})
 	return c, nil
 }
 

@@ -33,6 +33,8 @@ type Settings struct {
 	Output io.Writer
 	// RunDirectory contains the directories of runs; empty is runner.DefaultRoot.
 	RunDirectory string
+	// ColdInterpreters starts a new Python interpreter for each run, which is slower and saves the memory of one that waits for runs.
+	ColdInterpreters bool
 	// MaxArtifactBytes limits the total size of the artifacts of runs. 0 is runner.DefaultMaxBytes, a negative value no limit.
 	MaxArtifactBytes int64
 	// ProxyPort is the port of the proxy for runs on 127.0.0.1; 0 is any that is free.
@@ -53,7 +55,7 @@ func (s Settings) runnerConfig(log logr.Logger) runner.Config {
 	}
 	return runner.Config{
 		Root: s.RunDirectory, Environ: s.Environ, Dir: dir, RolesPaths: s.RolesPaths, CollectionsPaths: s.CollectionsPaths,
-		Args: s.Args, LogEvents: s.LogEvents, Output: s.Output, MaxBytes: s.MaxArtifactBytes, Log: log,
+		Args: s.Args, LogEvents: s.LogEvents, Output: s.Output, MaxBytes: s.MaxArtifactBytes, Cold: s.ColdInterpreters, Log: log,
 	}
 }
 
