@@ -43,12 +43,14 @@ func TestHostile(t *testing.T) {
 				return "{% for x in lookup('template', 'a.yml') | from_yaml_all %}\n---\nkind: {{ lookup('template', 'a.yml') }}\napiVersion: v1\n{% endfor %}\n"
 			})),
 		},
-		"many expressions":      {"roles/app/tasks/main.yml": []byte(repeat(4000, func(i int) string { return "- k8s: {kind: \"" + strings.Repeat("{{ a }}", 30) + "\"}\n" }))},
-		"open statements":       {"roles/app/tasks/main.yml": []byte("- k8s: {template: a.yml}\n"), "roles/app/templates/a.yml": []byte(strings.Repeat("{{ ( }}{% ( %}{% raw %}", 40_000))},
-		"nested statements":     {"roles/app/tasks/main.yml": []byte("- k8s: {template: a.yml}\n"), "roles/app/templates/a.yml": []byte(strings.Repeat("{% if a %}\n", 90_000))},
-		"branches in branches":  {"roles/app/tasks/main.yml": []byte("- k8s: {template: a.yml}\n"), "roles/app/templates/a.yml": []byte("kind: " + strings.Repeat("{% if a %}b{% else %}c{% endif %}", 20_000))},
-		"deep expressions":      {"roles/app/tasks/main.yml": []byte("- k8s: {kind: \"{{ " + strings.Repeat("(", 100_000) + " }}\"}\n- k8s: {kind: \"{{ a" + strings.Repeat(" | b", 100_000) + " }}\"}\n")},
-		"patterns of all files": {"roles/app/tasks/main.yml": []byte(repeat(3000, func(i int) string { return "- include_tasks: \"{{ a }}/{{ b }}.yml\"\n- k8s: {template: \"{{ c }}x{{ d }}\"}\n" }))},
+		"many expressions":     {"roles/app/tasks/main.yml": []byte(repeat(4000, func(i int) string { return "- k8s: {kind: \"" + strings.Repeat("{{ a }}", 30) + "\"}\n" }))},
+		"open statements":      {"roles/app/tasks/main.yml": []byte("- k8s: {template: a.yml}\n"), "roles/app/templates/a.yml": []byte(strings.Repeat("{{ ( }}{% ( %}{% raw %}", 40_000))},
+		"nested statements":    {"roles/app/tasks/main.yml": []byte("- k8s: {template: a.yml}\n"), "roles/app/templates/a.yml": []byte(strings.Repeat("{% if a %}\n", 90_000))},
+		"branches in branches": {"roles/app/tasks/main.yml": []byte("- k8s: {template: a.yml}\n"), "roles/app/templates/a.yml": []byte("kind: " + strings.Repeat("{% if a %}b{% else %}c{% endif %}", 20_000))},
+		"deep expressions":     {"roles/app/tasks/main.yml": []byte("- k8s: {kind: \"{{ " + strings.Repeat("(", 100_000) + " }}\"}\n- k8s: {kind: \"{{ a" + strings.Repeat(" | b", 100_000) + " }}\"}\n")},
+		"patterns of all files": {"roles/app/tasks/main.yml": []byte(repeat(3000, func(i int) string {
+			return "- include_tasks: \"{{ a }}/{{ b }}.yml\"\n- k8s: {template: \"{{ c }}x{{ d }}\"}\n"
+		}))},
 	} {
 		switch name {
 		case "loops in includes":

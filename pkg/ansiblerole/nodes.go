@@ -206,5 +206,6 @@ func (a *analysis) itemsOf(v value) (result struct {
 			result.items = append(result.items, value{alts: []any{alt}})
 		}
 	}
+	a.spend(len(result.items))
 	return result
 }
