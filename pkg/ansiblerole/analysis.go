@@ -70,7 +70,7 @@ func newAnalysis(files Files, apis []API) *analysis {
 	a := &analysis{
 		files: files, paths: files.list(), custom: map[rbac.GroupKind]string{}, loaded: map[string]*yaml.Node{},
 		permissions: rbac.Permissions{}, unreadable: map[string]diag.Finding{}, guesses: map[granted]diag.Position{}, pending: map[*yaml.Node]bool{}, templates: map[string][]jinja.Node{},
-		places: map[*yaml.Node]place{},
+		places: map[*yaml.Node]place{}, facts: map[string][]thunk{}, roles: map[rbac.RoleKey]bool{}, written: map[string][]value{},
 	}
 	for _, api := range apis {
 		a.custom[rbac.GroupKind{Group: api.Group, Kind: api.Kind}] = api.Plural

@@ -180,7 +180,6 @@ type entryPoint struct {
 // entryPoints returns the roles that a watch runs itself, not those that these roles include.
 func (a *analysis) entryPoints(watch Watch) []entryPoint {
 	a.api = API{Watch: watch}
-	a.facts, a.collected, a.written = map[string][]thunk{}, map[string][]thunk{}, map[string][]value{}
 	a.resetPass()
 	run := func(playbook, role string) []entryPoint {
 		a.entered = []entryPoint{}

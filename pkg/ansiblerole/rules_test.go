@@ -44,6 +44,11 @@ func TestRules(t *testing.T) {
 			fmt.Fprintln(&text, n)
 		}
 		e.compare(t, "notes", text.String())
+		for _, api := range apis {
+			if schema, _ := Schema(e.files, api.Watch); schema != nil {
+				t.Errorf("%s has a schema without argument specifications", api.Kind)
+			}
+		}
 	})
 }
 
@@ -81,6 +86,9 @@ func FuzzTasks(f *testing.F) {
 			"roles/app/defaults/main.yml": []byte("x: y\ny: '{{ x }}'\n"),
 		}
 		Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
+		if _, err := Schema(files, Watch{Role: "app"}); err != nil && !strings.Contains(err.Error(), "invalid YAML") {
+			t.Error(err)
+		}
 	})
 }
 
@@ -99,5 +107,8 @@ func FuzzTemplates(f *testing.F) {
 			"roles/app/templates/app.yml": []byte(template), "roles/app/vars/main.yml": []byte("items: [a, b]\nk: {l: m}\n"),
 		}
 		Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
+		if _, err := Schema(files, Watch{Role: "app"}); err != nil && !strings.Contains(err.Error(), "invalid YAML") {
+			t.Error(err)
+		}
 	})
 }
