@@ -1,10 +1,12 @@
 package action
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/operon-sdk/operon/pkg/ansiblerole"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
@@ -34,6 +36,9 @@ func roleFiles(tree *worktree.Tree) (ansiblerole.Files, error) {
 			continue
 		}
 		content, err := tree.ReadFile(name)
+		if errors.Is(err, syscall.EISDIR) {
+			continue // a link to a directory, whose files are read by their own names if they are in the project
+		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
