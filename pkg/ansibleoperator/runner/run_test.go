@@ -88,19 +88,23 @@ func TestRun(t *testing.T) {
 
 func TestRole(t *testing.T) {
 	t.Parallel()
+	temporary := t.TempDir()
 	e := newEnv(t, func(c *runner.Config) {
-		c.Environ = append(c.Environ, "ANSIBLE_GATHERING=explicit", "ANSIBLE_ROLES_PATH=shared")
+		c.Environ = append(c.Environ, "TMPDIR="+temporary, "ANSIBLE_GATHERING=explicit", "ANSIBLE_ROLES_PATH=shared")
 	})
 	e.write("shared/dependency/tasks/main.yml", "- set_fact: {from_dependency: yes}\n")
 	e.write("roles/memcached/meta/main.yml", "dependencies: [dependency]\n")
-	e.write("roles/memcached/tasks/main.yml", "- assert: {that: [from_dependency, ansible_facts.hostname is not defined]}\n- debug: {msg: details, verbosity: 2}\n")
+	e.write("roles/memcached/tasks/main.yml", "- assert: {that: [from_dependency, ansible_facts.hostname is not defined]}\n- debug: {msg: details, verbosity: 2}\n- shell: touch $TMPDIR/left $TMPDIR/k8srcp-left.json\n")
 	request := e.request("role", "")
 	request.Role, request.Verbosity = filepath.Join(e.dir, "roles", "memcached"), 2
-	if result := e.run(request); result.Failed() || result.Stats.OK != 3 || result.Stats.Skipped != 0 {
+	if result := e.run(request); result.Failed() || result.Stats.OK != 4 || result.Stats.Skipped != 0 {
 		t.Errorf("%+v", result)
 	}
 	if left, err := os.ReadDir(filepath.Join(e.runDir("role"), "project")); err != nil || len(left) != 0 {
 		t.Errorf("project: %v, %v", left, err)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
+		t.Errorf("TMPDIR: %v, %v", left, err)
 	}
 	e.write("roles/broken/tasks/main.yml", "- debug: {msg: [}\n")
 	request.Role = filepath.Join(e.dir, "roles", "broken")

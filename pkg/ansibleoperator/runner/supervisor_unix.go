@@ -87,7 +87,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// start starts a command with an environment under a supervisor, which removes dir if this process dies. The supervisor is a fork of
+// start starts a command with an environment under a supervisor, which removes dir and TMPDIR if this process dies. The supervisor is a fork of
 // the warm interpreter, if there is one, unless cold is true.
 func (r *Runner) start(argv, environ []string, ident, dir string, output *tail, cold bool) (*supervised, error) {
 	p, err := newPipes()
@@ -108,7 +108,9 @@ func (r *Runner) start(argv, environ []string, ident, dir string, output *tail, 
 		values[name] = value
 	}
 	sent := make(chan error, 1)
-	go func() { sent <- s.send(map[string]any{"argv": argv, "env": values, "remove": []string{dir}}) }()
+	go func() {
+		sent <- s.send(map[string]any{"argv": argv, "env": values, "remove": []string{dir, values["TMPDIR"]}})
+	}()
 	go s.wait(p, output)
 	// The supervisor may have been killed, so that nothing reads the request.
 	p.closeRemote()

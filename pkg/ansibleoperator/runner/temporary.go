@@ -13,10 +13,13 @@ import (
 var discoveryCaches = []string{"k8srcp-*.json", "osrcp-*.json"}
 
 // temporary creates the directory for the temporary files of a run, and returns the variables that refer to it. Its path is short,
-// because the paths of sockets are limited. Everything that the run leaves there is removed after it, except for discovery caches,
-// which the next run receives. Variables of the user have precedence.
+// because the paths of sockets are limited, and in TMPDIR, if the user has set it. Everything that the run leaves there is removed
+// after it, except for discovery caches, which the next run receives.
 func (r *Runner) temporary(ident string) (variables map[string]string, remove func() error, err error) {
 	dir, cache := filepath.Join(r.root.own, ident[:8]), filepath.Join(r.root.own, "discovery")
+	if parent := r.env.values["TMPDIR"]; parent != "" {
+		dir = filepath.Join(r.env.absolute(parent), "operon-"+ident[:8])
+	}
 	for _, d := range []string{dir, cache} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, nil, fmt.Errorf("directory for temporary files: %w", describeFull(err, r.root.dir))
@@ -30,8 +33,8 @@ func (r *Runner) temporary(ident string) (variables map[string]string, remove fu
 			}
 		}
 	}
-	variables = map[string]string{}
-	for _, name := range []string{"TMPDIR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TEMP"} {
+	variables = map[string]string{"TMPDIR": dir}
+	for _, name := range []string{"ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TEMP"} {
 		if r.env.values[name] == "" {
 			variables[name] = dir
 		}
@@ -42,12 +45,32 @@ func (r *Runner) temporary(ident string) (variables map[string]string, remove fu
 			files, _ := filepath.Glob(filepath.Join(dir, pattern))
 			for _, file := range files {
 				if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
-					errs = append(errs, os.Rename(file, filepath.Join(cache, filepath.Base(file))))
+					errs = append(errs, keepCache(file, cache))
 				}
 			}
 		}
 		return errors.Join(append(errs, os.RemoveAll(dir))...)
 	}, nil
+}
+
+// keepCache copies a file to a directory, which may be on another file system, and replaces it there as a whole.
+func keepCache(file, dir string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(dir, "new-")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(data)
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), filepath.Join(dir, filepath.Base(file)))
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name())
+	}
+	return err
 }
 
 // withoutProxy returns variables with which clients contact servers on this machine without the HTTP proxy of the environment.
