@@ -5,6 +5,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // RefuseWithoutGo returns an error with the reason if the project is one without Go code, by its technology.
@@ -25,6 +26,17 @@ func NoWebhooks(technology string) string {
 		source = "meta/argument_specs.yml of the role"
 	}
 	return "webhooks are Go code, and " + technology + " projects have none; validate values with " + source + ", from which the schema of the CRD is derived"
+}
+
+// loadWithCharts reads PROJECT of a project that may have charts.
+func loadWithCharts(tree *worktree.Tree) (*project.Config, error) {
+	config, err := Load(tree, ScaffoldedLayouts)
+	if err == nil && config.IsAnsible() {
+		err = diag.Finding{
+			Position: diag.Position{File: project.FileName}, Problem: "layout " + strings.Join(config.Layout(), ",") + ": Ansible projects have no charts, but roles and playbooks",
+		}
+	}
+	return config, err
 }
 
 // noModule returns the reason why projects without Go code have no module path.

@@ -81,7 +81,7 @@ func (p *Project) RelateImages(ctx context.Context, o ImagesOptions) (*Result, e
 
 // imageKinds returns the kinds with charts that the options select.
 func (p *Project) imageKinds(tree *worktree.Tree, o ImagesOptions) ([]chartKind, error) {
-	config, err := Load(tree, ScaffoldedLayouts)
+	config, err := loadWithCharts(tree)
 	if err != nil {
 		return nil, err
 	}
