@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,7 +42,8 @@ func siteTemplates() map[string]string {
 
 // BenchmarkAnsiblePass measures a pass that changes nothing, and ansible-runner as called by hand for the same role, alternately. It
 // reports the medians of the time and of the CPU time, which depends less on what else the machine does, and the largest memory of all
-// processes that either starts. The CPU time includes that of this process, with the proxy; the memory does not.
+// processes that either needs, with the interpreter that the operator keeps. The CPU time includes that of this process, with the proxy;
+// the memory does not.
 func BenchmarkAnsiblePass(b *testing.B) {
 	ansible.Require(b)
 	e := newEnv(b, "Site")
@@ -60,6 +62,7 @@ func BenchmarkAnsiblePass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	before := descendants(os.Getpid())
 	o := managerOptions{metricsAddress: "0", probeAddress: "0", gracePeriod: time.Minute}
 	mgr, err := o.newManager(e.config, logr.Discard())
 	if err == nil {
@@ -82,8 +85,9 @@ func BenchmarkAnsiblePass(b *testing.B) {
 	})
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "one"}}
 	byHand := e.runnerByHand(namespace)
-	pass, hand := usage{name: "pass"}, usage{name: "by-hand"}
+	pass, hand := usage{name: "pass", others: before}, usage{name: "by-hand"}
 	for b.Loop() {
+		hand.others = descendants(os.Getpid()) // with the interpreter that waits for passes
 		pass.measure(b, func() error {
 			_, err := reconcilers[0].Reconcile(b.Context(), request)
 			return err
@@ -99,8 +103,10 @@ func BenchmarkAnsiblePass(b *testing.B) {
 type usage struct {
 	name      string
 	time, cpu []time.Duration
-	// memory is the largest sum of the resident memory of the processes that a call started, in bytes.
-	memory int
+	// others are processes that do not count, such as those of the control plane.
+	others []int
+	// resident and share are the largest sums of the memory of the processes during a call, as of memoryOf.
+	resident, share int
 }
 
 // report adds metrics to a benchmark.
@@ -109,7 +115,8 @@ func (u *usage) report(b *testing.B) {
 		slices.Sort(values)
 		b.ReportMetric(float64(values[len(values)/2].Milliseconds()), u.name+unit)
 	}
-	b.ReportMetric(float64(u.memory>>20), u.name+"-MiB")
+	b.ReportMetric(float64(u.resident>>20), u.name+"-RSS-MiB")
+	b.ReportMetric(float64(u.share>>20), u.name+"-PSS-MiB")
 }
 
 // runnerByHand returns a function that runs ansible-runner with the role site, as operator-sdk does.
@@ -137,46 +144,62 @@ func (e *env) runnerByHand(namespace string) func() error {
 // measure calls a function.
 func (u *usage) measure(b *testing.B, do func() error) {
 	b.Helper()
-	others := descendants(os.Getpid())
 	done := make(chan struct{})
-	peak := make(chan int)
-	go func() {
-		most := 0
+	var sampling sync.WaitGroup
+	sampling.Go(func() {
 		for {
 			select {
 			case <-done:
-				peak <- most
 				return
 			case <-time.After(50 * time.Millisecond):
-				sum := 0
+				residents, shares := 0, 0
 				for _, pid := range descendants(os.Getpid()) {
-					if !slices.Contains(others, pid) {
-						sum += resident(pid)
+					if !slices.Contains(u.others, pid) {
+						resident, share := memoryOf(pid)
+						residents, shares = residents+resident, shares+share
 					}
 				}
-				most = max(most, sum)
+				u.resident, u.share = max(u.resident, residents), max(u.share, shares)
 			}
 		}
-	}()
-	start, cpu := time.Now(), cpuSeconds(b)+childSeconds(b)
+	})
+	start, cpu := time.Now(), u.seconds(b)
 	err := do()
 	u.time = append(u.time, time.Since(start))
-	u.cpu = append(u.cpu, time.Duration((cpuSeconds(b)+childSeconds(b)-cpu)*float64(time.Second)))
+	u.cpu = append(u.cpu, time.Duration((u.seconds(b)-cpu)*float64(time.Second)))
 	close(done)
-	u.memory = max(u.memory, <-peak)
+	sampling.Wait()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-// childSeconds returns the CPU time of the processes that this one has started and that have ended, with their children.
-func childSeconds(b *testing.B) float64 {
+// seconds returns the CPU time of this process, of its children that have ended, and of all processes below it that count.
+func (u *usage) seconds(b *testing.B) float64 {
 	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &usage); err != nil {
+	var ended syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &ended); err != nil {
 		b.Fatal(err)
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+	sum := cpuSeconds(b) + time.Duration(ended.Utime.Nano()+ended.Stime.Nano()).Seconds()
+	for _, pid := range descendants(os.Getpid()) {
+		if fields := statFields(pid); !slices.Contains(u.others, pid) && len(fields) > 14 {
+			for _, ticks := range fields[11:15] { // user and system time of the process and of its children that have ended
+				n, _ := strconv.Atoi(ticks) // the kernel writes numbers
+				sum += float64(n) / 100
+			}
+		}
+	}
+	return sum
+}
+
+// statFields returns the fields of /proc/PID/stat that follow the name of the program: the state, the parent and so on; none if the process has ended.
+func statFields(pid int) []string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:])) // the name may contain any character
 }
 
 // descendants returns the processes below a process.
@@ -184,17 +207,10 @@ func descendants(root int) (pids []int) {
 	parents := map[int]int{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // the pattern is that of a number
+		if fields := statFields(pid); len(fields) > 1 {
+			parents[pid], _ = strconv.Atoi(fields[1])
 		}
-		// The name of the program in parentheses may contain any character. The state and the parent follow.
-		fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-		if len(fields) < 2 {
-			continue
-		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // both are numbers
-		parents[pid], _ = strconv.Atoi(fields[1])
 	}
 	for pid := range parents {
 		for p := parents[pid]; p > 1; p = parents[p] {
@@ -207,13 +223,18 @@ func descendants(root int) (pids []int) {
 	return pids
 }
 
-// resident returns the resident memory of a process in bytes, or 0 if it has ended.
-func resident(pid int) int {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	fields := strings.Fields(string(data))
-	if err != nil || len(fields) < 2 {
-		return 0
+// memoryOf returns the resident memory of a process in bytes, and its share of it: pages of several processes are divided by their
+// number, such as those of an interpreter and its forks. Both are 0 if the process has ended.
+func memoryOf(pid int) (resident, share int) {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid)) // an error means that it has ended
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		for name, into := range map[string]*int{"Rss:": &resident, "Pss:": &share} {
+			if len(fields) > 1 && fields[0] == name {
+				kilobytes, _ := strconv.Atoi(fields[1]) // the kernel writes a number
+				*into = kilobytes << 10
+			}
+		}
 	}
-	pages, _ := strconv.Atoi(fields[1])
-	return pages * os.Getpagesize()
+	return resident, share
 }
