@@ -23,5 +23,6 @@
 //	three                     2.20               1.43                 0.42
 //
 // The rest is mostly that of the tasks' requests. The interpreter occupies 80 MB while idle, 70 MB of them not shared with
-// others; a run shares most of it. ANSIBLE_PIPELINING did not reduce the times. BenchmarkRun repeats the measurement.
+// others; a run shares most of it. ANSIBLE_PIPELINING did not reduce the times. BenchmarkRun measures the
+// time of runs, cold and warm.
 package runner
