@@ -42,6 +42,7 @@ spec:
 				"PROJECT":                             "domain: example.com\nlayout:\n- " + before + "\nprojectName: kiln\nversion: \"3\"\n",
 				"config/manifests/kustomization.yaml": "resources:\n- deployment.yaml\n",
 				"config/manifests/deployment.yaml":    deployment,
+				"watches.yaml":                        "[]\n",
 			})
 			change := func() {
 				name := filepath.Join(dir, "PROJECT")
