@@ -7,7 +7,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/redact"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -19,15 +18,8 @@ type redactor struct{ redact.Redactor }
 func (r *redactor) addManifest(manifest string) {
 	for _, document := range splitManifest(manifest) {
 		if object, ok := decodeSecret(document); ok {
-			r.addSecret(object)
+			r.AddSecret(object)
 		}
-	}
-}
-
-// addSecret adds the data of a Secret, encoded and decoded.
-func (r *redactor) addSecret(object map[string]any) {
-	for _, content := range release.SecretContents(object) {
-		r.Add(content)
 	}
 }
 

@@ -3,10 +3,12 @@ package redact
 
 import (
 	"cmp"
+	"encoding/base64"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Replacement replaces secret data in texts.
@@ -25,8 +27,9 @@ var secretKey = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?$|pwd|secret|token
 // IsSecretKey reports whether values with a name are secret.
 func IsSecretKey(name string) bool { return secretKey.MatchString(name) }
 
-// A Redactor removes the secrets that were added from texts. The zero value has none. It must not be used concurrently.
+// A Redactor removes the secrets that were added from texts. The zero value has none. It may be used concurrently.
 type Redactor struct {
+	mu      sync.Mutex
 	secrets map[string]bool
 	// sorted are the secrets, longest first, as a secret may contain another one; nil after a change.
 	sorted []string
@@ -50,8 +53,28 @@ func (r *Redactor) AddValues(values any) {
 	}
 }
 
+// AddSecret adds the contents of a Secret in the form of JSON, decoded and encoded with base64.
+func (r *Redactor) AddSecret(object map[string]any) {
+	data, _ := object["data"].(map[string]any)
+	for _, value := range data {
+		encoded, _ := value.(string)
+		r.Add(encoded)
+		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+			r.Add(string(decoded))
+		}
+	}
+	data, _ = object["stringData"].(map[string]any)
+	for _, value := range data {
+		decoded, _ := value.(string)
+		r.Add(decoded)
+		r.Add(base64.StdEncoding.EncodeToString([]byte(decoded)))
+	}
+}
+
 // Add adds a value, and each of its lines, as texts often contain parts of a file.
 func (r *Redactor) Add(secret string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.secrets == nil {
 		r.secrets = map[string]bool{}
 	}
@@ -67,12 +90,7 @@ func (r *Redactor) Redact(text string) string {
 	if text == "" {
 		return ""
 	}
-	if r.sorted == nil {
-		r.sorted = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int {
-			return cmp.Or(len(b)-len(a), strings.Compare(a, b))
-		})
-	}
-	for _, secret := range r.sorted {
+	for _, secret := range r.longestFirst() {
 		if !strings.Contains(text, secret) {
 			continue
 		}
@@ -83,6 +101,18 @@ func (r *Redactor) Redact(text string) string {
 		text = replaceWord(text, secret, Replacement)
 	}
 	return text
+}
+
+// longestFirst returns the secrets.
+func (r *Redactor) longestFirst() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sorted == nil {
+		r.sorted = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int {
+			return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+		})
+	}
+	return r.sorted
 }
 
 // replaceWord replaces word where no letter or digit precedes or follows it.
