@@ -29,7 +29,7 @@ type Settings struct {
 	Args string
 	// LogEvents selects the events of runs that are logged; empty is runner.Tasks.
 	LogEvents runner.LogEvents
-	// Output receives the output of each run, if it is not nil.
+	// Output receives the output of each run, without secrets, if it is not nil.
 	Output io.Writer
 	// RunDirectory contains the directories of runs; empty is runner.DefaultRoot.
 	RunDirectory string

@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// artifactsOf returns the directory with the artifacts of a run.
+func artifactsOf(dir, ident string) string { return filepath.Join(dir, artifactsDir, ident) }
+
 // disk limits the total size of artifacts.
 type disk struct {
 	limit int64
@@ -40,7 +43,7 @@ func (d *disk) add(dir, ident string) error {
 		_, err := os.Lstat(a.path)
 		return err == nil
 	})
-	path := prefix + ident
+	path := artifactsOf(dir, ident)
 	size := sizeOf(path)
 	d.runs, d.total = append(d.runs, artifacts{path, size}), d.total+size
 	if d.limit < 0 {
@@ -48,6 +51,9 @@ func (d *disk) add(dir, ident string) error {
 	}
 	return d.shrink(d.limit)
 }
+
+// exceeds reports whether the artifacts of one run exceed the limit for all.
+func (d *disk) exceeds(artifacts string) bool { return d.limit >= 0 && sizeOf(artifacts) > d.limit }
 
 // free removes the artifacts of all ended runs but the latest half, when the file system is full.
 func (d *disk) free() error {

@@ -36,3 +36,20 @@ func TestMaxBytes(t *testing.T) {
 		t.Errorf("all artifacts have %d bytes", size)
 	}
 }
+
+// TestMaxBytesOfRun checks that a run whose artifacts alone exceed the limit is ended.
+func TestMaxBytesOfRun(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *runner.Config) { c.MaxBytes = 1 << 20 }, cold)
+	request := e.playbook("one", "- {debug: {msg: '"+strings.Repeat("a", 400<<10)+"'}}\n- command: sleep 300.5\n")
+	_, err := e.runner.Run(t.Context(), request)
+	if want := "its artifacts alone exceed the limit of 1048576 bytes for all runs"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if found, err := filepath.Glob(filepath.Join(e.runDir("one"), "artifacts", "*", "stdout")); err != nil || len(found) > 0 {
+		t.Errorf("artifacts remain: %v, %v", found, err)
+	}
+	if found := processes(t, "sleep 300.5"); len(found) > 0 {
+		t.Errorf("processes remain: %v", found)
+	}
+}

@@ -24,7 +24,7 @@ type Request struct {
 	Verbosity int
 	// MaxArtifacts is the number of runs whose artifacts are kept. Zero and negative values mean 20.
 	MaxArtifacts int
-	// Redact removes secrets from messages of tasks that are logged, if it is not nil.
+	// Redact removes secrets from messages and the output of the run, if it is not nil. It may be called concurrently.
 	Redact func(string) string
 	// Timeout ends the run after this time. Zero means no limit.
 	Timeout time.Duration

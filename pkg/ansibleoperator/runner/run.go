@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -56,6 +57,9 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 	return result, nil
 }
 
+// sizeInterval is the time between two checks of the size of the artifacts of a run.
+const sizeInterval = 5 * time.Second
+
 // supervise runs a command to its end and collects the result.
 func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result, logger logr.Logger, cold bool) error {
 	output := &tail{limit: 16 << 10}
@@ -95,6 +99,8 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 		defer timer.Stop()
 		expired = timer.C
 	}
+	sizes := time.NewTicker(sizeInterval)
+	defer sizes.Stop()
 	var stopped error
 	canceled, closed := ctx.Done(), r.closed
 	for {
@@ -106,6 +112,12 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 			stopped, canceled = context.Cause(ctx), nil
 		case <-closed:
 			stopped, closed = errClosed, nil
+		case <-sizes.C:
+			if !r.disk.exceeds(artifactsOf(dir, result.Ident)) {
+				continue
+			}
+			stopped = fmt.Errorf("ended, because its artifacts alone exceed the limit of %d bytes for all runs", r.config.MaxBytes)
+			sizes.Stop()
 		case ended := <-child.ended:
 			if err := <-done; err != nil {
 				return fmt.Errorf("reading the events of ansible-runner: %w", err)
@@ -171,7 +183,7 @@ func (r *Runner) noStats(dir, ident string, collected *events, code int, output 
 
 // lastOutput returns the last lines of the output of a run, for an error.
 func (r *Runner) lastOutput(dir, ident string, output *tail) string {
-	text := plain(readTail(filepath.Join(dir, artifactsDir, ident, "stdout"), 4096))
+	text := plain(readTail(filepath.Join(artifactsOf(dir, ident), "stdout"), 4096))
 	if text == "" {
 		text = plain(output.String())
 	}
@@ -187,7 +199,7 @@ func (r *Runner) lastOutput(dir, ident string, output *tail) string {
 
 // printOutput prints the output of a run as a whole, because runs are concurrent.
 func (r *Runner) printOutput(dir string, request Request, ident string) {
-	file, err := os.Open(filepath.Join(dir, artifactsDir, ident, "stdout"))
+	file, err := os.Open(filepath.Join(artifactsOf(dir, ident), "stdout"))
 	if err != nil {
 		return // ansible-runner did not start
 	}
@@ -195,6 +207,10 @@ func (r *Runner) printOutput(dir string, request Request, ident string) {
 	r.outputs.Lock()
 	defer r.outputs.Unlock()
 	fmt.Fprintf(r.config.Output, "--- output of run %s of %s %s\n", ident, request.GVK.Kind, request.Key)
-	_, _ = io.Copy(r.config.Output, file)
+	for reader := bufio.NewReader(file); err == nil; {
+		var line string
+		line, err = reader.ReadString('\n')
+		_, _ = io.WriteString(r.config.Output, request.redact(line))
+	}
 	fmt.Fprintf(r.config.Output, "--- end of run %s\n", ident)
 }

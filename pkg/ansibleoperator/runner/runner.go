@@ -52,10 +52,10 @@ type Config struct {
 	Args string
 	// LogEvents is Tasks if empty.
 	LogEvents LogEvents
-	// Output receives the output of each run after its end, if it is not nil.
+	// Output receives the output of each run after its end, without secrets, if it is not nil.
 	Output io.Writer
-	// MaxBytes limits the total size of the artifacts of all runs; the oldest are removed. Zero means DefaultMaxBytes, a negative
-	// value no limit.
+	// MaxBytes limits the total size of the artifacts of all runs; the oldest are removed, and a run that alone exceeds it is ended.
+	// Zero means DefaultMaxBytes, a negative value no limit.
 	MaxBytes int64
 	// GracePeriod is the time between SIGTERM and SIGKILL for the processes of a run that is ended. Zero means DefaultGracePeriod.
 	GracePeriod time.Duration
