@@ -14,7 +14,8 @@
 //
 // The conditions are Running, Successful and Failure, as those of operator-sdk, and Ready; see their constants. Ready contains
 // observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. Other keys and
-// conditions are kept. Messages do not contain values of the spec and of variables with names such as password.
+// conditions are kept. Messages do not contain values of the spec and of variables with names such as password, and contents of Secrets
+// that the run reads or writes.
 //
 // # Metrics
 //

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,6 +86,9 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 	p := &pass{Reconciler: r, obj: obj, generation: obj.GetGeneration(), deleted: deleted}
 	p.secrets.AddValues(obj.Object["spec"])
 	p.secrets.AddValues(r.vars)
+	if r.gvk == corev1.SchemeGroupVersion.WithKind("Secret") {
+		p.secrets.AddSecret(obj.Object)
+	}
 	var err error
 	if p.settings, err = r.readSettings(obj); err != nil {
 		if !deleted {
@@ -166,7 +170,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 		proxy.Owner{GroupVersionKind: p.gvk, Namespace: p.obj.GetNamespace(), Name: p.obj.GetName(), UID: p.obj.GetUID()},
 		proxy.Settings{
 			Blacklist: p.blacklist, WatchDependents: !p.skipDependents, WatchClusterScoped: p.watchClusterScoped, CacheReads: p.cacheReads,
-			Requeue: p.passes.requeue,
+			Requeue: p.passes.requeue, Secret: p.secrets.AddSecret,
 		})
 	if err != nil {
 		return nil, err

@@ -205,6 +205,29 @@ func TestUnusualResources(t *testing.T) {
 	e.waitReady(e.resource("Later", "later", "spec: {text: later}"), "True/Successful")
 }
 
+// TestCoreKinds checks that objects of Kubernetes itself can be reconciled, and that the contents of Secrets are not logged.
+func TestCoreKinds(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.role("secret", `- ansible.builtin.copy: {content: "{{ __secret.metadata.name }}", dest: "{{ dir }}/{{ ansible_operator_meta.name }}"}
+- ansible.builtin.fail: {msg: "cannot use {{ __secret.data.key | b64decode }}"}
+`)
+	e.start("- {version: v1, group: '', kind: Secret, role: secret, manageStatus: false, vars: {dir: " + e.dir + "}, selector: {matchLabels: {test: " + e.namespace + "}}}\n")
+	e.create("{apiVersion: v1, kind: Secret, metadata: {namespace: " + e.namespace + ", name: a, labels: {test: " + e.namespace + "}}, stringData: {key: contents-of-key}}")
+	e.eventually("the run has failed", func() error {
+		if log := e.log.String(); !strings.Contains(log, "cannot use [redacted]") {
+			return errors.New(log)
+		}
+		return nil
+	})
+	if got, err := os.ReadFile(filepath.Join(e.dir, "a")); err != nil || string(got) != "a" {
+		t.Errorf("the name of the Secret is %q (%v)", got, err)
+	}
+	if log := e.log.String(); strings.Contains(log, "contents-of-key") || strings.Contains(log, "schema cannot be read") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
 // TestAnnotations checks the period of the annotation, and that changes of annotations trigger a run if they are watched.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,11 @@ func (s *schemas) of(ctx context.Context, gvk schema.GroupVersionKind) (*apiexte
 
 	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base.JoinPath("openapi/v3/apis", gvk.Group, gvk.Version).String(), nil)
+	document := s.base.JoinPath("openapi/v3/apis", gvk.Group, gvk.Version)
+	if gvk.Group == "" {
+		document = s.base.JoinPath("openapi/v3/api", gvk.Version)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.String(), nil)
 	if err != nil {
 		return nil, err
 	}

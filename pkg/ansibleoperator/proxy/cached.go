@@ -80,6 +80,9 @@ func (p *Proxy) serveCached(w http.ResponseWriter, x *exchange) bool {
 		return false
 	}
 	p.record(x, response.object)
+	if x.reportsSecrets() {
+		x.reportSecrets(response.contentType, response.body)
+	}
 	p.count(x.request.Method, http.StatusOK, "hit")
 	header := w.Header()
 	header.Set("Content-Type", response.contentType)

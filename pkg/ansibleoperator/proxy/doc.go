@@ -39,6 +39,11 @@
 // subresources, reads with parameters or as another user, objects in namespaces that the operator does not watch, and kinds on the
 // blacklist.
 //
+// # Secrets
+//
+// Secrets in requests and responses are reported to the run, which removes their contents from its messages. Those in responses with
+// more than 8 MiB, and in watches, are not.
+//
 // # Metrics
 //
 //   - ansible_operator_proxy_requests_total {method, code, cache}: the number of requests, with cache "hit" for those that are answered

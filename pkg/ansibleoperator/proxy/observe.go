@@ -17,6 +17,9 @@ import (
 // prepare decides whether the response of a request is to be read.
 func (p *Proxy) prepare(x *exchange) {
 	r := x.request
+	if x.reportsSecrets() {
+		requestPlain(r)
+	}
 	if !x.isResource || isUpgrade(r) || isDryRun(r) {
 		return
 	}
@@ -32,10 +35,12 @@ func (p *Proxy) prepare(x *exchange) {
 		x.observed = (isObject || x.target.subresource == "scale") && x.run.settings.watchesAny()
 	}
 	if x.observed {
-		// The transport decompresses responses only if it has asked for compression itself.
-		r.Header.Del("Accept-Encoding")
+		requestPlain(r)
 	}
 }
+
+// requestPlain removes what prevents that the transport decompresses the response: it does so only if it asks for compression itself.
+func requestPlain(r *http.Request) { r.Header.Del("Accept-Encoding") }
 
 // recordList records that a run has read several objects, whose versions the proxy does not read.
 func (p *Proxy) recordList(x *exchange) {
@@ -55,22 +60,28 @@ func (p *Proxy) observe(response *http.Response) error {
 	if !x.isResource {
 		return nil
 	}
+	var body []byte
+	contentType := response.Header.Get("Content-Type")
+	if (x.observed || x.reportsSecrets()) && response.StatusCode >= 200 && response.StatusCode <= 299 {
+		var err error
+		if body, err = peekBody(response); err != nil {
+			return err
+		}
+		if x.reportsSecrets() {
+			x.reportSecrets(contentType, body)
+		}
+	}
 	isRead := response.Request.Method == http.MethodGet
 	if isRead && x.target.name == "" {
 		p.cache.invalidateAll(x.target.GroupResource(), x.target.namespace)
 		return nil
 	}
-	var body []byte
 	var object *responseObject
-	if x.observed && response.StatusCode >= 200 && response.StatusCode <= 299 {
-		var err error
-		if body, err = peekBody(response); err != nil {
-			return err
-		}
-		object = parseResponse(response.Header.Get("Content-Type"), body)
+	if x.observed {
+		object = parseResponse(contentType, body)
 	}
 	if isRead {
-		p.store(x, response.Header.Get("Content-Type"), body, object)
+		p.store(x, contentType, body, object)
 	}
 	if object != nil {
 		p.record(x, object)

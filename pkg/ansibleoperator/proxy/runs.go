@@ -40,6 +40,9 @@ type Settings struct {
 	// Requeue is called after an object of an owner has changed, except by a run of the owner. The next run should begin after the
 	// delay. It must not block. All registrations of owners of the same kind replace it.
 	Requeue func(owner types.NamespacedName, after time.Duration)
+	// Secret is called with each Secret that the run reads or writes, in the form of JSON, except for those of watches; nil if they
+	// are not of interest. It may be called concurrently, and must not change the Secret.
+	Secret func(secret map[string]any)
 }
 
 // tokenHash is what the proxy keeps of a token.

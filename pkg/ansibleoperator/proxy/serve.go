@@ -55,7 +55,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{run: run, request: r.WithContext(ctx)}
 	x.target, x.isResource = parseTarget(r.URL.Path)
 	x.target.isWatch = x.target.isWatch || isWatch(r)
-	if err := p.edit(x); err != nil {
+	err := p.reportSent(x)
+	if err == nil {
+		err = p.edit(x)
+	}
+	if err != nil {
 		p.writeStatus(w, r.Method, err)
 		return
 	}
