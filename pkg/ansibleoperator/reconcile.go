@@ -164,7 +164,9 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 			request.Playbook, request.Role = source.playbook, source.role
 		}
 	}
-	request.Variables = variables.Of(input)
+	if request.Variables, err = variables.Of(input); err != nil {
+		return nil, err
+	}
 	var release func()
 	request.Kubeconfig, release, err = p.engine.proxy.Register(
 		proxy.Owner{GroupVersionKind: p.gvk, Namespace: p.obj.GetNamespace(), Name: p.obj.GetName(), UID: p.obj.GetUID()},

@@ -160,15 +160,19 @@ func TestMarkUnsafe(t *testing.T) {
 - copy: {dest: `+e.dir+`/copy, content: "{{ my_text }}"}
 - assert: {that: [my_number == 1, my_text | length > 5, ansible_operator_meta.name == 'one']}
 `)
-		request.Variables = variables.Of(variables.Input{
+		var err error
+		request.Variables, err = variables.Of(variables.Input{
 			GVK: gvk, SnakeCase: true, MarkUnsafe: marked,
 			Object: map[string]any{
 				"metadata": map[string]any{"name": "one", "namespace": "default"},
 				"spec": map[string]any{
-					"myText": template, "myMap": map[string]any{"a": template, template: "b"}, "myList": []any{template}, "myNumber": int64(1),
+					"myText": template, "myMap": map[string]any{"a": template}, "myList": []any{template}, "myNumber": int64(1),
 				},
 			},
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		result := e.run(request)
 		if marked && result.Failed() {
 			t.Errorf("%+v", result)

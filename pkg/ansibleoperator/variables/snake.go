@@ -1,103 +1,83 @@
 package variables
 
 import (
+	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
-// initialisms are words of capitals that operator-sdk keeps together, also with a lower-case plural s.
+// initialisms are kept together, with a lower-case plural s. Of each, only the first one in a key is.
 var initialisms = []string{"HTTP", "URL", "IP"}
 
-// SnakeCase returns the name of a variable for a key in camel case, as operator-sdk forms it: podCIDR becomes pod_cidr, egressIPs
-// egress_ips, k8sVersion k8s_version and Kind _kind. Spaces and dashes become underscores, other characters remain.
+// numbers matches a number between letters that another number follows, as in cpu2x4. It becomes a word.
+var numbers = regexp.MustCompile(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
+
+// SnakeCase returns the name of a variable for a key in camel case: podCIDR becomes pod_cidr, egressIPs egress_ips, k8sVersion
+// k8s_version and Kind _kind. The results are those of operator-sdk's ansible-operator 1.42, as roles depend on them, including unusual
+// ones: enableHTTPS becomes enable_http_s and aB becomes ab.
 func SnakeCase(key string) string {
-	runes := []rune(strings.Trim(key, " "))
-	var out strings.Builder
-	boundary := func() {
-		if text := out.String(); text == "" || !strings.HasSuffix(text, "_") {
-			out.WriteByte('_')
-		}
+	words := strings.Trim(numbers.ReplaceAllString(key, "$1 $2 $3"), " ")
+	marked := words
+	for _, initialism := range initialisms {
+		marked = markInitialism(marked, initialism)
 	}
-	for i := 0; i < len(runes); {
-		c := runes[i]
-		if c == ' ' || c == '-' || c == '_' {
-			out.WriteByte('_')
-			i++
-			continue
-		}
-		if !isUpper(c) {
-			out.WriteRune(unicode.ToLower(c))
-			i++
-			continue
-		}
-		afterDigit := i > 0 && unicode.IsDigit(runes[i-1])
-		for first := true; i < len(runes) && isUpper(runes[i]); first = false {
-			n := wordLength(runes[i:])
-			// An acronym after a digit is part of its word: a boundary is before capitals that a lower-case letter follows.
-			if !first || !afterDigit || i+n < len(runes) && isLower(runes[i+n]) || isInitialism(runes[i:i+n]) {
-				boundary()
-			}
-			for _, r := range runes[i : i+n] {
-				out.WriteRune(unicode.ToLower(r))
-			}
-			if i += n; !isInitialism(runes[i-n : i]) {
-				continue
-			}
-			if i < len(runes) && runes[i] == 's' {
-				out.WriteByte('s')
-				i++
-			}
-			if i < len(runes) && isLower(runes[i]) {
-				boundary()
-			}
-		}
+	if isInitialism(words) || marked != "" && isUpper(marked[0]) {
+		marked = "_" + marked
 	}
-	return out.String()
+	return strings.ToLower(markWords(marked))
 }
 
-// wordLength returns how many capitals at the beginning of runes belong to the first word. The last capital before a lower-case
-// letter begins a word, unless it ends an initialism.
-func wordLength(runes []rune) int {
-	n := 0
-	for n < len(runes) && isUpper(runes[n]) {
-		n++
+// markInitialism separates the first initialism of a key with underscores and makes it lower case. At the beginning of a key, a
+// singular is not preceded by one.
+func markInitialism(key, initialism string) string {
+	start := strings.Index(key, initialism)
+	if start < 0 {
+		return key
 	}
-	if known := leadingInitialism(runes[:n]); known > 0 {
-		rest := runes[known:n]
-		next := len(runes) > n && isLower(runes[n])
-		if len(rest) == 0 || leadingInitialism(rest) > 0 || next && len(rest) == 1 {
-			return known
-		}
+	end := start + len(initialism)
+	plural := strings.HasPrefix(key[end:], "s")
+	if plural {
+		end++
 	}
-	if n < len(runes) && isLower(runes[n]) && n > 1 && trailingInitialism(runes[:n]) == 0 {
-		return n - 1
+	before, word, after := key[:start], strings.ToLower(key[start:end]), key[end:]
+	switch {
+	case after == "":
+		return before + "_" + word
+	case before == "" && !plural:
+		return word + "_" + after
 	}
-	if n < len(runes) && isLower(runes[n]) && n > 1 {
-		return max(1, n-trailingInitialism(runes[:n]))
-	}
-	return n
+	return before + "_" + word + "_" + after
 }
 
-func isInitialism(word []rune) bool { return leadingInitialism(word) == len(word) && len(word) > 0 }
-
-func leadingInitialism(word []rune) int {
-	for _, name := range initialisms {
-		if strings.HasPrefix(string(word), name) {
-			return utf8.RuneCountInString(name)
+// isInitialism reports whether a key is an initialism or its plural.
+func isInitialism(key string) bool {
+	for _, initialism := range initialisms {
+		if strings.TrimSuffix(key, "s") == initialism {
+			return true
 		}
 	}
-	return 0
+	return false
 }
 
-func trailingInitialism(word []rune) int {
-	for _, name := range initialisms {
-		if strings.HasSuffix(string(word), name) {
-			return utf8.RuneCountInString(name)
+// markWords separates words by underscores where lower-case and capital letters meet, except after the first byte. Spaces and dashes
+// become underscores.
+func markWords(key string) string {
+	out := make([]byte, 0, len(key)+8)
+	for i := range len(key) {
+		c := key[i]
+		meets := i > 0 && i+1 < len(key) && out[len(out)-1] != '_'
+		switch {
+		case meets && isUpper(c) && isLower(key[i+1]):
+			out = append(out, '_', c)
+		case meets && isLower(c) && isUpper(key[i+1]):
+			out = append(out, c, '_')
+		case c == ' ' || c == '-':
+			out = append(out, '_')
+		default:
+			out = append(out, c)
 		}
 	}
-	return 0
+	return string(out)
 }
 
-func isUpper(c rune) bool { return c >= 'A' && c <= 'Z' }
-func isLower(c rune) bool { return c >= 'a' && c <= 'z' }
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }

@@ -2,6 +2,8 @@
 package variables
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +24,7 @@ type Input struct {
 	Vars, FinalizerVars map[string]any
 	// SnakeCase converts keys of the spec.
 	SnakeCase bool
-	// MarkUnsafe marks all strings of the custom resource.
+	// MarkUnsafe marks all strings of the custom resource, and refuses keys with which it could run code in another way.
 	MarkUnsafe bool
 	// Schema is that of the version in the CRD, or nil. With a schema, keys of maps are not converted.
 	Schema *apiextensionsv1.JSONSchemaProps
@@ -30,9 +32,12 @@ type Input struct {
 
 // Of returns the variables of a run, in order of precedence: the spec's keys; ansible_operator_meta with name and namespace;
 // _GROUP_KIND, the custom resource, and _GROUP_KIND_spec, its spec, both unchanged; Vars; FinalizerVars. Values of the input are
-// not changed, but may be shared with the result.
-func Of(in Input) map[string]any {
+// not changed, but may be shared with the result. The error names keys of the spec that MarkUnsafe refuses.
+func Of(in Input) (map[string]any, error) {
 	spec, _ := in.Object["spec"].(map[string]any)
+	if spec == nil {
+		spec = map[string]any{}
+	}
 	result := map[string]any{}
 	if in.SnakeCase {
 		var properties *apiextensionsv1.JSONSchemaProps
@@ -45,19 +50,57 @@ func Of(in Input) map[string]any {
 	} else {
 		maps.Copy(result, spec)
 	}
+	if in.MarkUnsafe {
+		if err := checkKeys(spec, result); err != nil {
+			return nil, err
+		}
+	}
 	metadata, _ := in.Object["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 	result["ansible_operator_meta"] = map[string]any{"name": name, "namespace": namespace}
 	object := objectName(in.GVK)
 	result[object] = in.Object
-	result[object+"_spec"] = in.Object["spec"]
+	result[object+"_spec"] = spec
 	if in.MarkUnsafe {
 		result, _ = markUnsafe(result).(map[string]any)
 	}
 	maps.Copy(result, in.Vars)
 	maps.Copy(result, in.FinalizerVars)
-	return result
+	return result, nil
+}
+
+// reservedPrefix begins the variables that control Ansible itself, such as ansible_python_interpreter.
+const reservedPrefix = "ansible_"
+
+// checkKeys returns an error for keys of a spec and its variables that marks do not make safe: Ansible reads variables with
+// reservedPrefix whether they are marked or not, and it cannot mark keys, which become values in loops over a map.
+func checkKeys(spec, variables map[string]any) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if strings.HasPrefix(name, reservedPrefix) {
+			errs = append(errs, fmt.Errorf("spec: the variable %s is reserved for Ansible; rename the key", name))
+		}
+	}
+	return errors.Join(append(errs, checkTemplates("spec", spec)...)...)
+}
+
+// checkTemplates returns an error for each key in a value that contains a template.
+func checkTemplates(path string, value any) (errs []error) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if strings.Contains(key, "{{") || strings.Contains(key, "{%") || strings.Contains(key, "{#") {
+				errs = append(errs, fmt.Errorf("%s: key %q: must not contain a Jinja template", path, key))
+			}
+			errs = append(errs, checkTemplates(path+"."+key, value[key])...)
+		}
+	case []any:
+		for i, item := range value {
+			errs = append(errs, checkTemplates(fmt.Sprintf("%s[%d]", path, i), item)...)
+		}
+	}
+	return errs
 }
 
 // objectName returns the name of the variable that contains the custom resource.
@@ -69,10 +112,17 @@ func objectName(gvk schema.GroupVersionKind) string {
 func convert(value any, schema *apiextensionsv1.JSONSchemaProps) any {
 	switch value := value.(type) {
 	case map[string]any:
-		if schema != nil && isMap(schema) {
+		if schema == nil || !isMap(schema) {
+			return convertObject(value, schema)
+		}
+		if !hasProperties(schema) {
 			return value
 		}
-		return convertObject(value, schema)
+		converted := make(map[string]any, len(value))
+		for key, v := range value {
+			converted[key] = convert(v, schema.AdditionalProperties.Schema)
+		}
+		return converted
 	case []any:
 		var items *apiextensionsv1.JSONSchemaProps
 		if schema != nil && schema.Items != nil {
@@ -86,6 +136,13 @@ func convert(value any, schema *apiextensionsv1.JSONSchemaProps) any {
 	default:
 		return value
 	}
+}
+
+// hasProperties reports whether a schema or one below it defines keys.
+func hasProperties(schema *apiextensionsv1.JSONSchemaProps) bool {
+	return len(schema.Properties) > 0 ||
+		schema.Items != nil && schema.Items.Schema != nil && hasProperties(schema.Items.Schema) ||
+		schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil && hasProperties(schema.AdditionalProperties.Schema)
 }
 
 // isMap reports whether the keys of an object are data of the user.

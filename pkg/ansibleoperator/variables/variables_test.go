@@ -31,6 +31,15 @@ func encode(t *testing.T, value any) string {
 	return string(data)
 }
 
+func of(t *testing.T, in variables.Input) map[string]any {
+	t.Helper()
+	result, err := variables.Of(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
 const object = `{"apiVersion":"cache.my-company.com/v1","kind":"Memcached","metadata":{"name":"a","namespace":"b"},
 	"spec":{"podCount":1,"extraLabels":{"myLabel":"{{ x }}"},"list":[{"itemName":"c"}],"text":"d"},"status":{"isReady":true}}`
 
@@ -38,7 +47,7 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	in := variables.Input{GVK: gvk, Object: decode[map[string]any](t, object), SnakeCase: true}
 	before := encode(t, in.Object)
-	got := variables.Of(in)
+	got := of(t, in)
 	want := decode[map[string]any](t, `{"pod_count":1,"extra_labels":{"my_label":"{{ x }}"},"list":[{"item_name":"c"}],"text":"d",
 		"ansible_operator_meta":{"name":"a","namespace":"b"}}`)
 	want["_cache_my_company_com_memcached"] = in.Object
@@ -46,8 +55,11 @@ func TestOf(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %s\nwant %s", encode(t, got), encode(t, want))
 	}
+	if got := of(t, variables.Input{GVK: gvk}); encode(t, got["_cache_my_company_com_memcached_spec"]) != "{}" {
+		t.Errorf("without a spec: %s", encode(t, got))
+	}
 	in.SnakeCase = false
-	if got := variables.Of(in); got["podCount"] != 1.0 || got["pod_count"] != nil || got["extraLabels"] == nil {
+	if got := of(t, in); got["podCount"] != 1.0 || got["pod_count"] != nil || got["extraLabels"] == nil {
 		t.Errorf("without snake case: %s", encode(t, got))
 	}
 	if after := encode(t, in.Object); after != before {
@@ -63,7 +75,7 @@ func TestPrecedence(t *testing.T) {
 		Vars:          map[string]any{"b": "watch", "c": "watch"},
 		FinalizerVars: map[string]any{"c": "finalizer"},
 	}
-	got := variables.Of(in)
+	got := of(t, in)
 	for name, want := range map[string]any{"a": "spec", "b": "watch", "c": "finalizer", "foo_bar": 2.0, "_foo_bar": 3.0} {
 		if got[name] != want {
 			t.Errorf("%s = %v, want %v", name, got[name], want)
@@ -84,7 +96,7 @@ func TestSchema(t *testing.T) {
 		Object: decode[map[string]any](t, `{"spec":{
 			"extraLabels":{"myLabel":{"anyKey":1}},"podTemplate":{"nodeSelector":{"diskType":"ssd"},"hostPorts":[{"portName":"x","someEnv":{"MY_Var":"1"}}]},
 			"openPart":{"someKey":{"otherKey":1}},"mixedPart":{"knownKey":1,"otherKey":{"subKey":1}},"unknownKey":{"subKey":1},
-			"closedPart":{"someKey":1},"nested":[[{"innerKey":{"mapKey":1}}]]}}`),
+			"closedPart":{"someKey":1},"hosts":{"hostA":{"portNumber":1,"podLabels":{"myLabel":"x"}}},"hostLists":{"hostA":[{"portNumber":1}]},"nested":[[{"innerKey":{"mapKey":1}}]]}}`),
 		Schema: new(decode[apiextensionsv1.JSONSchemaProps](t, `{"type":"object","properties":{"spec":{"type":"object","properties":{
 			"extraLabels":{"type":"object","additionalProperties":{"type":"object",`+preserve+`}},
 			"podTemplate":{"type":"object","properties":{
@@ -94,17 +106,20 @@ func TestSchema(t *testing.T) {
 			"openPart":{"type":"object",`+preserve+`},
 			"mixedPart":{"type":"object",`+preserve+`,"properties":{"knownKey":{"type":"integer"}}},
 			"closedPart":{"type":"object","additionalProperties":false},
+			"hosts":{"type":"object","additionalProperties":{"type":"object","properties":{
+				"portNumber":{"type":"integer"},"podLabels":{"type":"object","additionalProperties":{"type":"string"}}}}},
+			"hostLists":{"type":"object","additionalProperties":{"type":"array","items":{"type":"object","properties":{"portNumber":{"type":"integer"}}}}},
 			"nested":{"type":"array","items":{"type":"array","items":{"type":"object","properties":{"innerKey":{"type":"object","additionalProperties":{"type":"integer"}}}}}}
 		}}}}`)),
 	}
-	got := variables.Of(in)
+	got := of(t, in)
 	delete(got, "_cache_my_company_com_memcached")
 	delete(got, "_cache_my_company_com_memcached_spec")
 	delete(got, "ansible_operator_meta")
 	want := decode[map[string]any](t, `{
 		"extra_labels":{"myLabel":{"anyKey":1}},"pod_template":{"node_selector":{"diskType":"ssd"},"host_ports":[{"port_name":"x","some_env":{"MY_Var":"1"}}]},
 		"open_part":{"some_key":{"other_key":1}},"mixed_part":{"known_key":1,"other_key":{"sub_key":1}},"unknown_key":{"sub_key":1},
-		"closed_part":{"some_key":1},"nested":[[{"inner_key":{"mapKey":1}}]]}`)
+		"closed_part":{"some_key":1},"hosts":{"hostA":{"port_number":1,"pod_labels":{"myLabel":"x"}}},"host_lists":{"hostA":[{"port_number":1}]},"nested":[[{"inner_key":{"mapKey":1}}]]}`)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %s\nwant %s", encode(t, got), encode(t, want))
 	}
@@ -144,14 +159,34 @@ func checkMarkUnsafe(t *testing.T, text string) {
 		return
 	}
 	in := variables.Input{GVK: gvk, Object: map[string]any{"spec": spec, "metadata": map[string]any{"name": "{{ n }}"}}, SnakeCase: true}
-	plain := variables.Of(in)
+	plain := of(t, in)
 	in.MarkUnsafe = true
-	if got := unmark(t, variables.Of(in)); !reflect.DeepEqual(got, plain) {
+	if _, err := variables.Of(in); err != nil {
+		return // TestRefusedKeys checks which keys are refused
+	}
+	if got := unmark(t, of(t, in)); !reflect.DeepEqual(got, plain) {
 		t.Errorf("got  %s\nwant %s", encode(t, got), encode(t, plain))
 	}
 	in.Vars = map[string]any{"template": "{{ x }}"}
-	if got := variables.Of(in); got["template"] != "{{ x }}" {
+	if got := of(t, in); got["template"] != "{{ x }}" {
 		t.Errorf("a variable of the watch was marked: %v", got["template"])
+	}
+}
+
+func TestRefusedKeys(t *testing.T) {
+	t.Parallel()
+	in := variables.Input{GVK: gvk, SnakeCase: true, Object: decode[map[string]any](t, `{"metadata":{"name":"n"},
+		"spec":{"ansiblePythonInterpreter":"/bin/sh","ansible_connection":"ssh","myAnsibleKey":1,"list":[{"{{ x }}":1}],"map":{"a{%b":{"{#":1}}}}`)}
+	of(t, in)
+	in.MarkUnsafe = true
+	_, err := variables.Of(in)
+	want := `spec: the variable ansible_connection is reserved for Ansible; rename the key
+spec: the variable ansible_python_interpreter is reserved for Ansible; rename the key
+spec.list[0]: key "{{ x }}": must not contain a Jinja template
+spec.map: key "a{%b": must not contain a Jinja template
+spec.map.a{%b: key "{#": must not contain a Jinja template`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 
