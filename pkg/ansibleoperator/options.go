@@ -163,7 +163,8 @@ func WithSnakeCase(convert bool) Option {
 	return func(r *Reconciler) error { r.snakeCase = convert; return nil }
 }
 
-// WithMarkUnsafe prevents that texts of custom resources are evaluated as templates. The default is false, for compatibility.
+// WithMarkUnsafe prevents that texts of custom resources are evaluated as templates. A spec with keys that contain templates, or that
+// become variables of Ansible itself, fails. The default is false, for compatibility.
 func WithMarkUnsafe(mark bool) Option {
 	return func(r *Reconciler) error { r.markUnsafe = mark; return nil }
 }

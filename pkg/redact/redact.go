@@ -4,6 +4,8 @@ package redact
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -22,28 +24,42 @@ const (
 	minSubstring = 8
 )
 
-var secretKey = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?$|pwd|secret|token|credential|api[-_.]?key|private[-_.]?key|access[-_.]?key|htpasswd|dockerconfig)`)
+var (
+	passwordKey = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?s?|passw(or)?d[-_.]?hash|pwd)$`)
+	secretKey   = regexp.MustCompile(`(?i)(secret|token|credential|(api|private|access|ssh|encryption|signing|tls)[-_.]?key|htpasswd|dockerconfig)`)
+	// referenceKey matches keys whose values are names of Secrets or files, which messages have to contain.
+	referenceKey = regexp.MustCompile(`(?i)((name|namespace|ref|reference|file|path)$|^(existing|image[-_]?pull)[-_]?secret)`)
+	// publicKey matches the keys of Secrets whose values are not secret. Messages without them could not be understood.
+	publicKey = regexp.MustCompile(`(?i)^(user(name)?|host(name)?|port|type|db[-_]?name|database|namespace|(ca|tls)\.crt)$`)
+)
 
 // IsSecretKey reports whether values with a name are secret.
-func IsSecretKey(name string) bool { return secretKey.MatchString(name) }
+func IsSecretKey(name string) bool {
+	return (passwordKey.MatchString(name) || secretKey.MatchString(name)) && !referenceKey.MatchString(name)
+}
 
 // A Redactor removes the secrets that were added from texts. The zero value has none. It may be used concurrently.
 type Redactor struct {
 	mu      sync.Mutex
 	secrets map[string]bool
-	// sorted are the secrets, longest first, as a secret may contain another one; nil after a change.
-	sorted []string
+	// words are the secrets that are redacted as words only, and long redacts the others. Both are nil after a change.
+	words []string
+	long  *strings.Replacer
 }
 
-// AddValues adds the texts in values, such as a spec, whose keys have names of secrets.
+// AddValues adds the values, such as those of a spec, whose keys have names of secrets, and what is below such keys except for
+// references to objects.
 func (r *Redactor) AddValues(values any) {
 	switch v := values.(type) {
 	case map[string]any:
 		for key, value := range v {
-			if text, ok := value.(string); ok && secretKey.MatchString(key) {
-				r.Add(text)
-			} else {
+			switch text, isText := value.(string); {
+			case !IsSecretKey(key):
 				r.AddValues(value)
+			case isText:
+				r.Add(text)
+			default:
+				r.addBelow(value, passwordKey.MatchString(key))
 			}
 		}
 	case []any:
@@ -53,36 +69,78 @@ func (r *Redactor) AddValues(values any) {
 	}
 }
 
+// addBelow adds all texts in a value, and numbers if they can be passwords.
+func (r *Redactor) addBelow(value any, numbers bool) {
+	switch v := value.(type) {
+	case string:
+		r.Add(v)
+	case map[string]any:
+		for key, value := range v {
+			if key != "name" && key != "key" && !referenceKey.MatchString(key) {
+				r.addBelow(value, numbers)
+			}
+		}
+	case []any:
+		for _, value := range v {
+			r.addBelow(value, numbers)
+		}
+	case int64, float64:
+		if numbers {
+			r.Add(fmt.Sprint(v))
+		}
+	}
+}
+
 // AddSecret adds the contents of a Secret in the form of JSON, decoded and encoded with base64.
 func (r *Redactor) AddSecret(object map[string]any) {
 	data, _ := object["data"].(map[string]any)
-	for _, value := range data {
+	for key, value := range data {
 		encoded, _ := value.(string)
+		if publicKey.MatchString(key) {
+			continue
+		}
 		r.Add(encoded)
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
 			r.Add(string(decoded))
 		}
 	}
 	data, _ = object["stringData"].(map[string]any)
-	for _, value := range data {
+	for key, value := range data {
 		decoded, _ := value.(string)
+		if publicKey.MatchString(key) {
+			continue
+		}
 		r.Add(decoded)
 		r.Add(base64.StdEncoding.EncodeToString([]byte(decoded)))
 	}
 }
 
-// Add adds a value, and each of its lines, as texts often contain parts of a file.
+// Add adds a value, and each of its lines, as texts often contain parts of a file, also in the form of JSON.
 func (r *Redactor) Add(secret string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.secrets == nil {
-		r.secrets = map[string]bool{}
-	}
 	for _, text := range append(strings.Split(secret, "\n"), secret) {
-		if text = strings.TrimSpace(text); len(text) >= minSecret && !r.secrets[text] {
-			r.secrets[text], r.sorted = true, nil
+		for _, form := range []string{strings.TrimSpace(text), escape(strings.TrimSpace(text))} {
+			if len(form) < minSecret || r.secrets[form] {
+				continue
+			}
+			if r.secrets == nil {
+				r.secrets = map[string]bool{}
+			}
+			r.secrets[form], r.words, r.long = true, nil, nil
 		}
 	}
+}
+
+// escape returns a text as it is between the quotes of JSON.
+func escape(text string) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(text) != nil {
+		return text
+	}
+	return b.String()[1 : b.Len()-2] // without quotes and line feed
 }
 
 // Redact returns text without the secrets.
@@ -90,29 +148,34 @@ func (r *Redactor) Redact(text string) string {
 	if text == "" {
 		return ""
 	}
-	for _, secret := range r.longestFirst() {
-		if !strings.Contains(text, secret) {
-			continue
+	words, long := r.matchers()
+	text = long.Replace(text)
+	for _, word := range words {
+		if strings.Contains(text, word) {
+			text = replaceWord(text, word, Replacement)
 		}
-		if len(secret) >= minSubstring {
-			text = strings.ReplaceAll(text, secret, Replacement)
-			continue
-		}
-		text = replaceWord(text, secret, Replacement)
 	}
 	return text
 }
 
-// longestFirst returns the secrets.
-func (r *Redactor) longestFirst() []string {
+// matchers returns what finds the secrets, longest first, as a secret may contain another one.
+func (r *Redactor) matchers() ([]string, *strings.Replacer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.sorted == nil {
-		r.sorted = slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int {
+	if r.long == nil {
+		var pairs []string
+		for _, secret := range slices.SortedFunc(maps.Keys(r.secrets), func(a, b string) int {
 			return cmp.Or(len(b)-len(a), strings.Compare(a, b))
-		})
+		}) {
+			if len(secret) >= minSubstring {
+				pairs = append(pairs, secret, Replacement)
+			} else {
+				r.words = append(r.words, secret)
+			}
+		}
+		r.long = strings.NewReplacer(pairs...)
 	}
-	return r.sorted
+	return r.words, r.long
 }
 
 // replaceWord replaces word where no letter or digit precedes or follows it.
