@@ -69,6 +69,8 @@ type env struct {
 	client                      client.Client
 	log                         *logs
 	environ                     []string
+	// restarted is set after the first operator of the test.
+	restarted bool
 }
 
 // logs are the messages of the managers of a test.
@@ -173,7 +175,9 @@ func (e *env) role(name, tasks string) { e.write("roles/"+name+"/tasks/main.yml"
 func (e *env) start(entries string, change ...func(*ansibleoperator.Settings, *manager.Options)) func() {
 	e.Helper()
 	settings := ansibleoperator.Settings{Environ: e.environ, Dir: e.dir, RunDirectory: e.runs, MetricsAddress: "0"}
-	skip := true
+	// Names of controllers are those of kinds, of which each test has its own.
+	skip := e.restarted
+	e.restarted = true
 	options := manager.Options{
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Logger:  funcr.New(func(prefix, args string) { e.log.add(prefix + " " + args) }, funcr.Options{}),
