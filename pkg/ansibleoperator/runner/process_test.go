@@ -121,6 +121,25 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestCanceled checks that a run does not start if it is canceled before.
+func TestCanceled(t *testing.T) {
+	t.Parallel()
+	for _, cold := range []bool{true, false} {
+		e := newEnv(t, func(c *runner.Config) { c.Cold = cold })
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cause := errors.New("the operator ends")
+		cancel(cause)
+		request := e.playbook("one", "- shell: touch "+e.dir+"/started; sleep 300.8\n")
+		if _, err := e.runner.Run(ctx, request); !errors.Is(err, cause) {
+			t.Error(err)
+		}
+		e.checkEnded("300.8")
+		if exists(filepath.Join(e.dir, "started")) {
+			t.Error("the run has started")
+		}
+	}
+}
+
 func TestClose(t *testing.T) {
 	t.Parallel()
 	requireLinux(t)

@@ -62,6 +62,13 @@ const sizeInterval = 5 * time.Second
 
 // supervise runs a command to its end and collects the result.
 func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result, logger logr.Logger, cold bool) error {
+	select {
+	case <-ctx.Done():
+		return stopError(request, context.Cause(ctx))
+	case <-r.closed:
+		return stopError(request, errClosed)
+	default:
+	}
 	output := &tail{limit: 16 << 10}
 	temporary, removeTemporary, err := r.temporary(result.Ident)
 	if err != nil {
@@ -99,41 +106,55 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 		defer timer.Stop()
 		expired = timer.C
 	}
+	ended, stopped := r.await(ctx, child, artifactsOf(dir, result.Ident), requeue, expired)
+	result.TimedOut = errors.Is(stopped, errExpired)
+	if err := <-done; err != nil {
+		return fmt.Errorf("reading the events of ansible-runner: %w", err)
+	}
+	if ended.unstarted && !cold && stopped == nil {
+		return r.supervise(ctx, argv, dir, request, result, logger, true)
+	}
+	return r.complete(request, dir, result, collected, ended, stopped, output)
+}
+
+// errExpired is the cause of the end of a run that exceeded its time limit.
+var errExpired = errors.New("the run exceeded its time limit")
+
+// await waits for the end of all processes of a run. It ends them when the run requests that, exceeds its limits, is canceled or the
+// Runner is closed. The error is the first cause, as later ones find a run that is about to end; it is nil if the run requested its end.
+func (r *Runner) await(ctx context.Context, child *supervised, artifacts string, requeue <-chan struct{}, expired <-chan time.Time) (ended outcome, stopped error) {
 	sizes := time.NewTicker(sizeInterval)
 	defer sizes.Stop()
-	var stopped error
-	canceled, closed := ctx.Done(), r.closed
 	for {
 		select {
+		case ended := <-child.ended:
+			return ended, nil
 		case <-requeue:
 		case <-expired:
-			result.TimedOut, expired = true, nil
-		case <-canceled:
-			stopped, canceled = context.Cause(ctx), nil
-		case <-closed:
-			stopped, closed = errClosed, nil
+			stopped = errExpired
+		case <-ctx.Done():
+			stopped = context.Cause(ctx)
+		case <-r.closed:
+			stopped = errClosed
 		case <-sizes.C:
-			if !r.disk.exceeds(artifactsOf(dir, result.Ident)) {
+			if !r.disk.exceeds(artifacts) {
 				continue
 			}
 			stopped = fmt.Errorf("ended, because its artifacts alone exceed the limit of %d bytes for all runs", r.config.MaxBytes)
-			sizes.Stop()
-		case ended := <-child.ended:
-			if err := <-done; err != nil {
-				return fmt.Errorf("reading the events of ansible-runner: %w", err)
-			}
-			if ended.unstarted && !cold && stopped == nil && !result.TimedOut {
-				return r.supervise(ctx, argv, dir, request, result, logger, true)
-			}
-			return r.complete(request, dir, result, collected, ended, stopped, output)
 		}
 		child.stop(r.config.GracePeriod)
+		return <-child.ended, stopped
 	}
+}
+
+// stopError returns the error of a run that was stopped.
+func stopError(request Request, cause error) error {
+	return fmt.Errorf("run of %s %s: %w", request.GVK.Kind, request.Key, cause)
 }
 
 // complete fills in the result of a run whose processes have ended.
 func (r *Runner) complete(request Request, dir string, result *Result, collected *events, ended outcome, stopped error, output *tail) error {
-	if ended.leftovers > 0 && stopped == nil && !result.TimedOut {
+	if ended.leftovers > 0 && stopped == nil {
 		r.config.Log.Info("ended processes that the run left in the background", "kind", request.GVK.Kind, "namespace", request.Key.Namespace,
 			"name", request.Key.Name, "job", result.Ident, "processes", ended.leftovers)
 	}
@@ -141,7 +162,7 @@ func (r *Runner) complete(request Request, dir string, result *Result, collected
 		result.Stats, result.Completion = *collected.stats, collected.completion
 	}
 	switch {
-	case collected.requeue != nil:
+	case collected.requeue != nil && stopped == nil:
 		result.RequeueAfter = collected.requeue
 		return nil
 	case collected.stats != nil && !result.TimedOut && ended.err == nil && (stopped == nil || len(collected.messages()) == 0):
@@ -151,11 +172,11 @@ func (r *Runner) complete(request Request, dir string, result *Result, collected
 			result.Failures = []string{fmt.Sprintf("ansible-runner ended with exit code %d%s", ended.code, r.lastOutput(dir, result.Ident, output))}
 		}
 		return nil
-	case stopped != nil:
-		return fmt.Errorf("run of %s %s: %w", request.GVK.Kind, request.Key, stopped)
 	case result.TimedOut:
-		result.Failures = append(collected.messages(), fmt.Sprintf("the run exceeded its time limit of %s", request.Timeout))
+		result.Failures = append(collected.messages(), fmt.Sprintf("%v of %s", errExpired, request.Timeout))
 		return nil
+	case stopped != nil:
+		return stopError(request, stopped)
 	case ended.err != nil:
 		return fmt.Errorf("%w%s", ended.err, r.lastOutput(dir, result.Ident, output))
 	}

@@ -151,7 +151,7 @@ func (r *Runner) lock(ctx context.Context, dir string) (unlock func(), err error
 		select {
 		case lock <- struct{}{}:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		case <-r.closed:
 			return nil, errClosed
 		}

@@ -215,10 +215,12 @@ class Supervisor:
         if self.kill_at is not None:
             # Descendants that are not children end without a signal to this process.
             timeout = min(0.05, max(0, self.kill_at - time.monotonic()))
-        ready, _, _ = select.select([CONTROL, wake], [], [], timeout)
+        # A line that arrived together with the previous one is already in the buffer.
+        buffered = b"\n" in self.input
+        ready, _, _ = select.select([CONTROL, wake], [], [], 0 if buffered else timeout)
         if wake in ready:
             os.read(wake, 4096)
-        if CONTROL in ready:
+        if buffered or CONTROL in ready:
             message = self.read_line()
             if message is None:
                 self.end()
