@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,13 +253,32 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%s: exists %t", name, got)
 		}
 	}
-	if err := os.Chmod(root, 0o777); err != nil {
+}
+
+// TestSharedRoot checks that a root that others can write to, such as a volume of a pod, has a private directory.
+func TestSharedRoot(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.Chmod(root, 0o777|fs.ModeSetgid); err != nil {
+		t.Fatal(err)
+	}
+	private := filepath.Join(root, fmt.Sprintf("uid-%d", os.Getuid()))
+	e := newEnv(t, cold, func(c *runner.Config) { c.Root = root })
+	e.root = private
+	request := e.playbook("one", "- assert: {that: [playbook_dir is directory]}\n")
+	if result := e.run(request); result.Failed() || !exists(e.runDir("one")) {
+		t.Errorf("%+v", result)
+	}
+	if info, err := os.Stat(private); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if !strings.Contains(e.log.String(), private) {
+		t.Error("the log does not contain the directory")
+	}
+	if err := os.Chmod(private, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := runner.New(runner.Config{Root: root, Environ: os.Environ()}); err == nil || !strings.Contains(err.Error(), "not be writable by others") {
 		t.Error(err)
-	}
-	if err := os.Chmod(root, 0o700); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"github.com/gofrs/flock"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,8 +33,8 @@ type root struct {
 	end  func(removed bool)
 }
 
-// openRoot creates the directory of an operator in a root.
-func openRoot(dir string, env *environment) (*root, error) {
+// openRoot creates the directory of an operator in a root: in dir, or, if others can write to dir, in the directory of this user below it.
+func openRoot(dir string, env *environment, log logr.Logger) (*root, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -44,8 +45,13 @@ func openRoot(dir string, env *environment) (*root, error) {
 			return nil, fmt.Errorf("directory of runs: %w", err)
 		}
 	}
-	if err := checkOwner(dir); err != nil {
+	private, err := privateDir(dir)
+	if err != nil {
 		return nil, err
+	}
+	if private != dir {
+		log.Info("the directory of runs is shared with others; using a private one in it", "directory", private)
+		dir = private
 	}
 	operators := filepath.Join(dir, operatorsDir)
 	if err := os.MkdirAll(operators, 0o700); err != nil {

@@ -40,7 +40,8 @@ const (
 
 // Config is the configuration of a Runner.
 type Config struct {
-	// Root contains the directories of all runs. Empty means DefaultRoot.
+	// Root contains the directories of all runs. Empty means DefaultRoot. If others can write to it, as to an emptyDir volume, its
+	// directory uid-NUMBER, which belongs to the user of the operator, is used instead.
 	Root string
 	// Environ is the environment of runs. PATH in it locates ansible-runner.
 	Environ []string
@@ -107,7 +108,7 @@ func New(config Config) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := openRoot(config.Root, env)
+	root, err := openRoot(config.Root, env, config.Log)
 	if err != nil {
 		return nil, err
 	}

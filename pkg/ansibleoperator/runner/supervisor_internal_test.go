@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -90,5 +91,45 @@ func TestFirstCause(t *testing.T) {
 	err := (&Runner{}).complete(Request{Timeout: time.Minute}, "", result, collected, outcome{code: -15}, errExpired, nil)
 	if want := "the run exceeded its time limit of 1m0s"; err != nil || result.RequeueAfter != nil || result.Message() != want {
 		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+func TestIsTrusted(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		owner, uid, gid int
+		want            bool
+	}{
+		{0, 1001, 1001, true}, {0, 0, 0, true}, {1001, 1001, 1001, true}, {1001, 1000680000, 0, true},
+		{1001, 1002, 1002, false}, {1001, 0, 0, false},
+	} {
+		if got := isTrusted(test.owner, test.uid, test.gid); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}
+
+// TestPrivateDir checks which directories of others are used.
+func TestPrivateDir(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can create directories of other users")
+	}
+	dir := t.TempDir()
+	if got, err := privateDir(dir); err != nil || got != dir {
+		t.Errorf("%s, %v", got, err)
+	}
+	own := filepath.Join(dir, "uid-0")
+	if err := errors.Join(os.Chmod(dir, 0o777), os.Mkdir(own, 0o700), os.Chown(own, 1001, 1001)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := privateDir(dir); err == nil || !strings.Contains(err.Error(), "must belong to this user and not be writable by others") {
+		t.Errorf("%s, %v", got, err)
+	}
+	if err := os.Chown(dir, 1001, 1001); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := privateDir(dir); err == nil || !strings.Contains(err.Error(), "must belong to this user or to root") {
+		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -237,15 +237,44 @@ func startGuard(python, script, root, own string) (end func(removed bool), err e
 	}, nil
 }
 
-// checkOwner returns an error unless only the current user can write to a directory.
-func checkOwner(dir string) error {
+// privateDir returns a directory that only the current user can write to: dir itself or, if it is shared with others, as volumes of pods
+// are, a directory of this user in it.
+func privateDir(dir string) (string, error) {
+	info, stat, err := statDir(dir)
+	if err != nil || isPrivate(info, stat) {
+		return dir, err
+	}
+	if !isTrusted(int(stat.Uid), os.Getuid(), os.Getgid()) {
+		return "", fmt.Errorf("directory of runs %s: must belong to this user or to root; remove it or use another one", dir)
+	}
+	own := filepath.Join(dir, fmt.Sprintf("uid-%d", os.Getuid()))
+	if err := os.Mkdir(own, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("directory of runs: %w; use another one", err)
+	}
+	info, stat, err = statDir(own)
+	if err == nil && !isPrivate(info, stat) {
+		err = fmt.Errorf("directory of runs %s: must belong to this user and not be writable by others; remove it or use another one", own)
+	}
+	return own, err
+}
+
+// statDir returns the properties of a directory that is not a link.
+func statDir(dir string) (fs.FileInfo, *syscall.Stat_t, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return fmt.Errorf("directory of runs: %w", err)
+		return nil, nil, fmt.Errorf("directory of runs: %w", err)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.IsDir() || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&(fs.ModePerm&0o022) != 0 {
-		return fmt.Errorf("directory of runs %s: must belong to this user and not be writable by others; remove it or use another one", dir)
+	if !ok || !info.IsDir() {
+		return nil, nil, fmt.Errorf("directory of runs %s: not a directory", dir)
 	}
-	return nil
+	return info, stat, nil
 }
+
+func isPrivate(info fs.FileInfo, stat *syscall.Stat_t) bool {
+	return int(stat.Uid) == os.Getuid() && info.Mode().Perm()&0o022 == 0
+}
+
+// isTrusted reports whether the owner of a directory, who can replace all directories in it, is trusted. Users of the group 0 other than
+// root are those of containers, which can have a random identifier.
+func isTrusted(owner, uid, gid int) bool { return owner == 0 || owner == uid || gid == 0 && uid != 0 }
