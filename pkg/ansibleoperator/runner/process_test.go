@@ -206,9 +206,15 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	busy := e.request("idle", filepath.Join(e.dir, "idle.yml"))
+	busy := e.request("busy", filepath.Join(e.dir, "idle.yml"))
 	if _, err := other.Run(t.Context(), busy); err == nil || !strings.Contains(err.Error(), "is in use by another operator") {
 		t.Errorf("run in a directory of another operator: %v", err)
+	}
+	if err := other.Remove(t.Context(), gvk, busy.Key); err != nil {
+		t.Error(err)
+	}
+	if !exists(filepath.Join(root, gvk.Group, gvk.Version, gvk.Kind, "default", "busy", "kubeconfig")) {
+		t.Error("the kubeconfig of another operator was removed")
 	}
 	if err := other.Close(); err != nil {
 		t.Error(err)

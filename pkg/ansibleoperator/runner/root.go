@@ -96,10 +96,10 @@ func (r *root) path(gvk schema.GroupVersionKind, key types.NamespacedName) (stri
 func (r *root) claim(dir string) error {
 	name := filepath.Base(r.own)
 	marker := filepath.Join(dir, markerFile)
-	switch data, err := os.ReadFile(marker); {
-	case err == nil && string(data) == name:
+	if data, err := os.ReadFile(marker); err == nil && string(data) == name {
 		return nil
-	case err == nil && r.isAlive(string(data)):
+	}
+	if r.isForeign(dir) {
 		return fmt.Errorf("%s is in use by another operator; give this one another directory for its runs", dir)
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -109,6 +109,12 @@ func (r *root) claim(dir string) error {
 		return err
 	}
 	return os.WriteFile(marker, []byte(name), 0o600)
+}
+
+// isForeign reports whether the directory of a custom resource is that of another operator, which runs.
+func (r *root) isForeign(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, markerFile))
+	return err == nil && string(data) != filepath.Base(r.own) && r.isAlive(string(data))
 }
 
 // isAlive reports whether the operator with a name runs.

@@ -37,7 +37,11 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 		return nil, err
 	}
 	defer unlock()
-	defer os.Remove(filepath.Join(dir, kubeconfigFile))
+	defer func() {
+		if !r.root.isForeign(dir) {
+			_ = os.Remove(filepath.Join(dir, kubeconfigFile))
+		}
+	}()
 	if err := r.writeInputs(dir, request); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,8 @@ type Config struct {
 	Dir string
 	// RolesPaths and CollectionsPaths are searched before those in Environ.
 	RolesPaths, CollectionsPaths []string
-	// Args is added to the command line of ansible-playbook, in the form of a POSIX shell, without expansions.
+	// Args is added to the command line of ansible-playbook, in the form of a POSIX shell, without expansions. One pair of single quotes
+	// around all of it is removed, as by operator-sdk, whose documentation writes it in manifests, where it is not that of a shell.
 	Args string
 	// LogEvents is Tasks if empty.
 	LogEvents LogEvents
@@ -128,7 +129,8 @@ func (r *Runner) Close() error {
 	return r.root.close()
 }
 
-// Remove removes the directory of a custom resource. It waits for the end of a run, which the caller cancels.
+// Remove removes the directory of a custom resource, unless another operator uses it. It waits for the end of a run, which the caller
+// cancels.
 func (r *Runner) Remove(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) error {
 	dir, err := r.root.path(gvk, key)
 	if err != nil {
@@ -140,6 +142,9 @@ func (r *Runner) Remove(ctx context.Context, gvk schema.GroupVersionKind, key ty
 	}
 	defer unlock()
 	defer r.locks.Delete(dir)
+	if r.root.isForeign(dir) {
+		return nil
+	}
 	r.disk.drop(dir)
 	return r.root.remove(dir)
 }
