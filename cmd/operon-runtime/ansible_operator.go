@@ -59,7 +59,7 @@ Environment variables:
   KUBECONFIG                kubeconfig file; in a pod, its service account is used without one
   ANSIBLE_ROLES_PATH        directories with roles
   ANSIBLE_COLLECTIONS_PATH  directories with collections
-  ANSIBLE_INVENTORY         inventory of runs, added to localhost
+  ANSIBLE_INVENTORY         inventory of runs, instead of localhost only
   ANSIBLE_GATHERING         explicit runs roles without gathering facts
   ANSIBLE_DEBUG_LOGS        true prints the output of each run
   ANSIBLE_VERBOSITY_KIND_GROUP          --ansible-verbosity for a kind, such as _MEMCACHED_CACHE_EXAMPLE_COM

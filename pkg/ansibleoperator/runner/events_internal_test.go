@@ -84,3 +84,15 @@ func TestInterpreter(t *testing.T) {
 		}
 	}
 }
+
+func TestUnquote(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "'": "'", "''": "", "-e a=b": "-e a=b", "'-e a=b'": "-e a=b", " '--vault-password-file /a' ": "--vault-password-file /a",
+		"-e 'a=b c'": "-e 'a=b c'", "'-e 'a=b c''": "-e 'a=b c'",
+	} {
+		if got := unquote(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -71,8 +71,8 @@ func (r *Runner) writeInputsOnce(dir string, request Request) error {
 			return err
 		}
 	}
-	if r.config.Args != "" {
-		if err := writeFile(dir, "env/cmdline", []byte(r.config.Args)); err != nil {
+	if args := unquote(r.config.Args); args != "" {
+		if err := writeFile(dir, "env/cmdline", []byte(args)); err != nil {
 			return err
 		}
 	}
@@ -80,6 +80,15 @@ func (r *Runner) writeInputsOnce(dir string, request Request) error {
 		return err
 	}
 	return r.writeInventory(dir)
+}
+
+// unquote removes one pair of single quotes around a text.
+func unquote(text string) string {
+	trimmed := strings.TrimSpace(text)
+	if inner, ok := strings.CutPrefix(trimmed, "'"); ok && strings.HasSuffix(inner, "'") {
+		return strings.TrimSuffix(inner, "'")
+	}
+	return trimmed
 }
 
 func writeFile(dir, name string, data []byte) error {

@@ -15,7 +15,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *runner.Config) {
 		c.Environ = append(c.Environ, "MY_VARIABLE=mine", "PYTHONPATH=/my/path", "HTTPS_PROXY=http://proxy.example.com", "NO_PROXY=example.com")
-		c.Args = `-e '{"from_args": "a b"}'`
+		c.Args = `'-e '{"from_args": "a b"}''` // as in manifests of operator-sdk
 	})
 	request := e.playbook("one", `
 - assert:
