@@ -18,6 +18,9 @@ const (
 	kubeconfigFile = "kubeconfig"
 	// localInventory runs tasks on this machine, with the interpreter that runs ansible-playbook.
 	localInventory = "localhost ansible_connection=local ansible_python_interpreter='{{ ansible_playbook_python }}'\n"
+	// localTemporary lets tasks on this machine use the temporary directory of the run. Others, also those that only have another
+	// connection, must not: a variable of the environment would set the directory for all of them.
+	localTemporary = `localhost ansible_remote_tmp='{{ lookup("env", "TMPDIR") if ansible_connection == "local" else "~/.ansible/tmp" }}'` + "\n"
 )
 
 // writeInputs writes the files that ansible-runner reads. On a full file system it removes old artifacts and tries again.
@@ -99,7 +102,11 @@ func writeFile(dir, name string, data []byte) error {
 func (r *Runner) writeInventory(dir string) error {
 	source := r.env.values["ANSIBLE_INVENTORY"]
 	if source == "" {
-		return writeFile(dir, "inventory/hosts", []byte(localInventory))
+		inventory := localInventory
+		if r.env.values["ANSIBLE_REMOTE_TEMP"]+r.env.values["ANSIBLE_REMOTE_TMP"] == "" {
+			inventory += localTemporary
+		}
+		return writeFile(dir, "inventory/hosts", []byte(inventory))
 	}
 	if strings.Contains(source, ",") {
 		hosts := strings.FieldsFunc(source, func(c rune) bool { return c == ',' || c == ' ' })

@@ -148,6 +148,42 @@ func TestInventory(t *testing.T) {
 	}
 }
 
+// fakeConnection records the paths of modules on other hosts.
+const fakeConnection = `
+DOCUMENTATION = "{name: fake, short_description: fake, description: fake, author: me, options: {}}"
+import os
+from ansible.plugins.connection.local import Connection as Local
+class Connection(Local):
+    transport = "fake"
+    has_pipelining = False
+    def put_file(self, source, target):
+        with open(os.environ["MODULES"], "a") as file:
+            file.write(os.path.dirname(os.path.dirname(target)) + "\n")
+        super().put_file(source, target)
+`
+
+// TestRemoteTemporary checks that only tasks on this machine use the temporary directory of the run.
+func TestRemoteTemporary(t *testing.T) {
+	t.Parallel()
+	modules := filepath.Join(t.TempDir(), "modules")
+	e := newEnv(t, cold, func(c *runner.Config) { c.Environ = append(c.Environ, "MODULES="+modules) })
+	e.write("connection_plugins/fake.py", fakeConnection)
+	request := e.playbook("one", `
+- shell: find $TMPDIR -name AnsiballZ_command.py
+  register: local
+- assert: {that: "local.stdout_lines | length == 1"}
+- add_host: {name: other, ansible_connection: fake, ansible_python_interpreter: "{{ ansible_playbook_python }}"}
+- {ping: , delegate_to: other}
+- {ping: , vars: {ansible_connection: fake}}
+`)
+	if result := e.run(request); result.Failed() {
+		t.Errorf("%+v", result)
+	}
+	if got, err := os.ReadFile(modules); err != nil || strings.Count(string(got), "/.ansible/tmp\n") != 2 {
+		t.Errorf("directories of modules on other hosts: %s, %v", got, err)
+	}
+}
+
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	var output strings.Builder

@@ -34,10 +34,8 @@ func (r *Runner) temporary(ident string) (variables map[string]string, remove fu
 		}
 	}
 	variables = map[string]string{"TMPDIR": dir}
-	for _, name := range []string{"ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TEMP"} {
-		if r.env.values[name] == "" {
-			variables[name] = dir
-		}
+	if r.env.values["ANSIBLE_LOCAL_TEMP"] == "" {
+		variables["ANSIBLE_LOCAL_TEMP"] = dir
 	}
 	return variables, func() error {
 		var errs []error

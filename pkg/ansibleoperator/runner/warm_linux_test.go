@@ -83,7 +83,7 @@ func TestWarm(t *testing.T) {
 					t.Fatal(err)
 				}
 				environ := r.Same["environ"].(map[string]any)
-				for _, variable := range []string{"OPERON_ANSIBLE_RUN", "TMPDIR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TEMP", "AWX_ISOLATED_DATA_DIR", "ANSIBLE_CACHE_PLUGIN_CONNECTION"} {
+				for _, variable := range []string{"OPERON_ANSIBLE_RUN", "TMPDIR", "ANSIBLE_LOCAL_TEMP", "AWX_ISOLATED_DATA_DIR", "ANSIBLE_CACHE_PLUGIN_CONNECTION"} {
 					if environ[variable] == nil {
 						t.Errorf("%s is not set", variable)
 					}
