@@ -13,18 +13,14 @@ import (
 
 // event is the part of an event of ansible-runner that this package reads.
 type event struct {
-	Event   string `json:"event"`
-	Created string `json:"created"`
-	Stdout  string `json:"stdout"`
-	// Python and Version are fields of the event of the plugin.
-	Python  string    `json:"python"`
-	Version string    `json:"version"`
+	Event   string    `json:"event"`
+	Created string    `json:"created"`
+	Stdout  string    `json:"stdout"`
 	Data    eventData `json:"event_data"`
 }
 
 type eventData struct {
 	Name           string          `json:"name"`
-	Play           string          `json:"play"`
 	Task           string          `json:"task"`
 	TaskAction     string          `json:"task_action"`
 	ResolvedAction string          `json:"resolved_action"`

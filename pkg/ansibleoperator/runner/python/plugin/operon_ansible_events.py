@@ -6,7 +6,6 @@ that playbooks and modules do not inherit what is meant for ansible-runner only.
 
 import json
 import os
-import sys
 
 # Events with longer results lose all but the fields that the operator reads.
 LIMIT = 1 << 20
@@ -68,23 +67,9 @@ def limit(value):
     return value if len(text) <= 8192 else text[:8192] + "…"
 
 
-def version():
-    try:
-        from importlib import metadata
-
-        return metadata.version("ansible-runner")
-    except Exception:
-        try:
-            import pkg_resources
-
-            return pkg_resources.get_distribution("ansible-runner").version
-        except Exception:
-            return ""
-
-
 def start():
     """Reports that ansible-runner has loaded this module."""
-    WRITER.write({"event": "operon_start", "python": sys.executable, "version": version()})
+    WRITER.write({"event": "operon_start"})
 
 
 WRITER = Writer(os.environ)
