@@ -190,7 +190,8 @@ func TestKilled(t *testing.T) {
 	e.playbook("idle", "- ping:\n")
 	request := e.hanging("busy", "300.7")
 	operator := exec.Command(os.Args[0])
-	operator.Env = append(os.Environ(), operatorVariable+"="+request.Playbook, rootVariable+"="+root)
+	temporary := t.TempDir()
+	operator.Env = append(os.Environ(), operatorVariable+"="+request.Playbook, rootVariable+"="+root, "TMPDIR="+temporary)
 	operator.Stderr = os.Stderr
 	if err := operator.Start(); err != nil {
 		t.Fatal(err)
@@ -233,6 +234,9 @@ func TestKilled(t *testing.T) {
 		if entries, err := os.ReadDir(filepath.Join(root, ".op")); err != nil || len(entries) > 0 {
 			return fmt.Sprintf("directories of operators remain: %v, %v", entries, err)
 		}
+		if entries, err := os.ReadDir(temporary); err != nil || len(entries) > 0 {
+			return fmt.Sprintf("temporary directories remain: %v, %v", entries, err)
+		}
 		return ""
 	})
 }
@@ -253,7 +257,14 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	temporary := t.TempDir()
+	if err := os.Symlink(temporary, filepath.Join(root, ".op", "1234", "tmp")); err != nil {
+		t.Fatal(err)
+	}
 	newEnv(t, cold, func(c *runner.Config) { c.Root = root })
+	if exists(temporary) {
+		t.Error("temporary files of the operator exist")
+	}
 	for name, want := range map[string]bool{".op/1234": false, "example.com/v1/App/default/dead": false, "example.com/v1/App/default/other/env/extravars": true} {
 		if got := exists(filepath.Join(root, name)); got != want {
 			t.Errorf("%s: exists %t", name, got)

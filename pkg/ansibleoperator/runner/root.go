@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,15 +23,19 @@ const (
 	lockFile = "lock"
 	// markerFile in the directory of a custom resource contains the name of the operator that uses it.
 	markerFile = ".operator"
+	// temporaryLink refers to a directory of the operator outside of the root.
+	temporaryLink = "tmp"
 )
 
 // A root is the directory of all run directories, shared by the operators of a user on a machine.
 type root struct {
 	dir string
 	// own is the directory of this operator, with its Python files.
-	own  string
-	lock *flock.Flock
-	end  func(removed bool)
+	own string
+	// temporary contains the temporary directories of runs. It is own, or a directory in TMPDIR, which temporaryLink in own refers to.
+	temporary string
+	lock      *flock.Flock
+	end       func(removed bool)
 }
 
 // openRoot creates the directory of an operator in a root: in dir, or, if others can write to dir, in the directory of this user below it.
@@ -62,7 +67,7 @@ func openRoot(dir string, env *environment, log logr.Logger) (*root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("directory of runs: %w", err)
 	}
-	r := &root{dir: dir, own: own, lock: flock.New(filepath.Join(own, lockFile))}
+	r := &root{dir: dir, own: own, temporary: own, lock: flock.New(filepath.Join(own, lockFile))}
 	if locked, err := r.lock.TryLock(); err == nil && !locked {
 		return nil, errors.New("directory of runs: another operator removes it; start again")
 	} else if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -71,10 +76,36 @@ func openRoot(dir string, env *environment, log logr.Logger) (*root, error) {
 	if err := writePython(own); err != nil {
 		return nil, errors.Join(fmt.Errorf("directory of runs: %w", describeFull(err, dir)), r.close())
 	}
+	if parent := env.values["TMPDIR"]; parent != "" {
+		if err := r.makeTemporary(env.absolute(parent)); err != nil {
+			return nil, errors.Join(fmt.Errorf("directory for temporary files: %w", err), r.close())
+		}
+	}
 	if r.end, err = startGuard(env.python, filepath.Join(own, "guard.py"), dir, own); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
+}
+
+// makeTemporary creates the directory for temporary files in a directory, and the link to it before.
+func (r *root) makeTemporary(parent string) error {
+	r.temporary = filepath.Join(parent, "operon-"+strings.ToLower(rand.Text()[:8]))
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return err
+	}
+	if err := os.Symlink(r.temporary, filepath.Join(r.own, temporaryLink)); err != nil {
+		return err
+	}
+	return os.Mkdir(r.temporary, 0o700)
+}
+
+// removeOwn removes the directory of an operator and the one that its link refers to.
+func removeOwn(own string) error {
+	var err error
+	if target, linkErr := os.Readlink(filepath.Join(own, temporaryLink)); linkErr == nil {
+		err = os.RemoveAll(target)
+	}
+	return errors.Join(err, os.RemoveAll(own))
 }
 
 // path returns the directory of a custom resource. Names cannot contain other directories.
@@ -150,7 +181,7 @@ func (r *root) close() error {
 			errs = append(errs, r.remove(dir))
 		}
 	}
-	errs = append(errs, r.lock.Close(), os.RemoveAll(r.own))
+	errs = append(errs, r.lock.Close(), removeOwn(r.own))
 	if r.end != nil {
 		r.end(errors.Join(errs...) == nil)
 	}
@@ -198,6 +229,6 @@ func sweep(dir string) {
 		}
 	}
 	for _, name := range dead {
-		_ = os.RemoveAll(filepath.Join(dir, operatorsDir, name))
+		_ = removeOwn(filepath.Join(dir, operatorsDir, name))
 	}
 }

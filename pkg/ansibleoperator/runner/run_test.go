@@ -103,7 +103,7 @@ func TestRole(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(e.runDir("role"), "project")); err != nil || len(left) != 0 {
 		t.Errorf("project: %v, %v", left, err)
 	}
-	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(temporary, "operon-*", "*")); err != nil || len(left) != 0 {
 		t.Errorf("TMPDIR: %v, %v", left, err)
 	}
 	e.write("roles/broken/tasks/main.yml", "- debug: {msg: [}\n")
@@ -114,6 +114,12 @@ func TestRole(t *testing.T) {
 	request.Role = "my.collection.role"
 	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "my.collection.role") {
 		t.Errorf("missing collection: %v", err)
+	}
+	if err := e.runner.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
+		t.Errorf("TMPDIR after Close: %v, %v", left, err)
 	}
 }
 

@@ -16,10 +16,7 @@ var discoveryCaches = []string{"k8srcp-*.json", "osrcp-*.json"}
 // because the paths of sockets are limited, and in TMPDIR, if the user has set it. Everything that the run leaves there is removed
 // after it, except for discovery caches, which the next run receives.
 func (r *Runner) temporary(ident string) (variables map[string]string, remove func() error, err error) {
-	dir, cache := filepath.Join(r.root.own, ident[:8]), filepath.Join(r.root.own, "discovery")
-	if parent := r.env.values["TMPDIR"]; parent != "" {
-		dir = filepath.Join(r.env.absolute(parent), "operon-"+ident[:8])
-	}
+	dir, cache := filepath.Join(r.root.temporary, ident[:8]), filepath.Join(r.root.own, "discovery")
 	for _, d := range []string{dir, cache} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, nil, fmt.Errorf("directory for temporary files: %w", describeFull(err, r.root.dir))

@@ -1,7 +1,8 @@
 """Waits for the end of the operator, which is the end of the standard input, and removes the directories that it owns.
 
 Arguments: the root of all run directories, and the directory of this operator below it. A directory of a custom resource
-contains a file .operator with the name of the operator that owns it.
+contains a file .operator with the name of the operator that owns it, and that of an operator a link tmp if its temporary files
+are in another directory.
 """
 
 import os
@@ -10,6 +11,7 @@ import sys
 import time
 
 MARKER = ".operator"
+LINK = "tmp"
 
 
 def owned(root, name):
@@ -47,6 +49,10 @@ def main(root, own):
                 except OSError:
                     break
         time.sleep(0.1)
+    try:
+        shutil.rmtree(os.readlink(os.path.join(own, LINK)), ignore_errors=True)
+    except OSError:
+        pass  # The temporary files are in the directory itself.
     shutil.rmtree(own, ignore_errors=True)
 
 
