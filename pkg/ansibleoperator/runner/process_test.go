@@ -167,16 +167,32 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestLeftovers checks that processes end with their run.
+// TestLeftovers checks that processes end with their run. Connections that ssh keeps are not reported.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	requireLinux(t)
 	e := newEnv(t, cold)
-	if result := e.run(e.playbook("one", "- {command: sleep 300.6, async: 1000, poll: 0}\n")); result.Failed() {
+	const message = "ended processes that the run left in the background"
+	connection := `
+- shell:
+    cmd: |
+      mkfifo $TMPDIR/fifo
+      exec -a 'ssh: /300.6 [mux]' cat <> $TMPDIR/fifo > /dev/null 2>&1 &
+      until grep -q mux /proc/$!/cmdline; do sleep 0.01; done
+    executable: /bin/bash
+`
+	if result := e.run(e.playbook("one", connection)); result.Failed() {
+		t.Errorf("%+v", result)
+	}
+	if found := processes(t, "300.6 [mux]"); len(found) > 0 || strings.Contains(e.log.String(), message) {
+		t.Errorf("a process remains, or was reported: %v", found)
+	}
+	background := "- {command: sleep 300.6, async: 1000, poll: 0}\n- shell: until pgrep -f 'sleep 300[.]6'; do sleep 0.01; done\n"
+	if result := e.run(e.playbook("one", connection+background)); result.Failed() {
 		t.Errorf("%+v", result)
 	}
 	e.checkEnded("300.6")
-	if !strings.Contains(e.log.String(), "ended processes that the run left in the background") {
+	if log := e.log.String(); !strings.Contains(log, message) || !strings.Contains(log, `"processes"="python3, sleep"`) {
 		t.Error("no message")
 	}
 }

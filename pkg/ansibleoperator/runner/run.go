@@ -158,9 +158,9 @@ func stopError(request Request, cause error) error {
 
 // complete fills in the result of a run whose processes have ended.
 func (r *Runner) complete(request Request, dir string, result *Result, collected *events, ended outcome, stopped error, output *tail) error {
-	if ended.leftovers > 0 && stopped == nil {
+	if len(ended.leftovers) > 0 && stopped == nil {
 		r.config.Log.Info("ended processes that the run left in the background", "kind", request.GVK.Kind, "namespace", request.Key.Namespace,
-			"name", request.Key.Name, "job", result.Ident, "processes", ended.leftovers)
+			"name", request.Key.Name, "job", result.Ident, "processes", strings.Join(ended.leftovers, ", "))
 	}
 	if collected.stats != nil {
 		result.Stats, result.Completion = *collected.stats, collected.completion

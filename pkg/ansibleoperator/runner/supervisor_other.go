@@ -18,9 +18,10 @@ type supervised struct {
 }
 
 type outcome struct {
-	code, leftovers int
-	err             error
-	unstarted       bool
+	code      int
+	leftovers []string
+	err       error
+	unstarted bool
 }
 
 func (r *Runner) start([]string, []string, string, string, *tail, bool) (*supervised, error) {

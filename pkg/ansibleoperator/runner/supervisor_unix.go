@@ -42,8 +42,8 @@ type supervised struct {
 type outcome struct {
 	// code is the exit code, or the negative number of the signal that killed the command.
 	code int
-	// leftovers is the number of processes that the command left running and that were ended.
-	leftovers int
+	// leftovers are the names of processes that the command left running and that were ended.
+	leftovers []string
 	err       error
 	// unstarted reports whether the warm interpreter was killed before it started the command.
 	unstarted bool
@@ -179,7 +179,7 @@ func (s *supervised) wait(p *pipes, output *tail) {
 			Error     string
 			PID       int32
 			Code      *int
-			Leftovers int
+			Leftovers []string
 		}
 		if json.Unmarshal(lines.Bytes(), &message) != nil {
 			continue

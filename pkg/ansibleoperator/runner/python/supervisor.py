@@ -90,6 +90,28 @@ def signal_all(number):
             pass
 
 
+def detail(pid, name, column):
+    """Returns a property of a process, or an empty text if it has ended."""
+    if not os.path.exists("/proc/self/stat"):
+        output = subprocess.run(["ps", "-p", str(pid), "-o", column + "="], stdout=subprocess.PIPE).stdout
+        return output.decode(errors="replace").strip()
+    try:
+        with open("/proc/%d/%s" % (pid, name), errors="replace") as file:
+            return file.read().replace("\0", " ").strip()
+    except OSError:
+        return ""
+
+
+def names(pids):
+    """Returns the names of processes. Those that have ended, and connections that ssh keeps for other tasks, are left out."""
+    found = set()
+    for pid in pids:
+        name, command = detail(pid, "comm", "comm"), detail(pid, "cmdline", "args")
+        if name and not (command.startswith("ssh: ") and command.endswith("[mux]")):
+            found.add(os.path.basename(name))
+    return sorted(found)
+
+
 def remove(paths):
     for path in paths:
         if os.path.isdir(path) and not os.path.islink(path):
@@ -108,7 +130,7 @@ class Supervisor:
         self.code = None
         self.kill_at = None
         self.stopped = False
-        self.leftovers = 0
+        self.leftovers = []
 
     def read_line(self):
         """Returns a line of the operator, or None at the end of the input."""
@@ -230,7 +252,7 @@ class Supervisor:
         if self.reap():
             return True
         if self.code is not None and not self.stopped:
-            self.leftovers = max(1, len(descendants()))
+            self.leftovers = names(descendants())
             self.stop(LEFTOVER_GRACE)
         if self.kill_at is not None and time.monotonic() >= self.kill_at:
             self.end()
