@@ -41,7 +41,7 @@ func TestMaxBytes(t *testing.T) {
 func TestMaxBytesOfRun(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *runner.Config) { c.MaxBytes = 1 << 20 }, cold)
-	request := e.playbook("one", "- {debug: {msg: '"+strings.Repeat("a", 400<<10)+"'}}\n- command: sleep 300.5\n")
+	request := e.playbook("one", "- {debug: {msg: '"+strings.Repeat("a", 400<<10)+"'}}\n- command: sleep 301.1\n")
 	_, err := e.runner.Run(t.Context(), request)
 	if want := "its artifacts alone exceed the limit of 1048576 bytes for all runs"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
@@ -49,7 +49,7 @@ func TestMaxBytesOfRun(t *testing.T) {
 	if found, err := filepath.Glob(filepath.Join(e.runDir("one"), "artifacts", "*", "stdout")); err != nil || len(found) > 0 {
 		t.Errorf("artifacts remain: %v, %v", found, err)
 	}
-	if found := processes(t, "sleep 300.5"); len(found) > 0 {
+	if found := processes(t, "sleep 301.1"); len(found) > 0 {
 		t.Errorf("processes remain: %v", found)
 	}
 }
