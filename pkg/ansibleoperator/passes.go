@@ -72,7 +72,7 @@ func (p *passes) state(obj *unstructured.Unstructured) *passState {
 	return state
 }
 
-// finish records the result of a pass.
+// finish records the result of a run or of a pass.
 func (p *passes) finish(obj *unstructured.Unstructured, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,14 +94,15 @@ func (p *passes) isTracked(obj *unstructured.Unstructured) bool {
 	return state != nil && state.uid == obj.GetUID()
 }
 
-// requeue adds a pass after a delay, unless the resource has one after a failed run.
-func (p *passes) requeue(key types.NamespacedName, after time.Duration) {
+// requeue adds a pass after a delay, unless the resource has one after a failed run. It reports whether it added one.
+func (p *passes) requeue(key types.NamespacedName, after time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if state := p.states[key]; p.queue == nil || state != nil && state.failing {
-		return
+		return false
 	}
 	p.queue.AddAfter(reconcile.Request{NamespacedName: key}, after)
+	return true
 }
 
 // deleted ends the run of a custom resource that is being deleted, or that is gone.

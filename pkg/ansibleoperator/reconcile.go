@@ -188,6 +188,8 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	if err != nil && errors.Is(context.Cause(running), errDeleted) {
 		return nil, errDeleted
 	}
+	// release adds a pass for changes during the run, unless the resource is failing.
+	p.passes.finish(p.obj, err != nil || result.Failed())
 	return result, err
 }
 

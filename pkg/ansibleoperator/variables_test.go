@@ -148,3 +148,29 @@ func TestDrift(t *testing.T) {
 	}
 	e.eventually("the object is created again", func() error { return e.checkText("one", "first") })
 }
+
+// TestDriftAfterFailure checks that changes of objects are repaired after a failed run, also if they change during the run that succeeds.
+func TestDriftAfterFailure(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "App")
+	e.role("app", `- ansible.builtin.fail: {msg: "no text"}
+  when: text == "none"
+`+configMap+`- ansible.builtin.wait_for: {path: "{{ continue_path }}", sleep: 1}
+`)
+	e.start("- {version: v1, group: GROUP, kind: App, role: app}\n")
+	path := filepath.Join(e.dir, "continue")
+	app := e.waitReady(e.resource("App", "one", "spec: {text: none, continuePath: "+path+"}"), "False/Failed")
+	e.patch(app, "spec: {text: first}")
+	e.eventually("the object is created", func() error { return e.checkText("one", "first") })
+	cm, err := e.get("v1", "ConfigMap", "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.patch(cm, "metadata: {labels: {changed: yes-by-others}}")
+	e.write("continue", "")
+	e.waitReady(app, "True/Successful")
+	if err := e.client.Delete(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	e.eventually("the object is created again", func() error { return e.checkText("one", "first") })
+}

@@ -173,9 +173,12 @@ func (p *Proxy) requeue(owner ownerKey, statusOnly bool) {
 	delay, ok := p.state(owner).request(p.now(), statusOnly)
 	requeue := p.kinds[owner.GroupKind].settings.Requeue
 	p.mu.Unlock()
-	if ok && requeue != nil {
-		requeue(owner.NamespacedName, delay)
+	if !ok || requeue != nil && requeue(owner.NamespacedName, delay) {
+		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state(owner).withdraw()
 }
 
 // state returns the state of an owner. p.mu must be held.

@@ -20,18 +20,27 @@ import (
 type requeues struct {
 	namespace string
 
-	mu   sync.Mutex
-	seen []string // names of owners
-	last time.Duration
+	mu     sync.Mutex
+	seen   []string // names of owners
+	last   time.Duration
+	refuse bool
 }
 
-func (r *requeues) add(key types.NamespacedName, after time.Duration) {
+func (r *requeues) add(key types.NamespacedName, after time.Duration) bool {
 	if key.Namespace != r.namespace {
-		return
+		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen, r.last = append(r.seen, key.Name), after
+	return !r.refuse
+}
+
+// setRefuse sets whether runs that are requested from now on are refused.
+func (r *requeues) setRefuse(refuse bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refuse = refuse
 }
 
 // take returns the requested runs since the last call.
@@ -170,6 +179,11 @@ func TestDependents(t *testing.T) {
 	e.wantRequeued(r, "one")
 	_, release = rerun()
 	release()
+	// A run that was refused is requested again.
+	r.setRefuse(true)
+	e.merge(e.client, a, `{"data":{"a":"e"}}`)
+	e.wantRequeued(r, "one")
+	r.setRefuse(false)
 	if err := e.client.Delete(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}

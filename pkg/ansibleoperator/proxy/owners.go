@@ -191,6 +191,13 @@ func (s *ownerState) request(now time.Time, statusOnly bool) (delay time.Duratio
 	return at.Sub(now), true
 }
 
+// withdraw reverts a request that was not accepted.
+func (s *ownerState) withdraw() {
+	if !s.due.IsZero() {
+		s.due, s.quota = time.Time{}, s.quota.Add(-burstInterval)
+	}
+}
+
 // parseVersion returns a resource version as a number; 0 if it is not one. Versions of the same resource can be compared.
 func parseVersion(version string) uint64 {
 	v, err := strconv.ParseUint(version, 10, 64)

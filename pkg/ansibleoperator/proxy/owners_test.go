@@ -111,4 +111,14 @@ func TestRequest(t *testing.T) {
 		s.begin()
 		request(false, 0, true)
 	}
+	// Requests that were not accepted are repeated, and do not count.
+	now = now.Add(maxBurst * burstInterval)
+	for range 2 * maxBurst {
+		s.begin()
+		request(true, statusDelay, true)
+		request(false, 0, true)
+		s.withdraw()
+	}
+	request(false, 0, true)
+	request(false, 0, false)
 }

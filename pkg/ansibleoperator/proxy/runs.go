@@ -38,8 +38,9 @@ type Settings struct {
 	// CacheReads permits to answer reads of single objects from the cache.
 	CacheReads bool
 	// Requeue is called after an object of an owner has changed, except by a run of the owner. The next run should begin after the
-	// delay. It must not block. All registrations of owners of the same kind replace it.
-	Requeue func(owner types.NamespacedName, after time.Duration)
+	// delay. It returns false if it did not accept the request, for which the next change repeats it. It must not block. All registrations
+	// of owners of the same kind replace it.
+	Requeue func(owner types.NamespacedName, after time.Duration) bool
 	// Secret is called with each Secret that the run reads or writes, in the form of JSON, except for those of watches; nil if they
 	// are not of interest. It may be called concurrently, and must not change the Secret.
 	Secret func(secret map[string]any)
