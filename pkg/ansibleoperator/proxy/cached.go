@@ -50,8 +50,8 @@ func (p *Proxy) isCacheable(x *exchange) bool {
 			return false
 		}
 	}
-	resource := p.resources.find(r.Context(), x.target.GroupVersionResource)
-	if resource == nil || !hasWatch(resource) {
+	resource, err := p.resources.find(r.Context(), x.target.GroupVersionResource)
+	if err != nil || resource == nil || !hasWatch(resource) {
 		return false
 	}
 	gvk := gvkOf(x.target.GroupVersionResource, resource)

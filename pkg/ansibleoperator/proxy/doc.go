@@ -19,7 +19,8 @@
 // of references, by a client that does not know of it, would remove it. A merge patch with null or an empty list, and a JSON patch, can
 // remove it. Objects that exist without it are not taken over, as a role may change objects that it did not create, which the deletion of
 // the custom resource must not delete. Other references and annotations are kept. JSON, YAML and protobuf are edited; the answer to
-// other types is 415, to which clients respond with JSON. Reviews and other objects that are not stored, and subresources, are not edited.
+// other types is 415, to which clients respond with JSON. While the API server does not answer which resources it serves, the answer is
+// 503, as objects would be created without an owner. Reviews and other objects that are not stored, and subresources, are not edited.
 //
 // # Changes
 //

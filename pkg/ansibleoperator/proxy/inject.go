@@ -72,9 +72,9 @@ func (p *Proxy) edit(x *exchange) error {
 	if intended == keepsOwner || !p.config.InjectOwnerReferences || isUpgrade(x.request) {
 		return nil
 	}
-	resource := p.resources.find(x.request.Context(), x.target.GroupVersionResource)
-	if resource == nil || isVirtual(resource) {
-		return nil
+	resource, err := p.resources.find(x.request.Context(), x.target.GroupVersionResource)
+	if err != nil || resource == nil || isVirtual(resource) {
+		return err
 	}
 	if resource.Kind == x.run.owner.Kind && x.target.Group == x.run.owner.Group && x.target.namespace == x.run.owner.Namespace && x.target.name == x.run.owner.Name {
 		return nil

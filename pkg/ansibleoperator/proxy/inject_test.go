@@ -1,9 +1,11 @@
 package proxy_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -282,5 +284,43 @@ func TestWithoutInjection(t *testing.T) {
 	u := e.create(e.run(), fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: %s}}", e.namespace))
 	if e.wantOwners(u); len(u.GetAnnotations()) > 0 {
 		t.Errorf("%v", u)
+	}
+}
+
+// status returns a response without content.
+func status(r *http.Request, code int) *http.Response {
+	return &http.Response{StatusCode: code, Status: http.StatusText(code), Header: http.Header{}, Body: http.NoBody, Request: r}
+}
+
+// TestDiscoveryFails checks that no object is created without its owner while the resources of the API server cannot be read.
+func TestDiscoveryFails(t *testing.T) {
+	t.Parallel()
+	failures := []func(r *http.Request) (*http.Response, error){
+		func(*http.Request) (*http.Response, error) { return nil, errors.New("connection dropped") },
+		func(r *http.Request) (*http.Response, error) { return status(r, http.StatusTooManyRequests), nil },
+		func(r *http.Request) (*http.Response, error) { return status(r, http.StatusOK), nil },
+	}
+	var failed atomic.Int32
+	e := newEnv(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if i := int(failed.Load()); r.URL.Path == "/api/v1" && i < len(failures) {
+			failed.Add(1)
+			return failures[i](r)
+		}
+		return next.RoundTrip(r)
+	}))
+	config, _ := e.register(e.owner, proxy.Settings{})
+	path := "/api/v1/namespaces/" + e.namespace + "/configmaps"
+	for range failures {
+		if code, body := e.send(config, http.MethodPost, path, "application/json", `{"metadata":{"name":"a"}}`); code != http.StatusServiceUnavailable {
+			t.Errorf("%d %v", code, body)
+		}
+	}
+	if code, body := e.send(config, http.MethodPost, path, "application/json", `{"metadata":{"name":"a"}}`); code != http.StatusCreated {
+		t.Fatalf("%d %v", code, body)
+	}
+	e.wantOwner(e.configMap("a"))
+	err := kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient().Post().AbsPath("/apis/absent.example.com/v1/absents").Body([]byte("{}")).Do(t.Context()).Error()
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("a group that is not served: %v", err)
 	}
 }

@@ -160,6 +160,21 @@ func (e *env) startProxy(change ...func(*proxy.Config)) *proxy.Proxy {
 	return p
 }
 
+// A roundTripper sends a request of the proxy to the API server.
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// through returns a change of settings: requests of the proxy to the API server are sent by a function.
+func through(send func(r *http.Request, next http.RoundTripper) (*http.Response, error)) func(*proxy.Config) {
+	return func(c *proxy.Config) {
+		client := *c.HTTPClient
+		next := client.Transport
+		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) { return send(r, next) })
+		c.HTTPClient = &client
+	}
+}
+
 func newClient(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()

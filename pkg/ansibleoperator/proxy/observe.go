@@ -107,8 +107,8 @@ func (p *Proxy) record(x *exchange, object *responseObject) {
 	if m.isEmpty() || object.ResourceVersion == "" {
 		return
 	}
-	resource := p.resources.find(x.request.Context(), x.target.GroupVersionResource)
-	if resource == nil || !p.isWatchable(x.run.settings, gvkOf(x.target.GroupVersionResource, resource), resource, m.reference == nil) {
+	resource, err := p.resources.find(x.request.Context(), x.target.GroupVersionResource)
+	if err != nil || resource == nil || !p.isWatchable(x.run.settings, gvkOf(x.target.GroupVersionResource, resource), resource, m.reference == nil) {
 		return
 	}
 	p.mu.Lock()

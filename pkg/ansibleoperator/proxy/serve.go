@@ -10,6 +10,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -164,6 +165,9 @@ func (p *Proxy) writeStatus(w http.ResponseWriter, method string, err error) {
 	}
 	p.count(method, int(s.Code), "")
 	w.Header().Set("Content-Type", jsonType)
+	if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
+	}
 	w.WriteHeader(int(s.Code))
 	w.Write(body.Bytes())
 }
