@@ -23,7 +23,12 @@ type store struct {
 	synced  bool
 	// open is the current watch; nil if there is none.
 	open *openWatch
+	// listing is set while the current watch sends the existing objects: the reflector passes on changes only after all of them.
+	listing bool
 }
+
+// isLive reports whether changes are being received. The caller has locked kind.mu.
+func (s *store) isLive() bool { return s.synced && s.open != nil && !s.listing }
 
 // run lists and watches until ctx ends.
 func (s *store) run(ctx context.Context, client metadata.ResourceInterface) {
@@ -39,15 +44,16 @@ func (s *store) run(ctx context.Context, client metadata.ResourceInterface) {
 			if err != nil {
 				return nil, err
 			}
-			return s.opened(w), nil
+			return s.setWatch(w, options.SendInitialEvents != nil && *options.SendInitialEvents), nil
 		},
 	}
 	reflector := toolscache.NewReflectorWithOptions(lw, &metav1.PartialObjectMetadata{}, s,
 		toolscache.ReflectorOptions{TypeDescription: s.kind.gvk.String(), Name: "dependents"})
 	for ctx.Err() == nil {
+		attempts := 0
 		retry(ctx, func() error {
 			err := reflector.ListAndWatchWithContext(ctx)
-			if isPermanent(err) {
+			if attempts++; isPermanent(err) || err != nil && attempts >= reportedAttempts {
 				s.kind.report(err)
 			}
 			return err
@@ -68,12 +74,13 @@ type openWatch struct {
 	store *store
 }
 
-// opened registers a new watch.
-func (s *store) opened(w watch.Interface) watch.Interface {
+// setWatch sets the current watch, which is listing if it sends the existing objects first.
+func (s *store) setWatch(w watch.Interface, listing bool) watch.Interface {
 	o := &openWatch{w, s}
 	s.kind.mu.Lock()
 	defer s.kind.mu.Unlock()
-	s.open = o
+	s.open, s.listing = o, listing
+	s.kind.resetReport()
 	return o
 }
 
@@ -182,7 +189,7 @@ func (s *store) remove(last *metav1.PartialObjectMetadata) {
 }
 
 // Replace implements cache.ReflectorStore.
-func (s *store) Replace(list []any, _ string) error {
+func (s *store) Replace(list []any, resourceVersion string) error {
 	s.kind.mu.Lock()
 	defer s.kind.mu.Unlock()
 	s.interrupt()
@@ -204,7 +211,13 @@ func (s *store) Replace(list []any, _ string) error {
 			s.remove(obj)
 		}
 	}
-	s.synced, s.kind.reported = true, false
+	s.synced, s.listing = true, false
+	s.kind.resetReport()
+	for _, h := range s.kind.handlers {
+		if h.Listed != nil {
+			h.Listed(s.namespace, resourceVersion, func(key types.NamespacedName) bool { return s.objects[key] != nil })
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -52,6 +52,9 @@ type Handler struct {
 	Updated func(before, after *metav1.PartialObjectMetadata)
 	// Deleted is called with the last version of a deleted object that is known.
 	Deleted func(obj *metav1.PartialObjectMetadata)
+	// Listed is called after the objects in a namespace, or in all if it is empty, were listed, with the version of the list and a
+	// function that reports whether an object is kept. Deleted is not called for objects that were deleted before the first list.
+	Listed func(namespace, resourceVersion string, isKept func(key types.NamespacedName) bool)
 }
 
 // A Watcher watches the metadata of objects. It is a runnable of controller-runtime's manager.
@@ -104,7 +107,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 }
 
 // Watch starts the watch of a kind, if it does not run, and adds a handler. It does not wait: a kind that does not exist, or cannot be
-// listed, is tried again, and reported once.
+// listed or watched, is tried again, and reported once until all of it is watched.
 func (w *Watcher) Watch(gvk schema.GroupVersionKind, handler Handler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +150,7 @@ func (w *Watcher) IsLive(gvk schema.GroupVersionKind, namespace string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.ContainsFunc(k.stores, func(s *store) bool {
-		return (s.namespace == namespace || s.namespace == "") && s.synced && s.open != nil
+		return (s.namespace == namespace || s.namespace == "") && s.isLive()
 	})
 }
 
@@ -212,6 +215,13 @@ func (k *kindWatch) run(ctx context.Context) {
 	group.Wait()
 }
 
+// resetReport permits to report another error if the kind is watched in all namespaces. The caller has locked k.mu.
+func (k *kindWatch) resetReport() {
+	if !slices.ContainsFunc(k.stores, func(s *store) bool { return !s.isLive() }) {
+		k.reported = false
+	}
+}
+
 // report logs the first error of a kind.
 func (k *kindWatch) report(err error) {
 	k.mu.Lock()
@@ -228,6 +238,8 @@ func (k *kindWatch) report(err error) {
 const (
 	minRetry = time.Second
 	maxRetry = 30 * time.Second
+	// reportedAttempts is the number of failures in sequence after which also an error is reported that is not permanent.
+	reportedAttempts = 3
 )
 
 // retry calls attempt until it returns nil or ctx ends, with increasing delays.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -70,7 +72,7 @@ type env struct {
 	log    []string
 }
 
-func newEnv(t *testing.T, options dependents.Options) *env {
+func newEnv(t *testing.T, options dependents.Options, wrap ...transport.WrapperFunc) *env {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: it starts a control plane")
@@ -83,7 +85,11 @@ func newEnv(t *testing.T, options dependents.Options) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	httpClient, err := rest.HTTPClientFor(config)
+	wrapped := rest.CopyConfig(config)
+	for _, w := range wrap {
+		wrapped.Wrap(w)
+	}
+	httpClient, err := rest.HTTPClientFor(wrapped)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +101,7 @@ func newEnv(t *testing.T, options dependents.Options) *env {
 	if e.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
-	options.REST, options.HTTPClient = config, httpClient
+	options.REST, options.HTTPClient = wrapped, httpClient
 	if options.Mapper, err = apiutil.NewDynamicRESTMapper(config, httpClient); err != nil {
 		t.Fatal(err)
 	}
@@ -272,6 +278,67 @@ func TestLateKind(t *testing.T) {
 	status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"a":"b"}}`))
 	e.must(e.client.Status().Patch(t.Context(), object(late, "a", nil), status))
 	e.want("updated a false")
+}
+
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestReports checks that an error which lasts is reported once.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code int
+		list bool // fails, too
+	}{
+		"no permission to watch": {http.StatusForbidden, false},
+		"server error":           {http.StatusInternalServerError, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var failing atomic.Bool
+			var failures atomic.Int32
+			e := newEnv(t, dependents.Options{}, func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					if failing.Load() && r.URL.Path == "/api/v1/configmaps" && (c.list || r.URL.Query().Has("watch")) {
+						failures.Add(1)
+						return &http.Response{StatusCode: c.code, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+					}
+					return next.RoundTrip(r)
+				})
+			})
+			failing.Store(true)
+			e.watcher.Watch(configMaps, e.handler())
+			e.eventually("a report", func() error {
+				e.mu.Lock()
+				defer e.mu.Unlock()
+				if len(e.log) == 0 {
+					return errors.New("none")
+				}
+				return nil
+			})
+			// Each attempt sends two requests that fail.
+			first := failures.Load()
+			e.eventually("two further attempts", func() error {
+				if failures.Load() < first+4 {
+					return errors.New("none")
+				}
+				return nil
+			})
+			failing.Store(false)
+			e.eventually("a live watch", func() error {
+				if !e.watcher.IsLive(configMaps, "default") {
+					return errors.New("it is not live")
+				}
+				return nil
+			})
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			if len(e.log) != 1 {
+				t.Errorf("reports %q, want one", e.log)
+			}
+		})
+	}
 }
 
 // TestAnnotatedOwner checks the annotations of objects without an owner reference.
