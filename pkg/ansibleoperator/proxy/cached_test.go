@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -205,6 +206,62 @@ func TestCachedReads(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestCacheDuringList checks that reads are not answered from the cache while a watch that was interrupted lists all objects again.
+func TestCacheDuringList(t *testing.T) {
+	t.Parallel()
+	var interrupted atomic.Bool
+	interrupt, listing, listed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	list := sync.OnceFunc(func() { close(listing) })
+	e := newEnv(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		query := r.URL.Query()
+		switch {
+		case r.URL.Path != "/api/v1/configmaps" || !query.Has("watch"):
+			return next.RoundTrip(r)
+		case !interrupted.Load():
+			ctx, cancel := context.WithCancel(r.Context())
+			go func() {
+				<-interrupt
+				cancel()
+			}()
+			return next.RoundTrip(r.WithContext(ctx))
+		case !query.Has("sendInitialEvents"):
+			return status(r, http.StatusGone), nil
+		}
+		response, err := next.RoundTrip(r)
+		if err == nil {
+			list()
+			response.Body = heldBody{response.Body, listed}
+		}
+		return response, err
+	}))
+	e.create(e.client, e.configMapText("a"))
+	r := e.newReader(proxy.Settings{CacheReads: true})
+	path := "/api/v1/namespaces/" + e.namespace + "/configmaps/a"
+	r.waitHit(path)
+	interrupted.Store(true)
+	close(interrupt)
+	<-listing
+	for _, value := range []string{"one", "two", "three"} {
+		e.merge(e.client, e.configMap("a"), `{"data":{"a":"`+value+`"}}`)
+		if got := r.get(path); got.hit || got.Data["a"] != value {
+			t.Errorf("cached: %v, data %v, want %s", got.hit, got.Data, value)
+		}
+	}
+	close(listed)
+	r.waitHit(path)
+}
+
+// heldBody holds back the content of a response.
+type heldBody struct {
+	io.ReadCloser
+	released <-chan struct{}
+}
+
+func (h heldBody) Read(p []byte) (int, error) {
+	<-h.released
+	return h.ReadCloser.Read(p)
 }
 
 // A historian checks that a client does not read what is older than what it wrote or read before.

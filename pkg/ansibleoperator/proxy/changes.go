@@ -110,7 +110,36 @@ func (p *Proxy) changeHandler(gr schema.GroupResource, gvk schema.GroupVersionKi
 				p.removeObject(owner, key(obj))
 			}
 		},
+		Listed: func(namespace, resourceVersion string, isKept func(types.NamespacedName) bool) {
+			for _, d := range p.unlisted(gr, namespace, parseVersion(resourceVersion), isKept) {
+				p.changed(d.owner, d.key, change{uid: d.uid, deleted: true})
+				p.removeObject(d.owner, d.key)
+			}
+		},
 	}
+}
+
+// A deletion is one of an object that a run of its owner has seen.
+type deletion struct {
+	owner ownerKey
+	key   objectKey
+	uid   types.UID
+}
+
+// unlisted returns the objects that are not in a list of a resource, although runs have seen them, and only in older versions.
+func (p *Proxy) unlisted(gr schema.GroupResource, namespace string, version uint64, isKept func(types.NamespacedName) bool) []deletion {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var deletions []deletion
+	for owner, state := range p.owners {
+		for key, seen := range state.objects {
+			inList := key.GroupResource == gr && (namespace == "" || key.Namespace == namespace)
+			if inList && seen.newest <= version && !isKept(key.NamespacedName) {
+				deletions = append(deletions, deletion{owner, key, seen.uid})
+			}
+		}
+	}
+	return deletions
 }
 
 // ownersOf returns the owners of an object for which its changes matter.

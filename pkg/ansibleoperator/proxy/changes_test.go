@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -286,4 +287,42 @@ func TestDependentSettings(t *testing.T) {
 			barrier.wait(e, r)
 		}
 	}
+}
+
+// TestDeletedBeforeList checks that deletions are noticed which the watch has not received because it began later.
+func TestDeletedBeforeList(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	e := newEnv(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.URL.Path == "/api/v1/configmaps" {
+			select {
+			case <-started:
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		}
+		return next.RoundTrip(r)
+	}))
+	r := &requeues{namespace: e.namespace}
+	create := func(owner proxy.Owner) (client.Client, *unstructured.Unstructured, func()) {
+		config, release := e.register(owner, r.settings())
+		c := newClient(t, config)
+		return c, e.create(c, e.configMapText("of-"+owner.Name)), release
+	}
+	_, deleted, release := create(e.owner)
+	release()
+	own, deletedByRun, releaseTwo := create(e.createOwner("App", e.namespace, "two"))
+	_, kept, releaseThree := create(e.createOwner("App", e.namespace, "three"))
+	releaseThree()
+	if err := e.client.Delete(t.Context(), deleted); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.Delete(t.Context(), deletedByRun); err != nil {
+		t.Fatal(err)
+	}
+	releaseTwo()
+	close(started)
+	e.wantRequeued(r, "one")
+	e.merge(e.client, kept, `{"data":{"a":"b"}}`)
+	e.wantRequeued(r, "three")
 }

@@ -112,7 +112,8 @@ func (p *Proxy) record(x *exchange, object *responseObject) {
 		return
 	}
 	p.mu.Lock()
-	if seen := p.state(x.run.owner.key()).object(key); x.request.Method == http.MethodGet {
+	seen := p.state(x.run.owner.key()).object(key)
+	if seen.uid = object.UID; x.request.Method == http.MethodGet {
 		seen.recordRead(object.ResourceVersion)
 	} else {
 		seen.recordWrite(object.ResourceVersion)

@@ -68,6 +68,9 @@ type seenObject struct {
 	writes []string
 	// read is the oldest version that the current or last run has read, 0 for none.
 	read uint64
+	// newest is the newest version that runs of the owner have read or written, and uid that of the object in the last response.
+	newest uint64
+	uid    types.UID
 }
 
 // A change is one of an object that belongs to an owner.
@@ -104,7 +107,9 @@ func (s *ownerState) object(key objectKey) *seenObject {
 
 // recordRead records a version that a run has read.
 func (o *seenObject) recordRead(version string) {
-	if v := parseVersion(version); v > 0 && (o.read == 0 || v < o.read) {
+	v := parseVersion(version)
+	o.newest = max(o.newest, v)
+	if v > 0 && (o.read == 0 || v < o.read) {
 		o.read = v
 	}
 }
@@ -118,6 +123,7 @@ func (o *seenObject) recordWrite(version string) {
 		o.writes = o.writes[1:]
 	}
 	o.writes = append(o.writes, version)
+	o.newest = max(o.newest, parseVersion(version))
 }
 
 // explains reports whether a change needs no run: a run of the owner made it, or the last run has seen it in all that it has read of the
