@@ -12,7 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/dependents"
 )
 
-// track announces a request to the cache, which may have to drop what it contains. The returned function must be called when the
+// track registers a request in the cache, which may have to drop what it contains. The returned function must be called when the
 // request has ended.
 func (p *Proxy) track(x *exchange) (end func()) {
 	switch r := x.request; {
@@ -27,12 +27,8 @@ func (p *Proxy) track(x *exchange) (end func()) {
 		if x.read = read; read != nil {
 			return func() { p.cache.endRead(key, read) }
 		}
-	case r.Method != http.MethodGet && r.Method != http.MethodHead && !isDryRun(r) && !isUpgrade(r):
-		key := x.target.objectKey()
-		if x.target.name == "" && r.Method == http.MethodPost && x.target.subresource != "" {
-			break
-		}
-		return p.cache.beginWrite(key)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && !x.isDryRun && !isUpgrade(r):
+		return p.cache.beginWrite(x.target.objectKey())
 	}
 	return func() {}
 }
@@ -41,14 +37,10 @@ func (p *Proxy) track(x *exchange) (end func()) {
 func (p *Proxy) isCacheable(x *exchange) bool {
 	r, settings := x.request, x.run.settings
 	if !settings.CacheReads || x.target.name == "" || x.target.subresource != "" && x.target.subresource != "status" || r.URL.RawQuery != "" || isUpgrade(r) ||
+		// The API server checks the permissions of another user.
+		isImpersonated(r) ||
 		len(p.config.Namespaces) > 0 && x.target.namespace != "" && !slices.Contains(p.config.Namespaces, x.target.namespace) {
 		return false
-	}
-	for name := range r.Header {
-		// The permissions of another user are those of the API server to check.
-		if strings.HasPrefix(name, "Impersonate-") {
-			return false
-		}
 	}
 	resource, err := p.resources.find(r.Context(), x.target.GroupVersionResource)
 	if err != nil || resource == nil || !hasWatch(resource) {

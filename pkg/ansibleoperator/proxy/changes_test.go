@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
@@ -254,6 +257,37 @@ func TestDependentsAfterRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.wantRequeued(r, "one")
+}
+
+// TestDryRun checks that a deletion that does not happen does not explain a later one, wherever the client requests the dry run.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	r := &requeues{namespace: e.namespace}
+	for name, remove := range map[string]func(config *rest.Config) error{
+		"query": func(config *rest.Config) error {
+			return newClient(t, config).Delete(t.Context(), e.configMap("query"), client.DryRunAll)
+		},
+		"body": func(config *rest.Config) error {
+			return kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient().Delete().AbsPath("/api/v1/namespaces/" + e.namespace + "/configmaps/body").
+				Body([]byte(`{"dryRun":["All"]}`)).Do(t.Context()).Error()
+		},
+		"protobuf": func(config *rest.Config) error {
+			config.ContentType = "application/vnd.kubernetes.protobuf"
+			return kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(e.namespace).Delete(t.Context(), "protobuf", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		},
+	} {
+		config, release := e.register(e.owner, r.settings())
+		e.create(newClient(t, config), e.configMapText(name))
+		if err := remove(config); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		if err := e.client.Delete(t.Context(), e.configMap(name)); err != nil {
+			t.Fatal(err)
+		}
+		e.wantRequeued(r, "one")
+	}
 }
 
 // TestDependentSettings checks that the settings of a watch exclude kinds.

@@ -7,8 +7,8 @@
 // Requests are forwarded with the credentials of the operator: also watches, logs, and exec, attach and port-forward over SPDY or
 // WebSocket. A request without the token of a current run is answered with 401, and logged without the token. When a run ends, its open
 // requests end. Impersonation headers are forwarded: the API server decides whether the operator is permitted to impersonate, and
-// without them, a request would have more permissions than its client asked for. An operator that itself impersonates a user does not
-// permit it. Bodies that are edited are limited to 8 MiB; API servers accept 3.
+// without them, a request would have more permissions than its client asked for. If the operator itself impersonates a user, they are
+// refused. Bodies that are edited are limited to 8 MiB; API servers accept 3.
 //
 // # Owners
 //
@@ -16,7 +16,7 @@
 // cluster-scoped, the annotations operator-sdk/primary-resource and operator-sdk/primary-resource-type, as those of operator-sdk. The
 // reference has apiVersion, kind, name and uid only, and is not that of a controller. Objects get it with POST, with PUT and with
 // server-side apply, which all may create objects. Objects that have it keep it: a PUT, a server-side apply or a merge patch of the list
-// of references, by a client that does not know of it, would remove it. A merge patch with null or an empty list, and a JSON patch, can
+// of references, by a client that does not include it, would remove it. A merge patch with null or an empty list, and a JSON patch, can
 // remove it. Objects that exist without it are not taken over, as a role may change objects that it did not create, which the deletion of
 // the custom resource must not delete. Other references and annotations are kept. JSON, YAML and protobuf are edited; the answer to
 // other types is 415, to which clients respond with JSON. While the API server does not answer which resources it serves, the answer is

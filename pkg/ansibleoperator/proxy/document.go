@@ -67,13 +67,13 @@ func yamlEquivalent(media string) string {
 
 // A jsonDocument keeps all values outside of the metadata as they were sent.
 type jsonDocument struct {
-	media string
-	top   map[string]json.RawMessage
-	meta  map[string]json.RawMessage
-	refs  []json.RawMessage
-	notes map[string]json.RawMessage
-	// changedRefs and changedNotes report what has to be encoded anew.
-	changedRefs, changedNotes bool
+	media            string
+	top              map[string]json.RawMessage
+	meta             map[string]json.RawMessage
+	refs             []json.RawMessage
+	annotationValues map[string]json.RawMessage
+	// changedRefs and changedAnnotations report what has to be encoded anew.
+	changedRefs, changedAnnotations bool
 }
 
 func parseJSON(media string, data []byte) (document, error) {
@@ -89,7 +89,7 @@ func parseJSON(media string, data []byte) (document, error) {
 	if raw := d.meta["ownerReferences"]; raw != nil && json.Unmarshal(raw, &d.refs) != nil {
 		return nil, nil
 	}
-	if raw := d.meta["annotations"]; raw != nil && json.Unmarshal(raw, &d.notes) != nil {
+	if raw := d.meta["annotations"]; raw != nil && json.Unmarshal(raw, &d.annotationValues) != nil {
 		return nil, nil
 	}
 	return d, nil
@@ -116,7 +116,7 @@ func (d *jsonDocument) addOwner(reference metav1.OwnerReference) {
 
 func (d *jsonDocument) annotations() map[string]string {
 	annotations := map[string]string{}
-	for key, raw := range d.notes {
+	for key, raw := range d.annotationValues {
 		var value string
 		if json.Unmarshal(raw, &value) == nil {
 			annotations[key] = value
@@ -130,10 +130,10 @@ func (d *jsonDocument) setAnnotation(key, value string) {
 	if err != nil {
 		return // It is a string.
 	}
-	if d.notes == nil {
-		d.notes = map[string]json.RawMessage{}
+	if d.annotationValues == nil {
+		d.annotationValues = map[string]json.RawMessage{}
 	}
-	d.notes[key], d.changedNotes = raw, true
+	d.annotationValues[key], d.changedAnnotations = raw, true
 }
 
 func (d *jsonDocument) encode() ([]byte, string, error) {
@@ -149,8 +149,8 @@ func (d *jsonDocument) encode() ([]byte, string, error) {
 	if d.changedRefs {
 		errs = append(errs, set(d.meta, "ownerReferences", d.refs))
 	}
-	if d.changedNotes {
-		errs = append(errs, set(d.meta, "annotations", d.notes))
+	if d.changedAnnotations {
+		errs = append(errs, set(d.meta, "annotations", d.annotationValues))
 	}
 	errs = append(errs, set(d.top, "metadata", d.meta))
 	data, err := json.Marshal(d.top)

@@ -1,10 +1,14 @@
 package proxy_test
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
+	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
 
@@ -26,6 +30,28 @@ func TestUnreachable(t *testing.T) {
 		if message, _ := body["message"].(string); code != http.StatusServiceUnavailable || body["kind"] != "Status" || !strings.Contains(message, "cannot reach the API server") {
 			t.Errorf("%s: %d %v", method, code, body)
 		}
+	}
+}
+
+// TestBrokenResponse checks that a request is counted once if the proxy cannot read the response.
+func TestBrokenResponse(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	e := newEnv(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err == nil && strings.HasSuffix(r.URL.Path, "/configmaps/a") {
+			response.Body = io.NopCloser(iotest.ErrReader(errors.New("connection reset")))
+		}
+		return response, err
+	}), func(c *proxy.Config) { c.Registry = registry })
+	e.create(e.client, e.configMapText("a"))
+	config, _ := e.register(e.owner, proxy.Settings{CacheReads: true})
+	if code, body := e.send(config, http.MethodGet, "/api/v1/namespaces/"+e.namespace+"/configmaps/a", "application/json", ""); code != http.StatusServiceUnavailable {
+		t.Errorf("%d %v", code, body)
+	}
+	metrics, err := registry.Gather()
+	if err != nil || len(metrics) != 1 || len(metrics[0].GetMetric()) != 1 || metrics[0].GetMetric()[0].GetCounter().GetValue() != 1 {
+		t.Errorf("metrics %v (%v), want one request", metrics, err)
 	}
 }
 
@@ -56,7 +82,7 @@ func TestImpersonation(t *testing.T) {
 		c.REST.Impersonate.UserName = user
 	})
 	config, _ = e.register(e.owner, proxy.Settings{})
-	for _, header := range [][]string{nil, {"Impersonate-User", "system:admin"}, {"X-Remote-User", "system:admin"}} {
+	for _, header := range [][]string{nil, {"Impersonate-User", "system:admin"}, {"Impersonate-Group", "system:masters"}, {"X-Remote-User", "system:admin"}} {
 		if code, body := e.send(config, http.MethodGet, secrets, "application/json", "", header...); code != http.StatusForbidden {
 			t.Errorf("%q: %d %v", header, code, body)
 		}

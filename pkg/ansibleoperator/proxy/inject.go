@@ -24,7 +24,8 @@ const (
 	// applyPatchCBOR and cborType cannot be edited. Clients send JSON instead if they are not supported.
 	applyPatchCBOR = "application/apply-patch+cbor"
 
-	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	// metadataOnly also accepts whole objects, as some aggregated API servers send nothing else.
+	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 )
 
 // An intent is what a request can do to the owner of an object.
@@ -89,7 +90,7 @@ func (p *Proxy) edit(x *exchange) error {
 		return unsupported(x.request)
 	case err != nil:
 		return apierrors.NewBadRequest(err.Error())
-	case doc == nil || !p.mayMark(intended, doc, x):
+	case doc == nil || intended == replacesOwners && !replacesOwnerList(doc, x.run.owner):
 		return nil
 	}
 	m := newMark(x.run.owner, x.target.namespace)
@@ -123,14 +124,11 @@ func (p *Proxy) edit(x *exchange) error {
 	return nil
 }
 
-// mayMark reports whether the proxy has to know the existing object. A merge patch replaces only what it names. It may remove all
-// owners.
-func (p *Proxy) mayMark(intended intent, doc document, x *exchange) bool {
-	if intended != replacesOwners {
-		return true
-	}
+// replacesOwnerList reports whether a merge patch replaces the list of owner references with one without the owner. An empty list
+// removes all owners on purpose.
+func replacesOwnerList(doc document, owner Owner) bool {
 	references := doc.owners()
-	return len(references) > 0 && !hasOwner(references, x.run.owner)
+	return len(references) > 0 && !hasOwner(references, owner)
 }
 
 // metadata returns the metadata of an object.

@@ -324,3 +324,24 @@ func TestDiscoveryFails(t *testing.T) {
 		t.Errorf("a group that is not served: %v", err)
 	}
 }
+
+// TestWholeObjects checks that existing objects keep their owner if the API server does not send only the metadata.
+func TestWholeObjects(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, through(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if accept := r.Header.Get("Accept"); strings.Contains(accept, "as=PartialObjectMetadata") {
+			if !strings.HasSuffix(accept, ",application/json") {
+				return status(r, http.StatusNotAcceptable), nil
+			}
+			r = r.Clone(r.Context())
+			r.Header.Set("Accept", "application/json")
+		}
+		return next.RoundTrip(r)
+	}))
+	c := e.run()
+	e.create(c, e.configMapText("a"))
+	if err := c.Update(t.Context(), e.object(e.configMapText("a"))); err != nil {
+		t.Fatal(err)
+	}
+	e.wantOwner(e.configMap("a"))
+}

@@ -1,11 +1,12 @@
 package proxy
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 // newRequestCounter returns the number of requests. It is registered, unless registry is nil; several proxies of a process share it.
@@ -17,16 +18,7 @@ func newRequestCounter(registry prometheus.Registerer) (*prometheus.CounterVec, 
 	if registry == nil {
 		return counter, nil
 	}
-	var existing prometheus.AlreadyRegisteredError
-	if err := registry.Register(counter); errors.As(err, &existing) {
-		if shared, ok := existing.ExistingCollector.(*prometheus.CounterVec); ok {
-			return shared, nil
-		}
-		return nil, err
-	} else if err != nil {
-		return nil, err
-	}
-	return counter, nil
+	return counter, customresource.Register(registry, &counter)
 }
 
 // count counts a response. Methods that no API server supports are counted as one.

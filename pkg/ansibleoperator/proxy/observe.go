@@ -20,7 +20,7 @@ func (p *Proxy) prepare(x *exchange) {
 	if x.reportsSecrets() {
 		requestPlain(r)
 	}
-	if !x.isResource || isUpgrade(r) || isDryRun(r) {
+	if !x.isResource || isUpgrade(r) || x.isDryRun {
 		return
 	}
 	isObject := x.target.subresource == "" || x.target.subresource == "status"
@@ -56,10 +56,6 @@ func (p *Proxy) recordList(x *exchange) {
 // observe reads the response to a request. It drops from the cache what can be older than the response.
 func (p *Proxy) observe(response *http.Response) error {
 	x := exchangeOf(response.Request)
-	p.count(response.Request.Method, response.StatusCode, "")
-	if !x.isResource {
-		return nil
-	}
 	var body []byte
 	contentType := response.Header.Get("Content-Type")
 	if (x.observed || x.reportsSecrets()) && response.StatusCode >= 200 && response.StatusCode <= 299 {
@@ -70,6 +66,11 @@ func (p *Proxy) observe(response *http.Response) error {
 		if x.reportsSecrets() {
 			x.reportSecrets(contentType, body)
 		}
+	}
+	// Errors are counted by writeStatus.
+	p.count(response.Request.Method, response.StatusCode, "")
+	if !x.isResource {
+		return nil
 	}
 	isRead := response.Request.Method == http.MethodGet
 	if isRead && x.target.name == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// reportsSecrets reports whether the bodies of an exchange are Secrets that the run wants to know.
+// reportsSecrets reports whether the bodies of an exchange are Secrets that have to be reported to the run.
 func (x *exchange) reportsSecrets() bool {
 	t := x.target
 	return x.run.settings.Secret != nil && x.isResource && t.Group == "" && t.Resource == "secrets" && t.subresource == "" && !t.isWatch

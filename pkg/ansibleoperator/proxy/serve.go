@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/transport"
 )
 
 const (
@@ -45,8 +44,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.writeStatus(w, r.Method, apierrors.NewUnauthorized("the proxy of the operator requires the token of a current run; use the kubeconfig of the run (KUBECONFIG, K8S_AUTH_KUBECONFIG)"))
 		return
 	}
-	if p.config.REST.Impersonate.UserName != "" && r.Header.Get(transport.ImpersonateUserHeader) != "" {
-		// The API server would check the permission of the operator's real user, which its configuration does not want to use.
+	if p.config.REST.Impersonate.UserName != "" && isImpersonated(r) {
+		// The headers would replace or extend the user that the configuration of the operator selects.
 		p.writeStatus(w, r.Method, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the operator itself impersonates a user; no other can be impersonated")))
 		return
 	}
@@ -56,7 +55,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{run: run, request: r.WithContext(ctx)}
 	x.target, x.isResource = parseTarget(r.URL.Path)
 	x.target.isWatch = x.target.isWatch || isWatch(r)
-	err := p.reportSent(x)
+	var err error
+	if x.isDryRun, err = isDryRun(x); err == nil {
+		err = p.reportSent(x)
+	}
 	if err == nil {
 		err = p.edit(x)
 	}
@@ -72,6 +74,16 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.forwarder.ServeHTTP(w, x.request.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 }
 
+// isImpersonated reports whether a request is one of another user or group.
+func isImpersonated(r *http.Request) bool {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "Impersonate-") {
+			return true
+		}
+	}
+	return false
+}
+
 // An exchange is a request of a run and its response.
 type exchange struct {
 	run     *run
@@ -79,6 +91,8 @@ type exchange struct {
 	// target is set if isResource is.
 	target     target
 	isResource bool
+	// isDryRun is set if the request changes nothing.
+	isDryRun bool
 	// observed is set if the response is read by the proxy.
 	observed bool
 	// read is set if the response may be stored in the cache.
@@ -90,7 +104,7 @@ type exchangeKey struct{}
 
 func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
 
-// newForwarder returns what forwards requests to the API server.
+// newForwarder returns a handler that forwards requests to the API server.
 func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -112,7 +126,7 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 		ErrorLog:       log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {
-				// The client is gone, or its run has ended.
+				// The client has closed the connection, or its run has ended.
 				p.writeStatus(w, r.Method, apierrors.NewUnauthorized("the run has ended"))
 				return
 			}

@@ -1,11 +1,17 @@
 package proxy
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // A target is the resource that a request addresses.
@@ -58,8 +64,31 @@ func isWatch(r *http.Request) bool {
 	return query.Has("watch") && query.Get("watch") != "false" && query.Get("watch") != "0"
 }
 
-// isDryRun reports whether a request changes nothing.
-func isDryRun(r *http.Request) bool { return r.URL.Query().Has("dryRun") }
+// isDryRun reports whether a request changes nothing. That of a deletion can be requested in its body.
+func isDryRun(x *exchange) (bool, error) {
+	r := x.request
+	if r.URL.Query().Has("dryRun") {
+		return true, nil
+	}
+	if r.Method != http.MethodDelete || !x.isResource || x.target.subresource != "" || r.Header.Get("Content-Encoding") != "" {
+		return false, nil
+	}
+	data, err := readBody(r)
+	return len(parseDeleteOptions(data).DryRun) > 0, err
+}
+
+// parseDeleteOptions returns the options in the body of a deletion; none if it is not valid, which the API server reports.
+func parseDeleteOptions(data []byte) (options metav1.DeleteOptions) {
+	var unknown runtime.Unknown
+	if binary, ok := bytes.CutPrefix(data, protobufPrefix); ok {
+		if unknown.Unmarshal(binary) != nil || options.Unmarshal(unknown.Raw) != nil {
+			return metav1.DeleteOptions{}
+		}
+	} else if converted, err := safeyaml.ToJSON(data); err != nil || json.Unmarshal(converted, &options) != nil {
+		return metav1.DeleteOptions{}
+	}
+	return options
+}
 
 // isUpgrade reports whether a request changes the protocol of its connection.
 func isUpgrade(r *http.Request) bool {
