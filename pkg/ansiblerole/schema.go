@@ -265,7 +265,7 @@ func (a *analysis) literalDefault(o *argument, schema map[string]any) (any, bool
 			return n, true
 		}
 		return node.Value, node.Tag == "!!str"
-	case schema["type"] == "object" && node.Kind == yaml.MappingNode && len(node.Content) == 0,
+	case schema["type"] == "object" && schema["required"] == nil && node.Kind == yaml.MappingNode && len(node.Content) == 0,
 		schema["type"] == "array" && node.Kind == yaml.SequenceNode && len(node.Content) == 0:
 		v, err := decodeNode(node)
 		return v, err == nil

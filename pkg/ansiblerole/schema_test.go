@@ -181,6 +181,7 @@ func FuzzSchema(f *testing.F) {
 		"{a: {type: int, default: 1, choices: [1, 2]}, b_c: {type: list, elements: dict, options: {d: {required: true}}}}",
 		"{a: {type: dict, default: {b: 1}, options: {b: {type: raw}}}, b: {type: bits, default: 1Mb}, c: {type: bool, choices: [yes, no], default: yes}}",
 		"{a: {type: list, elements: str, choices: [x], default: [y]}, aB: {}, a_b: {}, _c: {}, d: {type: float, default: .inf, choices: [.nan]}}",
+		"{a: {type: dict, default: {}, options: {b: {required: true}}}, c: {type: dict, default: {}, options: {d: {type: dict, default: {}, options: {e: {default: f}}}}}}",
 		"{a: {type: x, required: true, description: [1, {}]}, 1: {}, '': {default: ''}, b: {choices: {c: d}, default: c}}",
 	} {
 		f.Add(seed)
