@@ -48,10 +48,11 @@ type analysis struct {
 	// final is true in the last pass, which adds permissions and notes.
 	final bool
 
-	// keepNames is true if the keys of spec are not converted. entered are the roles that are called by a playbook or watch itself; nil
-	// means that they are not recorded.
+	// keepNames is true if the keys of spec are not converted. entered are the roles that are called by a playbook or watch itself, and
+	// opened the places that can use any field of spec.
 	keepNames bool
 	entered   []entryPoint
+	opened    diag.Findings
 
 	references []value
 	// pending are the variables that are being evaluated, in whatever scope: tasks in loops extend a variable by itself. memo are the
@@ -154,6 +155,7 @@ func (a *analysis) resetPass() {
 	a.collected, a.rendered, a.references = map[string][]thunk{}, map[documentKey][]bound{}, nil
 	a.memo, a.partial = map[evaluation]value{}, map[evaluation]value{}
 	a.fields, a.steps = map[fieldKey]value{}, 0
+	a.entered, a.opened = nil, nil
 }
 
 // template returns the nodes of a template.

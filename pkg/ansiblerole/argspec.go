@@ -173,20 +173,22 @@ type entryPoint struct {
 	dir, tasks string
 	// scope contains the variables that are defined where the role is called, and by itself.
 	scope *scope
-	// optional is true if the role also gets resources of which it does not use the spec.
+	// optional is true for dependencies, whose arguments other roles can set, and for roles that also get resources of which they do
+	// not use the spec.
 	optional bool
 }
 
-// entryPoints returns the roles that a watch runs itself, not those that these roles include.
+// entryPoints returns the roles that a watch runs itself with their dependencies, not those that these roles include. Those that are
+// optional are the last.
 func (a *analysis) entryPoints(watch Watch) []entryPoint {
 	a.api = API{Watch: watch}
 	a.resetPass()
 	run := func(playbook, role string) []entryPoint {
-		a.entered = []entryPoint{}
+		a.entered = nil
 		if playbook != "" {
-			a.playbook(playbook, a.root(), diag.Position{})
+			a.playbook(playbook, a.root(), diag.Position{File: "watches.yaml"})
 		} else if role != "" {
-			a.role(role, roleOptions{}, a.root(), diag.Position{})
+			a.role(role, roleOptions{}, a.root(), diag.Position{File: "watches.yaml"})
 		}
 		return a.entered
 	}
@@ -195,7 +197,37 @@ func (a *analysis) entryPoints(watch Watch) []entryPoint {
 		entry.optional = true
 		entries = append(entries, entry)
 	}
+	slices.SortStableFunc(entries, func(x, y entryPoint) int {
+		switch {
+		case x.optional == y.optional:
+			return 0
+		case x.optional:
+			return 1
+		}
+		return -1
+	})
 	return entries
+}
+
+// open records that what a watch runs can use fields of spec that no argument specification has. What the tasks of a role include is a
+// part of the role, which has its arguments.
+func (a *analysis) open(at diag.Position, s *scope, subject string) {
+	if !s.inTasks {
+		a.opened.Addf(at, "%s can use fields that no argument specification has; the schema of spec accepts any field", subject)
+	}
+}
+
+// openTask records a task of a playbook, unless it calls a role without variables of its own.
+func (a *analysis) openTask(task *yaml.Node, s *scope, file string) {
+	name, _ := module(task)
+	if usesVariables(task) || !slices.Contains([]string{"import_role", "include_role", "meta"}, shortName(name)) {
+		a.open(diag.Position{File: file}, s, "the playbook")
+	}
+}
+
+// usesVariables reports whether a play or task, or a role in a play, has templates or conditions.
+func usesVariables(node *yaml.Node) bool {
+	return hasTemplates(node, 0) || field(node, "when", "loop", "until") != nil
 }
 
 // defines reports whether a scope defines a variable.

@@ -75,10 +75,15 @@ type roleOptions struct{ tasks, vars, defaults string }
 
 // role analyzes the roles that a name can be.
 func (a *analysis) role(name string, o roleOptions, s *scope, at diag.Position) {
-	if a.entered != nil && !known(name) {
-		return // which role is called is not known
-	}
 	dirs := a.resolveRole(name, s)
+	switch {
+	case !known(name):
+		a.open(at, s, "the role, whose name depends on variables,")
+		s = s.child()
+		s.inTasks = true // none of the roles is certain to be called
+	case len(dirs) == 0:
+		a.open(at, s, "role "+name+", which is not in the project,")
+	}
 	switch {
 	case len(dirs) == 0 && known(name):
 		a.notef(at, "role %s: not found in the project; the manager's role may lack permissions that it needs", name)
@@ -105,7 +110,7 @@ func (a *analysis) roleDir(dir string, o roleOptions, outer *scope) {
 	s := outer.child()
 	s.overridden, s.role, s.dir = true, home+"/"+dir, home+"/"+dir+"/tasks"
 	variables := s.child()
-	variables.overridden = true
+	variables.overridden, variables.inTasks = true, true
 	if meta := a.load(a.main(dir, "meta", "main")); meta != nil {
 		for _, dependency := range items(field(meta, "dependencies")) {
 			a.roleEntry(dependency, s, dir+"/meta/main.yml")
@@ -113,8 +118,8 @@ func (a *analysis) roleDir(dir string, o roleOptions, outer *scope) {
 	}
 	a.roleVars(s, dir, "defaults", o.defaults)
 	a.roleVars(variables, dir, "vars", o.vars)
-	if a.entered != nil && !slices.ContainsFunc(a.stack[:len(a.stack)-1], func(name string) bool { return strings.HasPrefix(name, "role ") }) {
-		a.entered = append(a.entered, entryPoint{dir: dir, tasks: o.tasks, scope: variables})
+	if !outer.inTasks {
+		a.entered = append(a.entered, entryPoint{dir: dir, tasks: o.tasks, scope: variables, optional: outer.role != ""})
 	}
 	for _, file := range a.roleFiles(dir, "tasks", o.tasks) {
 		a.taskFile(file, variables)
@@ -201,6 +206,9 @@ func (a *analysis) playbook(name string, outer *scope, at diag.Position) {
 
 // play analyzes a play of a playbook.
 func (a *analysis) play(play *yaml.Node, outer *scope, file string) {
+	if play == nil || play.Kind != yaml.MappingNode {
+		return
+	}
 	s := outer.child()
 	s.overridden, s.playbook, s.dir = true, home+"/"+parent(file), home+"/"+parent(file)
 	s.define(field(play, "vars"))
@@ -210,9 +218,15 @@ func (a *analysis) play(play *yaml.Node, outer *scope, file string) {
 			for _, found := range a.find("vars", pattern, s) {
 				vars := a.load(found)
 				s.define(vars)
+				if hasTemplates(vars, 0) {
+					a.open(diag.Position{File: found}, s, "the file")
+				}
 				a.scan(vars, s, found)
 			}
 		}
+	}
+	if usesVariables(without(play, "roles", "pre_tasks", "tasks", "post_tasks", "handlers")) {
+		a.open(diag.Position{File: file}, s, "the playbook")
 	}
 	for key, child := range fields(play) {
 		switch key {
@@ -222,6 +236,9 @@ func (a *analysis) play(play *yaml.Node, outer *scope, file string) {
 			}
 		case "roles":
 			for _, entry := range items(child) {
+				if usesVariables(content(entry)) {
+					a.open(diag.Position{File: file}, s, "the playbook")
+				}
 				a.roleEntry(entry, s, file)
 			}
 		case "pre_tasks", "tasks", "post_tasks", "handlers":

@@ -36,7 +36,8 @@ const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 
 // Schema returns the schema of spec for the argument specifications of the roles that a watch runs, or nil if there are none. Names
 // of arguments are in camel case where the runtime converts them back. Keys of mappings without options are not converted. A default
-// is only in the schema if it is a literal and the role has no other one.
+// is only in the schema if it is a literal and the role has no other one. The schema accepts any field if a role has no argument
+// specification, or if a playbook has tasks or expressions of its own.
 func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	a := newAnalysis(files, nil)
 	a.keepNames = watch.KeepNames
@@ -47,6 +48,7 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	for _, entry := range entries {
 		spec := a.specification(entry.dir, entry.tasks)
 		if spec == nil {
+			a.opened.Addf(diag.Position{File: entry.dir}, "no argument specification for %s; the schema of spec accepts any field", entry.tasks)
 			continue
 		}
 		found = true
@@ -78,6 +80,10 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 		return nil, nil
 	}
 	schema := a.objectSchema(all)
+	if len(a.opened) > 0 {
+		schema[preserveUnknown] = true
+		a.notes = append(a.notes, a.opened...)
+	}
 	if description == "" {
 		description = "spec defines the desired state."
 	}

@@ -12,6 +12,8 @@ type scope struct {
 	overridden bool
 	// dir is the absolute directory of the current file; role is the directory of the current role and playbook that of the playbook.
 	dir, role, playbook string
+	// inTasks is true in the tasks of a role, and false in playbooks and in lists of dependencies.
+	inTasks bool
 	// defaults are the arguments that module_defaults adds, by the name of the module or group.
 	defaults map[string]thunk
 }
@@ -26,7 +28,7 @@ type thunk struct {
 
 // child returns a scope with more variables.
 func (s *scope) child() *scope {
-	return &scope{parent: s, vars: map[string]thunk{}, dir: s.dir, role: s.role, playbook: s.playbook, defaults: s.defaults}
+	return &scope{parent: s, vars: map[string]thunk{}, dir: s.dir, role: s.role, playbook: s.playbook, inTasks: s.inTasks, defaults: s.defaults}
 }
 
 // set defines a variable with a known value.

@@ -47,10 +47,15 @@ func (a *analysis) task(task *yaml.Node, outer *scope, file string) {
 			a.tasks(field(task, key), s, file)
 		}
 		a.leave()
-		a.scan(without(task, "block", "rescue", "always"), s, file)
+		block := without(task, "block", "rescue", "always")
+		a.scan(block, s, file)
+		if usesVariables(block) {
+			a.open(diag.Position{File: file}, s, "the playbook")
+		}
 		return
 	}
 	a.scan(task, s, file)
+	a.openTask(task, s, file)
 	name, arguments := module(task)
 	if name == "" {
 		return
