@@ -78,7 +78,7 @@ func (a *analysis) fileObjects(plugin string, names value, c *call) (objects []d
 			if plugin == "file" {
 				s = &scope{}
 			}
-			added, _ := a.objects(value{alts: []any{rendered{file, s}}}, c.at)
+			added, _ := a.objects(value{alts: []any{rendered{file, s}}, open: !known(pattern)}, c.at)
 			objects = append(objects, added...)
 			a.scanFiles(value{alts: []any{rendered{file, s}}})
 		}
@@ -115,7 +115,11 @@ func (a *analysis) objects(v value, at position) (objects []definition, complete
 		case *dict:
 			objects = append(objects, definition{value{alts: []any{alt}}, at})
 		case rendered:
-			for _, b := range a.documents(alt) {
+			documents := a.documents(alt)
+			if len(documents) == 0 && !v.open { // the files for an open value also include those of other tasks
+				a.notef(position{File: alt.file}, "no object found; the manager's role may lack permissions for those that the file defines")
+			}
+			for _, b := range documents {
 				objects = append(objects, definition{value{alts: []any{b}}, a.position(b.node, at)})
 			}
 		case string:

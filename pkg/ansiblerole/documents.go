@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -33,15 +34,19 @@ type documentKey struct {
 	scope *scope
 }
 
-// textDocuments returns the objects in a text of YAML with expressions, which begins on a line of a file.
+// textDocuments returns the objects in a text of YAML with expressions, which begins on a line of a file, and in the templates that it
+// includes.
 func (a *analysis) textDocuments(text string, s *scope, file string, line int) []bound {
-	lines := strings.Split(a.render(text, s), "\n")
-	var objects []bound
+	var included inclusion
+	lines := strings.Split(a.render(text, s, diag.Position{File: file}, &included), "\n")
+	objects := included.objects
 	start := 0
 	flush := func(end int) {
 		for _, node := range a.parse(lines[start:end]) {
 			shiftLines(node, line+start-1, 0)
-			a.places[node] = place{file, max(1, node.Line)}
+			if a.places[node] = (place{file, max(1, node.Line)}); included.shifted {
+				a.places[node] = place{file: file}
+			}
 			objects = append(objects, bound{node, s})
 		}
 	}
@@ -55,7 +60,7 @@ func (a *analysis) textDocuments(text string, s *scope, file string, line int) [
 	return objects
 }
 
-// A place is where an object of a template begins.
+// A place is where an object of a template begins. The line is 0 if it is not known.
 type place struct {
 	file string
 	line int

@@ -37,6 +37,7 @@ func TestHostile(t *testing.T) {
 			"roles/c/tasks/main.yml": []byte("- include_role: {name: \"{{ x }}\"}\n"), "roles/d/tasks/main.yml": []byte("- include_role: {name: \"{{ x }}\"}\n"),
 		},
 		"task files that include each other": {},
+		"templates that include each other":  {"roles/app/tasks/main.yml": []byte("- k8s: {template: a0.yml}\n")},
 		"templates that look up themselves": {
 			"roles/app/tasks/main.yml": []byte("- k8s: {definition: \"{{ lookup('template', 'a.yml') }}\"}\n"),
 			"roles/app/templates/a.yml": []byte(repeat(2000, func(i int) string {
@@ -62,6 +63,12 @@ func TestHostile(t *testing.T) {
 			files["roles/app/tasks/main.yml"] = []byte(all)
 			for i := range 30 {
 				files[fmt.Sprintf("roles/app/tasks/a%d.yml", i)] = []byte(all)
+			}
+		case "templates that include each other":
+			for i := range 30 {
+				files[fmt.Sprintf("roles/app/templates/a%d.yml", i)] = []byte(repeat(30, func(i int) string {
+					return fmt.Sprintf("{%% include 'a%d.yml' %%}\n{%% import 'a%d.yml' as a %%}\n", i, i)
+				}))
 			}
 		case "patterns of all files":
 			for i := range 500 {

@@ -148,6 +148,8 @@ func (a *analysis) scanTemplate(nodes []jinja.Node, s *scope, at diag.Position) 
 			a.scanTemplate(n.Body, s, at)
 		case jinja.Block:
 			a.scanTemplate(n.Body, s, at)
+		case jinja.Include:
+			a.scanFiles(a.fileLookup("template", []value{a.eval(n.Name, s)}, s))
 		}
 	}
 }
@@ -187,7 +189,7 @@ func (a *analysis) scanExpression(e jinja.Expr, s *scope, at diag.Position) {
 // scanFiles finds the objects that templates look up.
 func (a *analysis) scanFiles(v value) {
 	for _, alt := range v.alts {
-		if r, ok := alt.(rendered); ok && a.enter("lookups in "+r.file) {
+		if r, ok := alt.(rendered); ok && !a.spend(includeSteps) && a.enter("lookups in "+r.file) {
 			s := r.scope.child()
 			s.dir = home + "/" + path.Dir(r.file)
 			a.scanTemplate(a.template(a.read(r.file)), s, diag.Position{File: r.file})

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // fields yields the keys of a mapping that are texts, with their values. Merged mappings (<<) come first. Keys can be repeated, in
@@ -102,7 +103,7 @@ func (a *analysis) text(text string, s *scope) value {
 			return a.eval(output.Value, s)
 		}
 	}
-	rendered := a.render(text, s)
+	rendered := a.render(text, s, diag.Position{}, nil)
 	if strings.Contains(strings.TrimSpace(rendered), "\n") {
 		return textValue(rendered) // with references, as it can be an object
 	}

@@ -1,19 +1,29 @@
 package ansiblerole
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // render returns the text of a template with the bodies of all branches and loops. Expressions, and branches within a line, are
-// references to their values. Line numbers are those of the template.
-func (a *analysis) render(text string, s *scope) string {
+// references to their values. Line numbers are those of the template, unless it includes parts of objects. Other templates are only
+// included if included is not nil, which gets their objects.
+func (a *analysis) render(text string, s *scope, at diag.Position, included *inclusion) string {
 	root := s.child()
-	r := renderer{analysis: a, root: root}
+	r := renderer{analysis: a, root: root, at: at, included: included}
 	r.nodes(a.template(text), root)
 	return r.out.String()
+}
+
+// An inclusion is what a template includes or imports.
+type inclusion struct {
+	objects []bound
+	// shifted is true if the template also includes parts of objects, whose lines are not its own.
+	shifted bool
 }
 
 // A renderer renders one template.
@@ -21,8 +31,10 @@ type renderer struct {
 	*analysis
 	out   strings.Builder
 	depth int
-	// root is the outermost scope of the template.
-	root *scope
+	// root is the outermost scope of the template, and at its position.
+	root     *scope
+	at       diag.Position
+	included *inclusion
 }
 
 // maxRendered is the maximum size of a rendered template.
@@ -57,7 +69,49 @@ func (r *renderer) nodes(nodes []jinja.Node, s *scope) {
 			r.nodes(n.Body, inner)
 		case jinja.Set:
 			r.set(n, s)
+		case jinja.Include:
+			if r.included != nil {
+				r.include(n, s)
+			}
 		}
+	}
+}
+
+// include adds the objects of other templates, or writes the text of those that are parts of objects.
+func (r *renderer) include(n jinja.Include, s *scope) {
+	for _, name := range r.itemsOf(r.eval(n.Name, s)).items {
+		for _, pattern := range name.patterns() {
+			if pattern == "" {
+				continue
+			}
+			files := r.find("template", pattern, s)
+			if known(pattern) && len(files) == 0 {
+				r.notef(r.at, "%s: not found in the project; the manager's role may lack permissions for its objects", pattern)
+			}
+			r.noteChosen(pattern, len(files), r.at)
+			for _, file := range files {
+				if !r.spend(includeSteps) && r.enter("template "+file) {
+					r.includeFile(file, n, s.child())
+					r.leave()
+				}
+			}
+		}
+	}
+}
+
+// includeSteps are the steps of a template that another one includes or looks up, in addition to those of its nodes and objects.
+const includeSteps = 200
+
+// includeFile includes a template in a scope of its own. Macros are rendered where they are defined, so that objects in them are found
+// without the calls.
+func (r *renderer) includeFile(file string, n jinja.Include, s *scope) {
+	s.dir = home + "/" + parent(file)
+	text := r.read(file)
+	objects := slices.DeleteFunc(r.textDocuments(text, s, file, 1), func(o bound) bool { return field(o.node, "kind") == nil })
+	r.included.objects = append(r.included.objects, objects...)
+	if len(objects) == 0 && !n.Import {
+		r.included.shifted = true
+		r.nodes(r.template(text), s)
 	}
 }
 
@@ -78,7 +132,7 @@ func (a *analysis) refer(v value) string {
 
 // body returns the text of a body.
 func (r *renderer) body(nodes []jinja.Node, s *scope) string {
-	inner := renderer{analysis: r.analysis, depth: r.depth, root: r.root}
+	inner := renderer{analysis: r.analysis, depth: r.depth, root: r.root, at: r.at, included: r.included}
 	inner.nodes(nodes, s)
 	return inner.out.String()
 }

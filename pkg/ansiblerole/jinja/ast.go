@@ -76,8 +76,11 @@ type (
 		Value Expr
 		Body  []Node
 	}
-	// An Include is a node: the inclusion of another template.
-	Include struct{ Name Expr }
+	// An Include is a node: the inclusion of another template. Import is true if only its macros or blocks are used.
+	Include struct {
+		Name   Expr
+		Import bool
+	}
 	// A Block is a node: a statement with a body of which nothing else matters, such as macro or with. Parameters are the names
 	// that it defines.
 	Block struct {

@@ -146,8 +146,8 @@ func (t *templateParser) parseStatement(tokens []token) []Node {
 		return t.loop(rest)
 	case "set":
 		return []Node{t.set(rest)}
-	case "include":
-		return []Node{Include{parseTokens(withoutOptions(rest))}}
+	case "include", "import", "from", "extends":
+		return []Node{Include{Name: parseTokens(withoutOptions(rest)), Import: keyword != "include"}}
 	case "raw":
 		body, after, _ := cutTag(t.text, "endraw")
 		t.text = after
@@ -228,9 +228,9 @@ func parameters(keyword string, tokens []token) []string {
 	return nil
 }
 
-// withoutOptions removes the options of an include statement.
+// withoutOptions removes the options of an include or import statement.
 func withoutOptions(tokens []token) []token {
-	for _, option := range []string{"ignore", "with", "without"} {
+	for _, option := range []string{"ignore", "with", "without", "as", "import"} {
 		if i := slices.Index(tokens, token{nameToken, option}); i > 0 {
 			tokens = tokens[:i]
 		}
