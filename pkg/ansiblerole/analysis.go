@@ -39,6 +39,9 @@ type analysis struct {
 
 	// api is the current kind.
 	api API
+	// arguments are those of the specifications for the current kind, by their names. closed is true if spec has no other fields.
+	arguments map[string]*argument
+	closed    bool
 	// facts are the values of set_fact, register and include_vars in the pass before. Those of the current pass are collected.
 	facts, collected map[string][]thunk
 	// written maps the destinations of templates and copies to the files that they are made from.
@@ -124,6 +127,15 @@ func (a *analysis) analyze(api API) {
 	a.api = api
 	a.facts, a.roles = map[string][]thunk{}, map[rbac.RoleKey]bool{}
 	a.written = map[string][]value{}
+	a.arguments, a.closed = map[string]*argument{}, false
+	if slices.ContainsFunc(a.paths, a.mentionsSpecification) {
+		specs := newAnalysis(a.files, nil)
+		all, _, found := specs.specArguments(api.Watch)
+		for _, o := range all {
+			a.arguments[o.name] = o
+		}
+		a.closed = found && len(specs.opened) == 0
+	}
 	for pass := 1; pass <= maxPasses; pass++ {
 		a.final = pass == maxPasses
 		a.resetPass()

@@ -80,7 +80,7 @@ func (a *analysis) index(e jinja.Index, s *scope) value {
 	for _, key := range texts {
 		result = union(result, a.get(of, key))
 	}
-	if complete {
+	if complete && len(keys.settable) == 0 {
 		return result
 	}
 	for _, alt := range of.alts { // any of the values
@@ -247,7 +247,7 @@ func (a *analysis) split(of value, arguments jinja.Arguments, s *scope) value {
 		}
 		separator = texts[0]
 	}
-	result := value{open: of.open}
+	result := value{open: of.open, settable: of.settable}
 	texts, _ := of.texts()
 	for _, text := range texts {
 		all := list{}

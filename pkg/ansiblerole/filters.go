@@ -35,7 +35,7 @@ func mapTexts(v value, change func(string) string) value {
 		return anything()
 	}
 	texts, complete := v.texts()
-	result := value{open: !complete}
+	result := value{open: !complete, settable: v.settable}
 	for _, text := range texts {
 		result = union(result, textValue(change(text)))
 	}

@@ -32,6 +32,9 @@ func (a *analysis) kinds(apiVersion, kind value, at diag.Position) []granted {
 			a.notef(at, "the kind depends on variables; the manager's role has permissions for %s only", strings.Join(names, ", "))
 		}
 	}
+	for _, s := range kind.settable {
+		a.notef(s.at, "a kind depends on %s, which custom resources can set; the manager's role has permissions for %s only", s.name, strings.Join(names, ", "))
+	}
 	var groups []string
 	for _, text := range apiVersion.patterns() {
 		group, _, ok := strings.Cut(text, "/")

@@ -89,7 +89,9 @@ func (a *analysis) fixed(c *call, rules []fixedModule) {
 	}
 	for _, rule := range rules {
 		verbs := rule.verbs
-		if states, complete := state.texts(); rule.absent != nil && slices.Contains(states, "absent") {
+		states, complete := state.texts()
+		complete = complete && len(state.settable) == 0
+		if rule.absent != nil && slices.Contains(states, "absent") {
 			verbs = rule.absent
 			if !complete || len(states) > 1 {
 				verbs = slices.Concat(rule.verbs, rule.absent)
@@ -198,6 +200,8 @@ func (a *analysis) stateVerbs(c *call) (verbs []string, creates bool) {
 	states, complete := state.texts()
 	if !complete || slices.ContainsFunc(states, func(s string) bool { return !known(s) }) {
 		states = []string{"present", "absent"}
+	} else if len(state.settable) > 0 {
+		states = append(states, "present", "absent")
 	}
 	verbs = []string{"get"}
 	isTrue := func(name string) bool {

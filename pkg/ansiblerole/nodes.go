@@ -2,6 +2,7 @@ package ansiblerole
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -112,7 +113,7 @@ func (a *analysis) text(text string, s *scope) value {
 
 // get returns the value of a key or item of a value.
 func (a *analysis) get(of value, key string) value {
-	result := value{open: of.open}
+	result := value{open: of.open, settable: of.settable}
 	for _, alt := range of.alts {
 		if a.spend(1) {
 			return anything()
@@ -205,6 +206,12 @@ func (a *analysis) itemsOf(v value) (result struct {
 			}
 		default:
 			result.items = append(result.items, value{alts: []any{alt}})
+		}
+	}
+	if len(v.settable) > 0 {
+		result.items = slices.Clone(result.items)
+		for i, item := range result.items {
+			result.items[i] = item.dependingOn(v)
 		}
 	}
 	a.spend(len(result.items))

@@ -115,9 +115,9 @@ func (r *renderer) includeFile(file string, n jinja.Include, s *scope) {
 	}
 }
 
-// output writes a value: its text if it is the only one, or else a reference.
+// output writes a value: its text if it is the only one, whatever custom resources contain, or else a reference.
 func (r *renderer) output(v value) {
-	if texts, complete := v.texts(); complete && len(texts) == 1 && known(texts[0]) && !strings.Contains(texts[0], "\n") {
+	if texts, complete := v.texts(); complete && len(texts) == 1 && len(v.settable) == 0 && known(texts[0]) && !strings.Contains(texts[0], "\n") {
 		r.out.WriteString(texts[0])
 		return
 	}

@@ -108,7 +108,7 @@ func (a *analysis) roleDir(dir string, o roleOptions, outer *scope) {
 	}
 	defer a.leave()
 	s := outer.child()
-	s.overridden, s.role, s.dir = true, home+"/"+dir, home+"/"+dir+"/tasks"
+	s.overridden, s.isDefaults, s.role, s.dir = true, true, home+"/"+dir, home+"/"+dir+"/tasks"
 	variables := s.child()
 	variables.overridden, variables.inTasks = true, true
 	if meta := a.load(a.main(dir, "meta", "main")); meta != nil {
@@ -163,6 +163,9 @@ func (a *analysis) roleVars(s *scope, dir, subdir, name string) {
 	for _, file := range append(a.roleFiles(dir, subdir, name), a.roleFiles(dir, subdir, name+"/"+unknown)...) {
 		vars := a.load(file)
 		s.define(vars)
+		for _, child := range fields(vars) {
+			a.places[child] = place{file, child.Line}
+		}
 		a.scan(vars, s, file)
 	}
 }

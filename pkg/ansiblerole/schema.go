@@ -41,31 +41,7 @@ const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	a := newAnalysis(files, nil)
 	a.keepNames = watch.KeepNames
-	entries := a.entryPoints(watch)
-	var all []*argument
-	description, found := "", false
-	a.notes = nil
-	for _, entry := range entries {
-		spec := a.specification(entry.dir, entry.tasks)
-		if spec == nil {
-			a.opened.Addf(diag.Position{File: entry.dir}, "no argument specification for %s; the schema of spec accepts any field", entry.tasks)
-			continue
-		}
-		found = true
-		if description == "" {
-			description = spec.description
-		}
-		for _, o := range spec.arguments {
-			if _, ok := watch.Vars[o.name]; ok || slices.ContainsFunc(all, func(other *argument) bool { return other.field == o.field }) {
-				continue // the value of the watch has precedence
-			}
-			if entry.optional || entry.scope.defines(o.name) {
-				o.required = false
-			}
-			a.checkDefault(o, entry)
-			all = append(all, o)
-		}
-	}
+	all, description, found := a.specArguments(watch)
 	if !found && !slices.ContainsFunc(a.paths, a.mentionsSpecification) {
 		return nil, nil // whatever the unreadable files contain
 	}
@@ -93,6 +69,35 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	result := &SpecSchema{OpenAPI: schema, Required: len(required) > 0, Notes: a.notes.Sort()}
 	result.Sample, result.SampleEmpty = sample(all)
 	return result, nil
+}
+
+// specArguments returns the arguments in the specifications of the roles that a watch runs, and the first description. found is false
+// if there are no specifications.
+func (a *analysis) specArguments(watch Watch) (all []*argument, description string, found bool) {
+	entries := a.entryPoints(watch)
+	a.notes = nil
+	for _, entry := range entries {
+		spec := a.specification(entry.dir, entry.tasks)
+		if spec == nil {
+			a.opened.Addf(diag.Position{File: entry.dir}, "no argument specification for %s; the schema of spec accepts any field", entry.tasks)
+			continue
+		}
+		found = true
+		if description == "" {
+			description = spec.description
+		}
+		for _, o := range spec.arguments {
+			if _, ok := watch.Vars[o.name]; ok || slices.ContainsFunc(all, func(other *argument) bool { return other.field == o.field }) {
+				continue // the value of the watch has precedence
+			}
+			if entry.optional || entry.scope.defines(o.name) {
+				o.required = false
+			}
+			a.checkDefault(o, entry)
+			all = append(all, o)
+		}
+	}
+	return all, description, found
 }
 
 // mentionsSpecification reports whether a file in the metadata of a role may contain argument specifications.

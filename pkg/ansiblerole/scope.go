@@ -1,7 +1,11 @@
 package ansiblerole
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A scope are the variables at a place, and the files around it.
@@ -14,6 +18,8 @@ type scope struct {
 	dir, role, playbook string
 	// inTasks is true in the tasks of a role, and false in playbooks and in lists of dependencies.
 	inTasks bool
+	// isDefaults is true for the defaults of a role, which all other variables override.
+	isDefaults bool
 	// defaults are the arguments that module_defaults adds, by the name of the module or group.
 	defaults map[string]thunk
 }
@@ -52,9 +58,16 @@ func (a *analysis) lookup(name string, s *scope) value {
 		return value{alts: []any{omitted{}}}
 	}
 	var found []value
+	var preset *thunk
 	for at := s; at != nil; at = at.parent {
 		t, ok := at.vars[name]
 		if !ok {
+			continue
+		}
+		if at.isDefaults {
+			if preset == nil {
+				preset = &t
+			}
 			continue
 		}
 		found = append(found, a.force(t))
@@ -62,6 +75,9 @@ func (a *analysis) lookup(name string, s *scope) value {
 			return union(found...)
 		}
 		break
+	}
+	if len(found) == 0 && preset != nil {
+		found = append(found, a.preset(name, *preset))
 	}
 	a.spend(4 * len(a.facts[name]))
 	for _, fact := range a.facts[name] {
@@ -71,6 +87,24 @@ func (a *analysis) lookup(name string, s *scope) value {
 		return anything()
 	}
 	return union(found...)
+}
+
+// preset returns the value of a variable with a default, and the choices that custom resources have instead.
+func (a *analysis) preset(name string, t thunk) value {
+	v := a.force(t)
+	if _, ok := a.api.Watch.Vars[name]; ok || isReserved(name) {
+		return v
+	}
+	o, ok := a.arguments[name]
+	switch {
+	case ok && len(o.choices) > 0:
+		for _, choice := range o.choices {
+			v = union(v, textValue(text(choice)))
+		}
+	case ok || !a.closed:
+		v.settable = append(slices.Clip(v.settable), setting{name, a.position(t.node, diag.Position{})})
+	}
+	return v
 }
 
 // force returns the value of a variable. One that is defined by itself adds nothing to its other values.

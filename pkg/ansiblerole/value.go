@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // unknown stands for a part of a text that is only known at run time.
@@ -15,6 +17,30 @@ type value struct {
 	// alts are texts (string, also for numbers and booleans) and values of the types below.
 	alts []any
 	open bool
+	// settable are the defaults of the role that the value depends on, which custom resources can replace.
+	settable []setting
+}
+
+// A setting is a variable with the place of its default.
+type setting struct {
+	name string
+	at   diag.Position
+}
+
+// maxSettable is the number of defaults that are recorded for a value.
+const maxSettable = 8
+
+// dependingOn returns a value that also depends on the defaults that others do.
+func (v value) dependingOn(others ...value) value {
+	v.settable = slices.Clip(v.settable)
+	for _, other := range others {
+		for _, s := range other.settable {
+			if len(v.settable) < maxSettable && !slices.Contains(v.settable, s) {
+				v.settable = append(v.settable, s)
+			}
+		}
+	}
+	return v
 }
 
 // The alternatives of values that are not texts.
@@ -62,7 +88,7 @@ func textValue(texts ...string) value {
 
 // union returns a value that can be each of several.
 func union(values ...value) value {
-	var all value
+	all := value{}.dependingOn(values...)
 	for _, v := range values {
 		all.open = all.open || v.open
 		for _, alt := range v.alts {
@@ -70,7 +96,7 @@ func union(values ...value) value {
 				continue
 			}
 			if all.alts = append(all.alts, alt); len(all.alts) > maxAlternatives {
-				return value{alts: all.alts[:maxAlternatives], open: true}
+				return value{alts: all.alts[:maxAlternatives], open: true, settable: all.settable}
 			}
 		}
 	}
@@ -120,7 +146,7 @@ func concat(parts ...value) value {
 		}
 		results = next
 	}
-	return union(textValue(results...))
+	return union(textValue(results...)).dependingOn(parts...)
 }
 
 // known reports whether a text has no unknown part.
@@ -130,7 +156,7 @@ func known(text string) bool {
 
 // truth reports whether a value can be true and whether it can be false, as a Boolean.
 func (v value) truth() (canBeTrue, canBeFalse bool) {
-	if v.open {
+	if v.open || len(v.settable) > 0 {
 		return true, true
 	}
 	for _, alt := range v.alts {
