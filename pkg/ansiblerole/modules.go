@@ -17,11 +17,13 @@ type fixedModule struct {
 	verbs     []string
 	// absent are the verbs with state absent; nil means that they are the same.
 	absent []string
+	// force are additional verbs with the argument force.
+	force []string
 }
 
 // fixedModules are the modules with permissions on certain resources. It is constant.
 var fixedModules = map[string][]fixedModule{
-	"k8s_service": {{group: "", resources: []string{"services"}, verbs: []string{"create", "get", "list", "patch", "watch"}, absent: []string{"delete", "get"}}},
+	"k8s_service": {{group: "", resources: []string{"services"}, verbs: []string{"create", "get", "list", "patch", "watch"}, absent: []string{"delete", "get"}, force: []string{"update"}}},
 	// Exec requests of the Python client are GET requests, which newer servers also authorize as create.
 	"k8s_exec": {{group: "", resources: []string{"pods"}, verbs: []string{"get"}}, {group: "", resources: []string{"pods/exec"}, verbs: []string{"create", "get"}}},
 	"k8s_cp":   {{group: "", resources: []string{"pods"}, verbs: []string{"get"}}, {group: "", resources: []string{"pods/exec"}, verbs: []string{"create", "get"}}},
@@ -67,6 +69,9 @@ func (a *analysis) kubernetes(c *call, name string) {
 		a.grant([]granted{{rbac.GroupKind{Group: "apps", Kind: "ReplicaSet"}, "replicasets"}, {rbac.GroupKind{Group: "apps", Kind: "ControllerRevision"}, "controllerrevisions"}}, "get", "list")
 	case "helm":
 		a.grant([]granted{{rbac.GroupKind{Kind: "Secret"}, "secrets"}}, "create", "delete", "get", "list", "patch", "update", "watch")
+		if a.isTrue(c, "create_namespace") {
+			a.grant([]granted{{rbac.GroupKind{Kind: "Namespace"}, "namespaces"}}, "create")
+		}
 		a.notef(c.at, "installs a chart; the manager's role may lack permissions for its objects")
 	case "helm_info":
 		a.grant([]granted{{rbac.GroupKind{Kind: "Secret"}, "secrets"}}, "get", "list")
@@ -98,6 +103,9 @@ func (a *analysis) fixed(c *call, rules []fixedModule) {
 			}
 		} else if rule.absent != nil && !complete {
 			verbs = slices.Concat(rule.verbs, rule.absent)
+		}
+		if a.isTrue(c, "force") {
+			verbs = slices.Concat(verbs, rule.force)
 		}
 		if a.final {
 			a.permissions.Grant(rule.group, rule.resources, verbs...)
@@ -204,12 +212,7 @@ func (a *analysis) stateVerbs(c *call) (verbs []string, creates bool) {
 		states = append(states, "present", "absent")
 	}
 	verbs = []string{"get"}
-	isTrue := func(name string) bool {
-		v, ok := a.argument(c, name)
-		canBeTrue, _ := v.truth()
-		return ok && canBeTrue
-	}
-	if isTrue("wait") {
+	if a.isTrue(c, "wait") {
 		verbs = append(verbs, "list", "watch")
 	}
 	for _, s := range states {
@@ -219,14 +222,14 @@ func (a *analysis) stateVerbs(c *call) (verbs []string, creates bool) {
 			if _, ok := a.argument(c, "label_selectors"); ok {
 				verbs = append(verbs, "list")
 			}
-			if isTrue("delete_all") {
+			if a.isTrue(c, "delete_all") {
 				verbs = append(verbs, "deletecollection", "list")
 			}
 		case "patched":
 			verbs = append(verbs, "patch")
 		default:
 			verbs = append(verbs, "create", "patch")
-			if isTrue("force") {
+			if a.isTrue(c, "force") {
 				verbs = append(verbs, "update")
 			}
 			creates = true
@@ -235,15 +238,20 @@ func (a *analysis) stateVerbs(c *call) (verbs []string, creates bool) {
 	return verbs, creates
 }
 
+// isTrue reports whether an argument is given and can be true.
+func (a *analysis) isTrue(c *call, name string) bool {
+	v, ok := a.argument(c, name)
+	canBeTrue, _ := v.truth()
+	return ok && canBeTrue
+}
+
 // info adds the permissions of the module k8s_info.
 func (a *analysis) info(c *call) {
 	verbs := []string{"get", "list"}
 	if name, ok := a.argument(c, "name"); ok && !canBeEmpty(name) {
 		verbs = []string{"get"}
-		if wait, ok := a.argument(c, "wait"); ok {
-			if can, _ := wait.truth(); can {
-				verbs = []string{"get", "list", "watch"}
-			}
+		if a.isTrue(c, "wait") {
+			verbs = []string{"get", "list", "watch"}
 		}
 	}
 	a.grant(a.argumentKinds(c, ""), verbs...)
