@@ -36,7 +36,7 @@ func (a *analysis) eval(e jinja.Expr, s *scope) value {
 	case jinja.Name:
 		return a.lookup(e.Name, s)
 	case jinja.Index:
-		return a.index(e, s)
+		return a.index(a.eval(e.Of, s), a.eval(e.Key, s))
 	case jinja.Slice:
 		return a.slice(e, s)
 	case jinja.Call:
@@ -51,7 +51,7 @@ func (a *analysis) eval(e jinja.Expr, s *scope) value {
 		}
 		return union(a.eval(e.Then, s), a.eval(e.Else, s))
 	case jinja.Binary:
-		return a.binary(e, s)
+		return a.binary(e.Operator, a.eval(e.Left, s), a.eval(e.Right, s))
 	case jinja.List:
 		all := list{}
 		for _, item := range e.Items {
@@ -71,10 +71,8 @@ func (a *analysis) eval(e jinja.Expr, s *scope) value {
 	return anything()
 }
 
-// index returns an attribute or item of a value.
-func (a *analysis) index(e jinja.Index, s *scope) value {
-	of := a.eval(e.Of, s)
-	keys := a.eval(e.Key, s)
+// index returns the attributes or items of a value that keys can be.
+func (a *analysis) index(of, keys value) value {
 	texts, complete := keys.texts()
 	var result value
 	for _, key := range texts {
@@ -130,9 +128,8 @@ func number(e jinja.Expr) (int, bool) {
 }
 
 // binary returns the result of an operator.
-func (a *analysis) binary(e jinja.Binary, s *scope) value {
-	left, right := a.eval(e.Left, s), a.eval(e.Right, s)
-	switch e.Operator {
+func (a *analysis) binary(operator string, left, right value) value {
+	switch operator {
 	case "or", "and":
 		return union(left, right)
 	case "~":
@@ -186,13 +183,13 @@ func (a *analysis) call(e jinja.Call, s *scope) value {
 			if len(e.Positional) == 0 {
 				return anything()
 			}
-			result := a.index(jinja.Index{Of: function.Of, Key: e.Positional[0]}, s)
+			result := a.index(of, a.eval(e.Positional[0], s))
 			if len(e.Positional) > 1 {
 				result = union(result, a.eval(e.Positional[1], s))
 			}
 			return result
 		case "values":
-			return a.index(jinja.Index{Of: function.Of}, s).asList()
+			return a.index(of, anything()).asList()
 		case "items":
 			return a.pairs(of, false)
 		case "lower", "upper", "capitalize", "title", "strip":

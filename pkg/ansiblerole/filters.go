@@ -81,7 +81,7 @@ func (a *analysis) filter(e jinja.Filter, s *scope) value {
 	case "dict2items":
 		return a.pairs(of, true)
 	case "union", "difference", "intersect", "symmetric_difference":
-		return a.binary(jinja.Binary{Operator: "+", Left: e.Of, Right: first(e.Positional)}, s)
+		return a.binary("+", of, argument(0))
 	case "join":
 		return a.join(of, argument(0))
 	case "split":

@@ -29,34 +29,30 @@ func findRoles(paths []string) []string {
 
 // resolveRole returns the directories of the roles that a name can be: a name, NAMESPACE.COLLECTION.ROLE or a path.
 func (a *analysis) resolveRole(name string, s *scope) []string {
-	var prefixes []string
+	var candidates []string
 	if path.IsAbs(name) {
 		p, ok := projectPath(name)
 		if !ok {
 			return nil
 		}
-		name, prefixes = p, []string{""}
+		candidates = append(candidates, p)
 	} else {
 		if parts := strings.Split(name, "."); len(parts) == 3 && known(name) {
-			prefixes = append(prefixes, "collections/ansible_collections/"+parts[0]+"/"+parts[1]+"/roles/"+parts[2]+"\x01")
+			candidates = append(candidates, "collections/ansible_collections/"+parts[0]+"/"+parts[1]+"/roles/"+parts[2])
 		}
 		if s.role != "" {
 			if p, ok := projectPath(path.Dir(s.role)); ok {
-				prefixes = append(prefixes, p+"/")
+				candidates = append(candidates, path.Join(p, name))
 			}
 		}
 		if s.playbook != "" {
 			if p, ok := projectPath(s.playbook + "/roles"); ok {
-				prefixes = append(prefixes, p+"/")
+				candidates = append(candidates, path.Join(p, name))
 			}
 		}
-		prefixes = append(prefixes, "roles/", "")
+		candidates = append(candidates, path.Join("roles", name), path.Clean(name))
 	}
-	for _, prefix := range prefixes {
-		wanted, isWhole := strings.CutSuffix(prefix, "\x01")
-		if !isWhole {
-			wanted = path.Clean(prefix + name)
-		}
+	for _, wanted := range candidates {
 		var found []string
 		for _, dir := range a.roleDirs {
 			if matches(wanted, dir) {

@@ -2,10 +2,12 @@ package ansiblerole
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/rbac"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
@@ -51,6 +53,24 @@ func TestRules(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Chains of methods and filters evaluate each operand once.
+func TestChains(t *testing.T) {
+	t.Parallel()
+	const length = 30
+	for expression, vars := range map[string]string{
+		"m" + strings.Repeat(".get('a')", length):                 "m: " + strings.Repeat("{a: ", length) + "Pod" + strings.Repeat("}", length),
+		"m" + strings.Repeat(" | union([])", length) + " | first": "m: [Pod]",
+	} {
+		files := Files{
+			"roles/app/tasks/main.yml": []byte("- k8s_info: {kind: \"{{ " + expression + " }}\", name: a}\n"), "roles/app/vars/main.yml": []byte(vars),
+		}
+		rules, notes := Rules(files, apisOf(t, files))
+		if len(notes) > 0 || !slices.ContainsFunc(rules, func(r rbac.Rule) bool { return slices.Contains(r.Resources, "pods") }) {
+			t.Errorf("%s: got %v, %v", expression, rules, notes)
+		}
+	}
 }
 
 // apisOf returns the kinds of a watches.yaml; by default, one with the role app.

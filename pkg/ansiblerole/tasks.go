@@ -106,10 +106,8 @@ const maxItems = 60
 // loops returns the scopes of a task for the items of its loop.
 func (a *analysis) loops(task *yaml.Node, s *scope) []*scope {
 	name := "item"
-	if variable := text(field(task, "loop_control", "")); variable == "" {
-		if variable = text(field(field(task, "loop_control"), "loop_var")); variable != "" {
-			name = variable
-		}
+	if variable := text(field(field(task, "loop_control"), "loop_var")); variable != "" {
+		name = variable
 	}
 	over, found := value{}, false
 	for key, child := range fields(task) {
@@ -179,9 +177,8 @@ func (a *analysis) run(c *call) {
 		o := roleOptions{}
 		for key, option := range map[string]*string{"tasks_from": &o.tasks, "vars_from": &o.vars, "defaults_from": &o.defaults} {
 			if v, ok := a.argument(c, key); ok {
-				*option = union(v, value{}).patterns()[0]
-				if len(v.patterns()) > 1 {
-					*option = unknown
+				if *option = unknown; len(v.patterns()) == 1 {
+					*option = v.patterns()[0]
 				}
 			}
 		}
