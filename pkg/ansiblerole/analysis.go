@@ -183,10 +183,8 @@ func (a *analysis) template(text string) []jinja.Node {
 // root returns the scope with the variables that the runtime sets.
 func (a *analysis) root() *scope {
 	s := &scope{vars: map[string]thunk{}, dir: home, playbook: home}
-	for _, vars := range []map[string]any{a.api.Watch.Vars, a.api.Watch.FinalizerVars} {
-		for name, v := range vars {
-			s.set(name, union(s.vars[name].ready, valueOf(v, 0)))
-		}
+	for name, v := range a.api.Watch.Vars {
+		s.set(name, valueOf(v, 0))
 	}
 	object := &dict{fields: map[string]value{
 		"apiVersion": textValue(a.api.Group + "/" + a.api.Version), "kind": textValue(a.api.Kind), "spec": anything(), "metadata": anything(), "status": anything(),

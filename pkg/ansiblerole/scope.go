@@ -58,7 +58,11 @@ func (a *analysis) lookup(name string, s *scope) value {
 		return value{alts: []any{omitted{}}}
 	}
 	var found []value
+	if v, ok := a.api.Watch.FinalizerVars[name]; ok {
+		found = append(found, valueOf(v, 0)) // in runs of the finalizer
+	}
 	var preset *thunk
+	isDefined := false
 	for at := s; at != nil; at = at.parent {
 		t, ok := at.vars[name]
 		if !ok {
@@ -70,13 +74,17 @@ func (a *analysis) lookup(name string, s *scope) value {
 			}
 			continue
 		}
+		if _, ok := a.api.Watch.Vars[name]; ok && at.overridden {
+			continue // the value of the watch has precedence
+		}
 		found = append(found, a.force(t))
 		if !at.overridden {
 			return union(found...)
 		}
+		isDefined = true
 		break
 	}
-	if len(found) == 0 && preset != nil {
+	if !isDefined && preset != nil {
 		found = append(found, a.preset(name, *preset))
 	}
 	a.spend(4 * len(a.facts[name]))
@@ -92,7 +100,7 @@ func (a *analysis) lookup(name string, s *scope) value {
 // preset returns the value of a variable with a default, and the choices that custom resources have instead.
 func (a *analysis) preset(name string, t thunk) value {
 	v := a.force(t)
-	if _, ok := a.api.Watch.Vars[name]; ok || isReserved(name) {
+	if isReserved(name) {
 		return v
 	}
 	o, ok := a.arguments[name]
