@@ -71,7 +71,7 @@ func startWarm(r *Runner) (*warmProcess, error) {
 	}
 	local, remote := os.NewFile(uintptr(fds[0]), "warm"), os.NewFile(uintptr(fds[1]), "warm")
 	defer remote.Close()
-	cmd := exec.Command(r.env.python, append(slices.Clone(r.env.flags), filepath.Join(r.root.own, "warm.py"))...)
+	cmd := exec.Command(r.env.python, slices.Concat(r.env.flags, []string{filepath.Join(r.root.own, "warm.py")}, r.env.flags)...)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = r.root.own, r.env.runEnviron(r.env.withoutProxy()), []*os.File{remote}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	output := &tail{limit: 4096}

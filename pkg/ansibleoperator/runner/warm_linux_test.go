@@ -1,11 +1,15 @@
 package runner_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,5 +125,79 @@ func TestWarm(t *testing.T) {
 				t.Error("two modules have the same random numbers")
 			}
 		}
+	}
+}
+
+// timesInOutput match what differs between two runs of a playbook.
+var timesInOutput = regexp.MustCompile(`"(start|end|delta)": "[^"]*"`)
+
+// TestWarmOutput compares the output of runs in forks of a warm interpreter with that of runs that start new ones.
+func TestWarmOutput(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(e *env, c *runner.Config){
+		"default": func(*env, *runner.Config) {},
+		"log": func(_ *env, c *runner.Config) {
+			c.Environ = append(slices.Clone(c.Environ), "ANSIBLE_LOG_PATH="+filepath.Join(c.Dir, "log"))
+		},
+		"options": func(e *env, c *runner.Config) { // as in packages of Fedora
+			for _, program := range []string{"ansible-runner", "ansible-playbook"} {
+				path, err := exec.LookPath(program)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, text, _ = bytes.Cut(text, []byte("\n"))
+				if err := os.Chmod(e.write("bin/"+program, "#!/usr/bin/python3 -s\n"+string(text)), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Environ = append(slices.Clone(c.Environ), "PATH="+filepath.Join(c.Dir, "bin")+":"+os.Getenv("PATH"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			root := filepath.Join(t.TempDir(), "runs")
+			var outputs, logs [2]string
+			for i, cold := range []bool{true, false} {
+				e := newEnv(t, func(c *runner.Config) {
+					c.Cold, c.Dir, c.Root = cold, dir, root
+					c.Environ = append(slices.Clone(c.Environ), "ANSIBLE_NOCOLOR=1")
+					change(&env{T: t, dir: dir}, c)
+				})
+				e.dir, e.root = dir, root
+				e.write("library/describe.py", "#!/usr/bin/python\nimport logging, site\nfrom ansible.module_utils.basic import AnsibleModule\n"+
+					"AnsibleModule({}).exit_json(site=str(site.ENABLE_USER_SITE), handlers=str(logging.root.handlers))\n")
+				request := e.playbook("one", "- shell: printf '\\377\\n'\n- describe:\n  register: result\n- debug: {var: result}\n")
+				request.Verbosity = 2
+				if result := e.run(request); result.Failed() || result.Stats.OK != 3 {
+					t.Errorf("cold %t: %+v", cold, result)
+				}
+				stdout, err := os.ReadFile(filepath.Join(e.runDir("one"), "artifacts", "latest", "stdout"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				outputs[i] = timesInOutput.ReplaceAllString(string(stdout), "")
+				if log, err := os.ReadFile(filepath.Join(dir, "log")); err == nil {
+					logs[i] = strings.Join(regexp.MustCompile(`TASK \[.*\]`).FindAllString(string(log), -1), "\n")
+					_ = os.Remove(filepath.Join(dir, "log"))
+				}
+				if warm := strings.Contains(e.log.String(), "runs start new interpreters"); warm {
+					t.Errorf("cold %t: %s", cold, e.log)
+				}
+				if err := e.runner.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if outputs[0] != outputs[1] {
+				t.Errorf("warm:\n%s\ncold:\n%s", outputs[1], outputs[0])
+			}
+			if logs[0] != logs[1] || (logs[0] == "") == (name == "log") {
+				t.Errorf("log, warm:\n%s\ncold:\n%s", logs[1], logs[0])
+			}
+		})
 	}
 }

@@ -3,11 +3,13 @@
 Each run is a fork of this process, as are its ansible-playbook and its modules, so that nothing is left of a run for the next one.
 A process does not run in a fork, but is started as without this program, if the fork would differ from it: if the environment of
 ansible-playbook differs in other variables than those of a run, for modules in other languages or with other interpreters, with
-variables of their own, as another user, in the background or on another host. Modules take everything of Ansible from the archive
-that Ansible has made for them; only libraries are loaded already.
+variables of their own, as another user, in the background or on another host, and with a log file of Ansible. Modules take everything
+of Ansible from the archive that Ansible has made for them; only libraries are loaded already.
 
-File descriptor 3 is a socket to the operator. Each message consists of four file descriptors, those of a supervisor and its output,
-and has no other content. The standard output receives one JSON object: {"ready": true} or {"error": TEXT}.
+The arguments are the options of this interpreter, those in the first line of ansible-playbook. Ansible starts modules without
+options, so that they do not run in forks if there is one, such as -s. File descriptor 3 is a socket to the operator. Each message
+consists of four file descriptors, those of a supervisor and its output, and has no other content. The standard output receives one
+JSON object: {"ready": true} or {"error": TEXT}.
 """
 
 import array
@@ -15,6 +17,7 @@ import atexit
 import gc
 import json
 import locale
+import logging
 import os
 import re
 import runpy
@@ -89,6 +92,9 @@ class Warm:
                 pass
         from ansible import constants
 
+        # Ansible has opened its log file. Forks would close its descriptor, and write to another file with the same number.
+        for handler in logging.root.handlers:
+            handler.close()
         self.constants = constants
         shutil.rmtree(constants.DEFAULT_LOCAL_TMP, ignore_errors=True)
         self.temporary = os.path.dirname(constants.DEFAULT_LOCAL_TMP)
@@ -100,7 +106,8 @@ class Warm:
         self.locks = self.find_locks()
         if threading.active_count() > 1:
             raise RuntimeError("a library or plugin has started a thread")
-        self.patch_connection()
+        if len(sys.argv) == 1:
+            self.patch_connection()
 
     @staticmethod
     def playbook_environ(config):
@@ -126,7 +133,9 @@ class Warm:
         return os.stat(path).st_mtime if path else None
 
     def is_same(self, environ):
-        """Reports whether ansible-playbook would load the same configuration with an environment."""
+        """Reports whether ansible-playbook would load the same configuration with an environment, and has no log file."""
+        if self.constants.DEFAULT_LOG_PATH:
+            return False
         names = (set(environ) | set(self.environ)) - VOLATILE
         return all(environ.get(name) == self.environ.get(name) for name in names) and self.modified() == self.config_time
 
@@ -220,10 +229,18 @@ def begin(name, argv):
     reset_signals()
     atexit._clear()
     sys.argv = list(argv)
-    for number, (stream, mode, encoding, errors) in enumerate(STREAMS):
+    logging.root.handlers.clear()
+    logging.root.setLevel(logging.WARNING)
+    open_streams(0)  # The other objects are those that Ansible has configured.
+
+
+def open_streams(*numbers):
+    """Replaces the objects of standard streams, as an interpreter creates them."""
+    for number in numbers:
+        name, mode, encoding, errors = STREAMS[number]
         file = open(number, mode, buffering=1, encoding=encoding, errors=errors, closefd=False)
-        setattr(sys, stream, file)
-        setattr(sys, "__%s__" % stream, file)
+        setattr(sys, name, file)
+        setattr(sys, "__%s__" % name, file)
 
 
 def finish(main):
@@ -286,6 +303,7 @@ def start_module(path, directory, out, err):
         os.dup2(source, target)
     close_all_but()
     begin(os.path.basename(path).partition("_")[2], [path])
+    open_streams(1, 2)
     if directory:
         os.chdir(directory)
     os.environ["PWD"] = os.getcwd()  # set by the shell
@@ -354,6 +372,8 @@ def main():
     except BaseException as error:
         print(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}), file=status)
         return
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # as of a terminal, which ansible-runner gives to ansible-playbook
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
