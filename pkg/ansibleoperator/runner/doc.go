@@ -13,8 +13,9 @@
 // instead of losing events, cannot be written to by other processes, and ends with the process.
 //
 // On Linux, the supervisor, ansible-runner, ansible-playbook and Python modules on localhost are forks of one interpreter, which has
-// loaded ansible-runner, Ansible and the Python client for Kubernetes. python/warm.py describes when a process is started instead. A
-// run without changes took these processor times, in seconds, with Ansible 2.14 and ansible-runner 2.3.1:
+// loaded ansible-runner, Ansible and the Python client for Kubernetes. python/warm.py describes when a process is started instead, as are
+// those of runs while the interpreter loads for too long or has ended; it is started again after a pause. A run without changes took
+// these processor times, in seconds, with Ansible 2.14 and ansible-runner 2.3.1:
 //
 //	tasks                     new interpreters   ansible-runner and   with modules
 //	                                             ansible-playbook

@@ -9,7 +9,9 @@ import (
 	"time"
 )
 
-// killMarked kills the processes of a run whose supervisor was killed: those with its identifier in their environment.
+// killMarked kills the processes of a run whose supervisor was killed: those with its identifier in their environment. The system shows
+// the environment of the last exec. Forks of the warm interpreter are therefore not found, but they end with their parents (die_with_parent
+// in warm.py). Only processes that a module forks, and that execute no program, remain.
 func killMarked(ident string) {
 	marker := []byte("\x00" + runVariable + "=" + ident + "\x00")
 	for range 100 { // a process that is killed may have started another one at the same time

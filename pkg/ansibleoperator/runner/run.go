@@ -83,7 +83,7 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 			r.config.Log.Error(err, "cannot remove the temporary files of a run", "directory", dir)
 		}
 	}()
-	child, err := r.start(argv, r.env.runEnviron(r.additional(result.Ident, temporary)), result.Ident, dir, output, cold)
+	child, err := r.start(ctx, argv, r.env.runEnviron(r.additional(result.Ident, temporary)), result.Ident, dir, output, cold)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"os"
 	"time"
@@ -24,7 +25,7 @@ type outcome struct {
 	unstarted bool
 }
 
-func (r *Runner) start([]string, []string, string, string, *tail, bool) (*supervised, error) {
+func (r *Runner) start(context.Context, []string, []string, string, string, *tail, bool) (*supervised, error) {
 	return nil, errUnsupported
 }
 

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,10 +28,13 @@ const killWait = 15 * time.Second
 // A supervised is a command that runs under a supervisor.
 type supervised struct {
 	// cmd is the supervisor, or nil if it is a fork of a warm interpreter.
-	cmd     *exec.Cmd
-	control *os.File
-	pid     atomic.Int32
-	timers  []*time.Timer
+	cmd *exec.Cmd
+	// killWarm kills the warm interpreter.
+	killWarm func()
+	control  *os.File
+	// pid is that of the supervisor, 0 before it has started the command, or -1 after the end of a fork.
+	pid    atomic.Int32
+	timers []*time.Timer
 	// events is read until its end, which is the end of ansible-runner.
 	events *os.File
 	// ended receives the result when all processes have ended.
@@ -88,15 +92,22 @@ func closeAll(files []*os.File) {
 }
 
 // start starts a command with an environment under a supervisor, which removes dir and TMPDIR if this process dies. The supervisor is a fork of
-// the warm interpreter, if there is one, unless cold is true.
-func (r *Runner) start(argv, environ []string, ident, dir string, output *tail, cold bool) (*supervised, error) {
+// the warm interpreter, if there is one, unless cold is true. The error is the cause if ctx or the Runner has ended.
+func (r *Runner) start(ctx context.Context, argv, environ []string, ident, dir string, output *tail, cold bool) (*supervised, error) {
 	p, err := newPipes()
 	if err != nil {
 		return nil, fmt.Errorf("starting ansible-runner: %w", err)
 	}
 	defer p.closeRemote()
 	s := &supervised{control: p.controlWrite, events: p.eventsRead, ended: make(chan outcome, 1), ident: ident}
-	if cold || !r.warm.start(p) {
+	if !cold {
+		s.killWarm = r.warm.start(ctx, p)
+	}
+	if s.killWarm == nil {
+		if err := r.stopped(ctx); err != nil {
+			p.closeLocal()
+			return nil, err
+		}
 		if s.cmd, err = r.startCold(p, environ); err != nil {
 			p.closeLocal()
 			return nil, fmt.Errorf("starting ansible-runner: %w", err)
@@ -114,10 +125,22 @@ func (r *Runner) start(argv, environ []string, ident, dir string, output *tail, 
 	go s.wait(p, output)
 	// The supervisor may have been killed, so that nothing reads the request.
 	p.closeRemote()
-	if err := <-sent; err != nil {
+	if err := <-sent; errors.Is(err, os.ErrDeadlineExceeded) {
 		s.kill()
 	}
 	return s, nil
+}
+
+// stopped returns the cause if ctx or the Runner has ended.
+func (r *Runner) stopped(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.closed:
+		return errClosed
+	default:
+		return nil
+	}
 }
 
 // startCold starts a supervisor with an interpreter of its own.
@@ -135,17 +158,23 @@ func (r *Runner) startCold(p *pipes, environ []string) (*exec.Cmd, error) {
 func (s *supervised) send(message map[string]any) error {
 	data, err := json.Marshal(message)
 	if err == nil {
+		err = s.control.SetWriteDeadline(time.Now().Add(killWait)) // a process that hangs does not read
+	}
+	if err == nil {
 		_, err = s.control.Write(append(data, '\n'))
 	}
 	return err
 }
 
-// kill kills the supervisor.
+// kill kills the supervisor, or the warm interpreter if there is no supervisor yet. Other runs without one start new interpreters then.
 func (s *supervised) kill() {
-	if pid := s.pid.Load(); pid > 0 {
+	switch pid := s.pid.Load(); {
+	case pid > 0:
 		_ = syscall.Kill(int(pid), syscall.SIGKILL)
-	} else if s.cmd != nil {
+	case s.cmd != nil:
 		_ = s.cmd.Process.Kill()
+	case pid == 0:
+		s.killWarm()
 	}
 }
 
@@ -194,7 +223,7 @@ func (s *supervised) wait(p *pipes, output *tail) {
 			complete, result.code, result.leftovers = true, *message.Code, message.Leftovers
 		}
 	}
-	result.unstarted = s.cmd == nil && s.pid.Swap(0) == 0 && result.err == nil
+	result.unstarted = s.cmd == nil && s.pid.Swap(-1) == 0 && result.err == nil
 	var err error
 	if s.cmd != nil {
 		err = s.cmd.Wait()

@@ -2,4 +2,6 @@
 
 package runner
 
-func (w *warm) start(*pipes) bool { return false }
+import "context"
+
+func (w *warm) start(context.Context, *pipes) func() { return nil }
