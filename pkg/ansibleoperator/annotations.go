@@ -15,7 +15,8 @@ const annotationPrefix = "ansible.sdk.operatorframework.io/"
 const (
 	// AnnotationReconcilePeriod is the time between two runs without changes, such as "5m". It has precedence over WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
-	// AnnotationMaxRunnerArtifacts is the number of runs whose artifacts are kept. It has precedence over WithMaxRunnerArtifacts.
+	// AnnotationMaxRunnerArtifacts is the number of runs whose artifacts are kept, "0" for all. It has precedence over
+	// WithMaxRunnerArtifacts.
 	AnnotationMaxRunnerArtifacts = annotationPrefix + "max-runner-artifacts"
 	// AnnotationVerbosity is the number of -v options. It has precedence over WithVerbosity.
 	AnnotationVerbosity = annotationPrefix + "verbosity"
@@ -23,7 +24,8 @@ const (
 
 // settings are those of the runs of one custom resource.
 type settings struct {
-	period       time.Duration
+	period time.Duration
+	// maxArtifacts is negative if all are kept.
 	maxArtifacts int
 	verbosity    int
 }
@@ -46,7 +48,7 @@ func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
 		least, most int
 		value       *int
 	}{
-		{AnnotationMaxRunnerArtifacts, 1, 1 << 20, &s.maxArtifacts},
+		{AnnotationMaxRunnerArtifacts, 0, 1 << 20, &s.maxArtifacts},
 		{AnnotationVerbosity, 0, MaxVerbosity, &s.verbosity},
 	} {
 		text, ok := annotations[number.key]
@@ -58,6 +60,9 @@ func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
 		} else {
 			*number.value = n
 		}
+	}
+	if s.maxArtifacts == 0 {
+		s.maxArtifacts = -1
 	}
 	return s, errors.Join(errs...)
 }

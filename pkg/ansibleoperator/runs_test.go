@@ -236,10 +236,10 @@ func TestAnnotations(t *testing.T) {
 	e.start("- {version: v1, group: GROUP, kind: App, role: app}\n- {version: v1, group: GROUP, kind: Watched, role: app, watchAnnotationsChanges: true}\n")
 	app := e.resource("App", "one", "spec: {}")
 	invalid := e.create("apiVersion: " + e.group + "/v1\nkind: Watched\nmetadata: {namespace: " + e.namespace +
-		", name: invalid, annotations: {ansible.sdk.operatorframework.io/verbosity: loud, ansible.sdk.operatorframework.io/max-runner-artifacts: '0'}}")
+		", name: invalid, annotations: {ansible.sdk.operatorframework.io/verbosity: loud, ansible.sdk.operatorframework.io/max-runner-artifacts: '-1'}}")
 	invalid = e.waitReady(invalid, "False/Failed")
 	message := fmt.Sprint(conditionOf(invalid, "Failure")["message"])
-	if !strings.Contains(message, `verbosity "loud": must be a number from 0 to 7`) || !strings.Contains(message, `max-runner-artifacts "0"`) {
+	if !strings.Contains(message, `verbosity "loud": must be a number from 0 to 7`) || !strings.Contains(message, `max-runner-artifacts "-1"`) {
 		t.Errorf("Failure is %q", message)
 	}
 	e.patch(invalid, "metadata: {annotations: {ansible.sdk.operatorframework.io/verbosity: '0', ansible.sdk.operatorframework.io/max-runner-artifacts: '2'}}")

@@ -101,6 +101,10 @@ func TestLoadWatches(t *testing.T) {
 	if s, err := full.readSettings(obj); err != nil || s != (settingsOf(time.Second, 9, 7)) {
 		t.Errorf("annotations: %+v, %v", s, err)
 	}
+	obj.SetAnnotations(map[string]string{AnnotationMaxRunnerArtifacts: "0"})
+	if s, err := full.readSettings(obj); err != nil || s != (settingsOf(5*time.Minute, -1, 1)) {
+		t.Errorf("annotation to keep all artifacts: %+v, %v", s, err)
+	}
 	if s, err := full.readSettings(&unstructured.Unstructured{}); err != nil || s != (settingsOf(5*time.Minute, 3, 1)) {
 		t.Errorf("no annotations: %+v, %v", s, err)
 	}

@@ -22,7 +22,7 @@ type Request struct {
 	Kubeconfig []byte
 	// Verbosity is the number of -v options, 0 to 7.
 	Verbosity int
-	// MaxArtifacts is the number of runs whose artifacts are kept. Zero and negative values mean 20.
+	// MaxArtifacts is the number of runs whose artifacts are kept. Zero means 20, a negative value all.
 	MaxArtifacts int
 	// Redact removes secrets from messages and the output of the run, if it is not nil. It may be called concurrently.
 	Redact func(string) string

@@ -53,8 +53,8 @@ func isDir(path string) bool {
 
 // command returns the command line of ansible-runner.
 func (r *Runner) command(dir, ident string, request Request) ([]string, error) {
-	keep := request.MaxArtifacts
-	if keep <= 0 {
+	keep := max(request.MaxArtifacts, 0) // 0 disables the rotation of ansible-runner
+	if request.MaxArtifacts == 0 {
 		keep = defaultMaxArtifacts
 	}
 	argv := []string{r.env.runner, "run", dir, "--rotate-artifacts", fmt.Sprint(keep), "--ident", ident, "--quiet"}
