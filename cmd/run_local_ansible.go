@@ -39,15 +39,19 @@ func (a *app) ansibleEnviron(root string) []string {
 func (a *app) checkAnsible(ctx context.Context, root string) error {
 	var machine *ansibletool.Machine
 	err := a.reportSlow(a.progressWriter(), "reading the versions of Ansible", func() (err error) {
-		machine, err = ansibletool.Inspect(ctx, func(ctx context.Context, name string, args ...string) ([]byte, error) {
+		run := func(ctx context.Context, name string, args ...string) ([]byte, error) {
 			return a.runAnsible(ctx, root, name, args...)
-		})
-		return err
+		}
+		machine, err = ansibletool.Inspect(ctx, run, ansibletool.VirtualPython(a.Getenv("VIRTUAL_ENV"), a.FS.Stat))
+		if err != nil || machine.Core == "" {
+			return err
+		}
+		return machine.ReadCollections(ctx, run)
 	})
 	if err != nil {
 		return err
 	}
-	findings := machine.Check()
+	findings := slices.Concat(machine.CheckPrograms(), machine.CheckPackages())
 	if machine.Core == "" {
 		return findings.Err() // without Ansible, no collections are found
 	}

@@ -181,6 +181,41 @@ func TestAnsibleErrors(t *testing.T) {
 	}
 }
 
+// TestAnsibleWithoutKubernetes checks that the operator starts in a virtual environment without the package kubernetes, and that it does
+// not list collections.
+func TestAnsibleWithoutKubernetes(t *testing.T) {
+	t.Parallel()
+	e := newAnsibleEnv(t, "App")
+	e.write("roles/app/tasks/main.yml", "- ansible.builtin.command: touch "+e.dir+"/done\n")
+	for name, text := range map[string]string{
+		"venv/bin/python3":   "#!/bin/sh\necho \"$@\" >> " + e.dir + "/modules\nexec python3 -S \"$@\"\n",
+		"bin/ansible-galaxy": "#!/bin/sh\ntouch " + e.dir + "/galaxy\n",
+	} {
+		e.write(name, text)
+		if err := os.Chmod(filepath.Join(e.dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.createSpec(e.group, "App", e.namespace("a"), "one", "{}")
+	p := e.startAnsible([]string{"VIRTUAL_ENV=" + filepath.Join(e.dir, "venv"), "PATH=" + filepath.Join(e.dir, "bin") + ":" + os.Getenv("PATH")})
+	e.eventually("the run has ended", func() error {
+		if !strings.Contains(p.output(), "run succeeded") {
+			return errors.New(p.output())
+		}
+		return nil
+	})
+	p.mustStop()
+	if want := "Python package kubernetes for " + filepath.Join(e.dir, "venv", "bin", "python3") + ": not found; install it"; !strings.Contains(p.output(), want) {
+		t.Errorf("output:\n%s\nwant %s", p.output(), want)
+	}
+	if modules, err := os.ReadFile(filepath.Join(e.dir, "modules")); err != nil || !strings.Contains(string(modules), "AnsiballZ_command.py") {
+		t.Errorf("the virtual environment has run %q, %v", modules, err)
+	}
+	if _, err := os.Stat(filepath.Join(e.dir, "galaxy")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("ansible-galaxy was started (%v)", err)
+	}
+}
+
 // stopLimit is the time within which an idle operator ends.
 const stopLimit = 5 * time.Second
 

@@ -64,6 +64,7 @@ Environment variables:
   ANSIBLE_DEBUG_LOGS        true prints the output of each run
   ANSIBLE_VERBOSITY_KIND_GROUP          --ansible-verbosity for a kind, such as _MEMCACHED_CACHE_EXAMPLE_COM
   MAX_CONCURRENT_RECONCILES_KIND_GROUP  --max-concurrent-reconciles for a kind
+  VIRTUAL_ENV               virtual environment of Python that modules on localhost run with
   OPERATOR_NAME             deprecated: the default of --leader-election-id`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -146,10 +147,14 @@ func (o *ansibleOptions) run(ctx context.Context, s streams) error {
 	if err := o.checkWatches(len(reconcilers), err); err != nil {
 		return err
 	}
-	if err := ansibleoperator.Check(ctx, settings); err != nil {
+	warnings, err := ansibleoperator.Check(ctx, settings)
+	if err != nil {
 		return err
 	}
 	return runReconcilers(ctx, &o.managerOptions, s, reconcilers, func(mgr manager.Manager) error {
+		for _, warning := range warnings {
+			mgr.GetLogger().Info("modules for Kubernetes will fail", "cause", warning.Error())
+		}
 		return ansibleoperator.Setup(mgr, settings, reconcilers...)
 	})
 }

@@ -59,11 +59,14 @@ func (s Settings) runnerConfig(log logr.Logger) runner.Config {
 	}
 }
 
-// Check returns an error that names what is missing or too old on the machine for runs: Python, ansible, ansible-runner and the
-// Kubernetes client for Python.
-func Check(ctx context.Context, settings Settings) error {
-	_, err := runner.Check(ctx, settings.runnerConfig(logr.Discard()))
-	return err
+// Check returns an error that names what is missing or too old on the machine for runs: ansible and ansible-runner. The warnings name
+// what only some tasks need: the Kubernetes client for Python.
+func Check(ctx context.Context, settings Settings) (warnings []error, err error) {
+	machine, err := runner.Check(ctx, settings.runnerConfig(logr.Discard()))
+	if err != nil {
+		return nil, err
+	}
+	return machine.CheckPackages().Unwrap(), nil
 }
 
 // Setup adds the controllers of reconcilers to a manager, and what they share: the runner and the proxy, which listens on 127.0.0.1 for

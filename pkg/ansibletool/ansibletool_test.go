@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,7 @@ const (
 // machine returns the machine whose programs have these outputs. Others are not found, and one with the output "fail" fails.
 func machine(t *testing.T, outputs map[string]string) *Machine {
 	t.Helper()
-	m, err := Inspect(t.Context(), func(_ context.Context, name string, _ ...string) ([]byte, error) {
+	run := func(_ context.Context, name string, _ ...string) ([]byte, error) {
 		out, ok := outputs[name]
 		if !ok {
 			return nil, fs.ErrNotExist
@@ -35,7 +36,15 @@ func machine(t *testing.T, outputs map[string]string) *Machine {
 			return nil, errors.New(name + ": exit status 1: no module named ansible")
 		}
 		return []byte(out), nil
-	})
+	}
+	python := "/venv/bin/python3"
+	if _, ok := outputs[python]; !ok {
+		python = ""
+	}
+	m, err := Inspect(t.Context(), run, python)
+	if err == nil {
+		err = m.ReadCollections(t.Context(), run)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +74,11 @@ func TestCheck(t *testing.T) {
 		{with(map[string]string{Runner: "1.4.7"}), []string{"ansible-runner: version 1.4.7 is too old, 2.0 or newer is required; install "}},
 		{with(map[string]string{Runner: "0.0.0"}), nil}, // Debian 13
 		{with(map[string]string{"/usr/bin/python3": "\n"}), []string{"Python package kubernetes for /usr/bin/python3: not found; install it, "}},
+		{with(map[string]string{"/venv/bin/python3": "\n"}), []string{"Python package kubernetes for /venv/bin/python3: not found; install it, "}},
 		{with(map[string]string{"/usr/bin/python3": "11.0.0"}), []string{"version 11.0.0 is too old, 12.0 or newer is required"}},
 	} {
-		findings := machine(t, test.outputs).Check()
+		m := machine(t, test.outputs)
+		findings := slices.Concat(m.CheckPrograms(), m.CheckPackages())
 		if len(findings) != len(test.want) {
 			t.Errorf("%v: findings %v, want %q", test.outputs, findings, test.want)
 			continue

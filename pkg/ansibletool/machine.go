@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -40,19 +41,30 @@ type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 type Machine struct {
 	// Core is the version of ansible-core, AnsibleRunner that of ansible-runner.
 	Core, AnsibleRunner string
-	// Python is the path of the interpreter of ansible-playbook, which also runs the modules on localhost.
+	// Python is the path of the interpreter that runs the modules on localhost: that of a virtual environment or of ansible-playbook.
 	Python string
 	// Kubernetes is the version of the package kubernetes of Python.
 	Kubernetes string
-	// Collections maps the names of the installed collections to their versions.
+	// Collections maps the names of the installed collections to their versions, after ReadCollections.
 	Collections map[string]string
 	// failed maps programs that are found but fail to their errors.
 	failed map[string]error
 }
 
-// Inspect returns the Ansible of a machine. The error is that of ctx; what is missing is reported by Check.
-func Inspect(ctx context.Context, run Run) (*Machine, error) {
-	m := &Machine{Collections: map[string]string{}, failed: map[string]error{}}
+// VirtualPython returns the path of the interpreter of a virtual environment, the value of VIRTUAL_ENV, or an empty string if there is
+// none. It runs the modules on localhost.
+func VirtualPython(dir string, stat func(string) (fs.FileInfo, error)) string {
+	python := filepath.Join(dir, "bin", "python3")
+	if _, err := stat(python); dir == "" || err != nil {
+		return ""
+	}
+	return python
+}
+
+// Inspect returns the Ansible of a machine. If virtualPython is not empty, it runs the modules on localhost. The error is that of ctx; what
+// is missing is reported by CheckPrograms and CheckPackages.
+func Inspect(ctx context.Context, run Run, virtualPython string) (*Machine, error) {
+	m := &Machine{failed: map[string]error{}}
 	query := func(program string, args ...string) string {
 		out, err := run(ctx, program, args...)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -65,14 +77,21 @@ func Inspect(ctx context.Context, run Run) (*Machine, error) {
 	}
 	m.Core, m.Python = parsePlaybookVersion(query(Playbook, "--version"))
 	m.AnsibleRunner = strings.TrimSpace(query(Runner, "--version"))
+	if virtualPython != "" {
+		m.Python = virtualPython
+	}
 	if m.Python != "" {
 		const version = "import importlib.metadata as m\ntry: print(m.version('kubernetes'))\nexcept m.PackageNotFoundError: pass"
 		m.Kubernetes = strings.TrimSpace(query(m.Python, "-c", version))
 	}
-	if m.Core != "" {
-		m.Collections = parseCollections(query(Galaxy, "collection", "list", "--format", "json"))
-	}
 	return m, ctx.Err()
+}
+
+// ReadCollections sets Collections. The error is that of ctx; without ansible-galaxy, there are none.
+func (m *Machine) ReadCollections(ctx context.Context, run Run) error {
+	out, _ := run(ctx, Galaxy, "collection", "list", "--format", "json")
+	m.Collections = parseCollections(string(out))
+	return ctx.Err()
 }
 
 var (
@@ -107,30 +126,36 @@ func parseCollections(out string) map[string]string {
 	return found
 }
 
-// Check returns the programs and packages that operators need and that are missing or too old.
-func (m *Machine) Check() diag.Findings {
-	var findings diag.Findings
-	add := func(field, format string, args ...any) {
-		findings = append(findings, diag.Finding{Problem: field + ": " + fmt.Sprintf(format, args...)})
+// CheckPrograms returns the programs that operators need and that are missing or too old.
+func (m *Machine) CheckPrograms() diag.Findings {
+	return slices.Concat(
+		m.check(Playbook, Playbook, m.Core, minCore, "install Ansible, on Debian and Ubuntu with 'apt-get install ansible', on other systems with 'pip install ansible'"),
+		m.check(Runner, Runner, m.AnsibleRunner, minRunner, "install it, on Debian and Ubuntu with 'apt-get install python3-ansible-runner', on other systems with 'pip install ansible-runner'"))
+}
+
+// CheckPackages returns the packages of Python that modules for Kubernetes need and that are missing or too old.
+func (m *Machine) CheckPackages() diag.Findings {
+	if m.Python == "" {
+		return nil
 	}
-	check := func(name, program, version, minimum, fix string) {
-		switch {
-		case m.failed[program] != nil:
-			add(name, "%v", m.failed[program])
-		case version == "":
-			add(name, "not found; %s", fix)
-		case version == unknownVersion:
-		case !atLeast(version, minimum):
-			add(name, "version %s is too old, %s or newer is required; %s", version, minimum, fix)
-		}
+	return m.check("Python package kubernetes for "+m.Python, m.Python, m.Kubernetes, minKubernetes,
+		fmt.Sprintf("install it, for the Python of Debian and Ubuntu with 'apt-get install python3-kubernetes', for others with '%s -m pip install kubernetes'", m.Python))
+}
+
+// check returns the problem of a version, which a program has printed.
+func (m *Machine) check(name, program, version, minimum, fix string) (findings diag.Findings) {
+	problem := ""
+	switch {
+	case m.failed[program] != nil:
+		problem = m.failed[program].Error()
+	case version == "":
+		problem = "not found; " + fix
+	case version == unknownVersion || atLeast(version, minimum):
+		return nil
+	default:
+		problem = fmt.Sprintf("version %s is too old, %s or newer is required; %s", version, minimum, fix)
 	}
-	check(Playbook, Playbook, m.Core, minCore, "install Ansible, on Debian and Ubuntu with 'apt-get install ansible', on other systems with 'pip install ansible'")
-	check(Runner, Runner, m.AnsibleRunner, minRunner, "install it, on Debian and Ubuntu with 'apt-get install python3-ansible-runner', on other systems with 'pip install ansible-runner'")
-	if m.Python != "" {
-		check("Python package kubernetes for "+m.Python, m.Python, m.Kubernetes, minKubernetes,
-			fmt.Sprintf("install it, for the Python of Debian and Ubuntu with 'apt-get install python3-kubernetes', for others with '%s -m pip install kubernetes'", m.Python))
-	}
-	return findings
+	return diag.Findings{{Problem: name + ": " + problem}}
 }
 
 // atLeast reports whether a version is the same as another one or newer, by its leading numbers.

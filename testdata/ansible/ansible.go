@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,11 +40,14 @@ var installed = sync.OnceValue(func() error { return Check(context.Background())
 
 // Check returns what is missing on this machine as an error.
 func Check(ctx context.Context) error {
-	m, err := ansibletool.Inspect(ctx, run)
+	m, err := ansibletool.Inspect(ctx, run, "")
+	if err == nil {
+		err = m.ReadCollections(ctx, run)
+	}
 	if err != nil {
 		return err
 	}
-	findings := m.Check()
+	findings := slices.Concat(m.CheckPrograms(), m.CheckPackages())
 	if len(findings) == 0 && m.Collections["kubernetes.core"] == "" {
 		findings.Add("collection kubernetes.core", "", "not found; run 'ansible-galaxy collection install kubernetes.core'")
 	}

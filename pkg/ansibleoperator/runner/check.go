@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibletool"
 )
 
-// Check returns the Ansible that a Runner with this configuration would use. The error is diag.Findings with all that is missing
-// or too old.
+// Check returns the Ansible that a Runner with this configuration would use. The error is diag.Findings with all programs that are
+// missing or too old.
 func Check(ctx context.Context, config Config) (*ansibletool.Machine, error) {
 	e := readEnvironment(config)
 	machine, err := ansibletool.Inspect(ctx, func(ctx context.Context, name string, args ...string) ([]byte, error) {
@@ -31,11 +31,11 @@ func Check(ctx context.Context, config Config) (*ansibletool.Machine, error) {
 			return nil, fmt.Errorf("%s: %w: %s", strings.Join(append([]string{name}, args...), " "), err, plain(output.String()))
 		}
 		return out, nil
-	})
+	}, e.virtualPython())
 	if err != nil {
 		return machine, err
 	}
-	if findings := machine.Check(); len(findings) > 0 {
+	if findings := machine.CheckPrograms(); len(findings) > 0 {
 		return machine, findings
 	}
 	return machine, nil

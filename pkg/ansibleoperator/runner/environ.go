@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/ansibletool"
 )
 
 // environment is the environment of all runs.
@@ -123,6 +125,23 @@ func (e *environment) interpreter(script string) (path string, flags []string) {
 		}
 	}
 	return "", nil
+}
+
+// virtualPython returns the interpreter of VIRTUAL_ENV, or an empty string if there is none, or if ansible-playbook is part of it.
+func (e *environment) virtualPython() string {
+	python := ansibletool.VirtualPython(e.absolute(e.values["VIRTUAL_ENV"]), os.Stat)
+	if playbook, _ := e.interpreter(e.lookPath(ansibletool.Playbook)); filepath.Dir(python) == filepath.Dir(playbook) {
+		return ""
+	}
+	return python
+}
+
+// inventory returns the one with localhost, where modules run with the interpreter of VIRTUAL_ENV, if there is one.
+func (e *environment) inventory() string {
+	if python := e.virtualPython(); python != "" {
+		return strings.Replace(localInventory, "{{ ansible_playbook_python }}", python, 1)
+	}
+	return localInventory
 }
 
 // runEnviron returns the environment of a run.

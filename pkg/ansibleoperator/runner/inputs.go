@@ -102,7 +102,7 @@ func writeFile(dir, name string, data []byte) error {
 func (r *Runner) writeInventory(dir string) error {
 	source := r.env.values["ANSIBLE_INVENTORY"]
 	if source == "" {
-		inventory := localInventory
+		inventory := r.env.inventory()
 		if r.env.values["ANSIBLE_REMOTE_TEMP"]+r.env.values["ANSIBLE_REMOTE_TMP"] == "" {
 			inventory += localTemporary
 		}
