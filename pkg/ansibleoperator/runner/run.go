@@ -66,12 +66,8 @@ const sizeInterval = 5 * time.Second
 
 // supervise runs a command to its end and collects the result.
 func (r *Runner) supervise(ctx context.Context, argv []string, dir string, request Request, result *Result, logger logr.Logger, cold bool) error {
-	select {
-	case <-ctx.Done():
-		return stopError(request, context.Cause(ctx))
-	case <-r.closed:
-		return stopError(request, errClosed)
-	default:
+	if err := r.stopped(ctx); err != nil {
+		return stopError(request, err)
 	}
 	output := &tail{limit: 16 << 10}
 	temporary, removeTemporary, err := r.temporary(result.Ident)
@@ -148,6 +144,18 @@ func (r *Runner) await(ctx context.Context, child *supervised, artifacts string,
 		}
 		child.stop(r.config.GracePeriod)
 		return <-child.ended, stopped
+	}
+}
+
+// stopped returns the cause if ctx or the Runner has ended.
+func (r *Runner) stopped(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.closed:
+		return errClosed
+	default:
+		return nil
 	}
 }
 

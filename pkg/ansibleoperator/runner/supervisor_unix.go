@@ -131,18 +131,6 @@ func (r *Runner) start(ctx context.Context, argv, environ []string, ident, dir s
 	return s, nil
 }
 
-// stopped returns the cause if ctx or the Runner has ended.
-func (r *Runner) stopped(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-r.closed:
-		return errClosed
-	default:
-		return nil
-	}
-}
-
 // startCold starts a supervisor with an interpreter of its own.
 func (r *Runner) startCold(p *pipes, environ []string) (*exec.Cmd, error) {
 	cmd := exec.Command(r.env.python, "-I", "-S", filepath.Join(r.root.own, "supervisor.py"))
