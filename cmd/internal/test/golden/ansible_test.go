@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +118,20 @@ func runAnsible(t *testing.T, dir string, args ...string) {
 	c.Env = append(os.Environ(), "ANSIBLE_ROLES_PATH="+filepath.Join(dir, "roles"), "ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCAL_TEMP="+t.TempDir())
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("ansible-playbook %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// TestGoldenPlatforms checks that projects without Go code build their images for the platforms of Operon's base images.
+func TestGoldenPlatforms(t *testing.T) {
+	t.Parallel()
+	architectures := regexp.MustCompile(`(?m)^IMAGE_ARCHITECTURES := (.*)$`).FindStringSubmatch(clitest.ReadFile(t, clitest.Testdata("../Makefile")))
+	if architectures == nil {
+		t.Fatal("the Makefile of Operon has no IMAGE_ARCHITECTURES")
+	}
+	want := "PLATFORMS ?= linux/" + strings.Join(strings.Fields(architectures[1]), ",linux/")
+	for _, name := range []string{"site-operator", "shop-operator"} {
+		if lines := strings.Split(clitest.ReadFile(t, clitest.Testdata(name+"/Makefile")), "\n"); !slices.Contains(lines, want) {
+			t.Errorf("the Makefile of %s lacks %q", name, want)
+		}
 	}
 }
