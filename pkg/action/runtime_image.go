@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -56,7 +57,7 @@ func (l *runtimeLayout) upgradeBaseImage(tree *worktree.Tree, current map[string
 		}, nil)
 	default:
 		text = bytes.Join([][]byte{
-			text[:stages[0][0]], []byte(argument), text[stages[0][0]:last[0]], fmt.Appendf(nil, "FROM ${%s}", l.argument), steps,
+			text[:stages[0][0]], []byte(argument), text[stages[0][0]:last[2]], fmt.Appendf(nil, "${%s}", l.argument), text[last[3]:],
 		}, nil)
 		tree.WriteFile(dockerfile, text, worktree.FileMode)
 		return "", nil
@@ -69,6 +70,36 @@ func (l *runtimeLayout) upgradeBaseImage(tree *worktree.Tree, current map[string
 		current[requirementsFile] = requirements
 	}
 	return note, err
+}
+
+// mergeDockerfile calls merge, which merges the Dockerfile with the current one. The merge compares the line of the last stage as a
+// whole, so that it gets the line without a platform and a name. The user's line is restored afterwards.
+func (l *runtimeLayout) mergeDockerfile(tree *worktree.Tree, merge func() error) error {
+	text, err := tree.ReadOptional(dockerfile)
+	if err != nil {
+		return err
+	}
+	plain := fmt.Appendf(nil, "FROM ${%s}", l.argument)
+	line := plain
+	if stages := anyStage.FindAllSubmatchIndex(text, -1); len(stages) > 0 {
+		last := stages[len(stages)-1]
+		if stage := text[last[0]:last[1]]; bytes.Contains(stage, plain[len("FROM "):]) && !bytes.Equal(stage, plain) {
+			line = stage
+			tree.WriteFile(dockerfile, slices.Concat(text[:last[0]], plain, text[last[1]:]), worktree.FileMode)
+		}
+	}
+	if err := merge(); err != nil || bytes.Equal(line, plain) {
+		return err
+	}
+	text, err = tree.ReadFile(dockerfile)
+	if err != nil {
+		return err
+	}
+	if at := bytes.LastIndex(text, append(plain, '\n')); at >= 0 {
+		text = slices.Concat(text[:at], line, text[at+len(plain):])
+	}
+	tree.WriteFile(dockerfile, text, worktree.FileMode)
+	return nil
 }
 
 // isSDKImage reports whether an image is operator-sdk's runtime, of any version.

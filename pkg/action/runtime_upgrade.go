@@ -60,9 +60,12 @@ func (p *Project) upgradeRuntime(
 	verifier := migrate.NewVerifier(p.tree())
 	verifier.NoProgram = true
 	u := &upgrade{noProgram: true}
-	u.files, err = migrate.Files(tree, current, migrate.Options{
-		Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: scaffoldTool(config), Layout: layout.name,
-		Verifier: verifier, Content: scaffoldStage(config), Plain: current, Side: conflictSides()[o.Conflict], Label: "operon " + p.Version,
+	err = layout.mergeDockerfile(tree, func() error {
+		u.files, err = migrate.Files(tree, current, migrate.Options{
+			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: scaffoldTool(config), Layout: layout.name,
+			Verifier: verifier, Content: scaffoldStage(config), Plain: current, Side: conflictSides()[o.Conflict], Label: "operon " + p.Version,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ func (u *upgrader) moveSettings() error {
 	}
 	if u.usesRuntime() {
 		u.keepSelector()
+		u.keepContainer()
 	}
 	named, err := u.namers()
 	if err != nil {
@@ -67,6 +68,26 @@ func (u *upgrader) keepSelector() {
 	if ours := u.ours[project.ManagerFile]; bytes.Contains(ours, []byte("matchLabels:")) && !selector.Match(ours) {
 		u.theirs[project.ManagerFile] = selector.ReplaceAll(u.theirs[project.ManagerFile], []byte("$1"))
 	}
+}
+
+// managerOptions matches the options of the current manifest that change how the container of an existing project works, with the
+// comments before them: variables with a value, the number of concurrent runs, and the restriction to a read-only root file system,
+// as roles and the programs that they call may write to any directory. A manifest with an option contains one of the groups.
+var managerOptions = regexp.MustCompile(`(?m)(?:^ *#[^\n+]*\n)*^ +(?:- (name: [A-Z_]+)\n +value: .*|- (--max-concurrent-reconciles)=.*|(readOnlyRootFilesystem:) .*)\n`)
+
+// keepContainer removes the options from the current manifest that the project's does not have. In Go projects, the program is part of
+// the scaffold that is upgraded.
+func (u *upgrader) keepContainer() {
+	ours := u.ours[project.ManagerFile]
+	if ours == nil {
+		return
+	}
+	u.theirs[project.ManagerFile] = managerOptions.ReplaceAllFunc(u.theirs[project.ManagerFile], func(option []byte) []byte {
+		if name := bytes.Join(managerOptions.FindSubmatch(option)[1:], nil); bytes.Contains(ours, name) {
+			return option
+		}
+		return nil
+	})
 }
 
 // hasOnlyArguments reports whether the user's edits of a patch are arguments of the manager, and there are some. In projects
