@@ -66,7 +66,7 @@ func (p *Project) applyAnsibleDeletion(tree *worktree.Tree, config *project.Conf
 	}) {
 		if content, err := tree.ReadOptional(name); err != nil {
 			return err
-		} else if content != nil && !bytes.Contains(content, []byte(crdMarker)) {
+		} else if content != nil && isEditedCRD(content, r) {
 			edited = append(edited, name)
 		}
 		removeIfExists(tree, name)

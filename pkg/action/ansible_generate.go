@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/ansiblerole"
 	"github.com/operon-sdk/operon/pkg/crd"
@@ -81,19 +80,26 @@ func ansibleKinds(tree *worktree.Tree, config *project.Config) (kinds []ansibleK
 	return kinds, notes, nil
 }
 
-// crdMarker is in the line of a CRD that was derived from roles, and is derived again.
+// crdMarker is in the line of a CRD with a schema that was derived from roles, and is derived again.
 const crdMarker = "# +operon:generated"
 
 // crdNote is the line with crdMarker.
 const crdNote = crdMarker + ": the schema of spec follows from meta/argument_specs.yml of the role. To edit it by hand, remove this line.\n"
 
+// An ansibleCRD is the CRD of a kind of an Ansible project.
+type ansibleCRD struct {
+	crd.Definition
+	// derived reports whether a role has argument specifications.
+	derived bool
+}
+
 // writeAnsibleCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored.
-// CRDs without the marker have the schema of another tool or of the user, and are kept.
+// Without argument specifications, the schema accepts any spec, and is the user's. Other parts of a CRD than the schemas are kept.
 func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansibleKind) (diag.Findings, error) {
 	if !tree.Exists(project.CRDDir) {
 		return nil, nil // the manifests of the project are in another place
 	}
-	definitions := map[string]*crd.Definition{}
+	definitions := map[string]*ansibleCRD{}
 	var names []string
 	var notes diag.Findings
 	for _, kind := range kinds {
@@ -105,7 +111,7 @@ func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansi
 		if err != nil {
 			return nil, err
 		}
-		if current != nil && !bytes.Contains(current, []byte(crdMarker)) {
+		if current != nil && !bytes.Contains(current, []byte(crdMarker)) && !hasScaffoldedSchema(current, kind.resource) {
 			if !definesVersion(current, kind.resource.Version) {
 				notes.Addf(diag.Position{File: name}, "has no version %s, and is not derived from the roles; add the version, or remove the file to derive it",
 					kind.resource.Version)
@@ -113,28 +119,118 @@ func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansi
 			continue
 		}
 		if definitions[name] == nil {
-			definitions[name] = newAnsibleCRD(kind.resource)
+			definitions[name] = &ansibleCRD{Definition: newAnsibleCRD(kind.resource)}
 			names = append(names, name)
 		}
-		version, others, err := ansibleVersion(files, kind)
+		version, derived, others, err := ansibleVersion(files, kind)
 		if err != nil {
 			return nil, err
 		}
 		notes = append(notes, others...)
 		definitions[name].Versions = append(definitions[name].Versions, version)
+		definitions[name].derived = definitions[name].derived || derived
 	}
 	for _, name := range names {
-		content, err := definitions[name].Marshal()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if err := tree.Blocked(name); err != nil {
+		if err := definitions[name].write(tree, name); err != nil {
 			return nil, err
 		}
-		separator, rest, _ := strings.Cut(string(content), "\n")
-		tree.WriteFile(name, []byte(separator+"\n"+crdNote+rest), worktree.FileMode)
 	}
 	return notes, nil
+}
+
+// write writes the CRD, with the edits of the user.
+func (d *ansibleCRD) write(tree *worktree.Tree, name string) error {
+	current, err := tree.ReadOptional(name)
+	if err != nil {
+		return err
+	}
+	marked := bytes.Contains(current, []byte(crdMarker))
+	current = withoutCRDNote(current)
+	fields, findings := decodeCRD(name, current)
+	if findings != nil {
+		return findings.Err()
+	}
+	text, err := d.Update(fields)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if marked == d.derived && isEncoded(fields, text) {
+		return nil // in whatever format
+	}
+	if err := tree.Blocked(name); err != nil {
+		return err
+	}
+	separator, rest, _ := bytes.Cut(text, []byte("\n"))
+	note := ""
+	if d.derived {
+		note = crdNote
+	}
+	tree.WriteFile(name, slices.Concat(separator, []byte("\n"+note), manifest.KeepComments(current, rest)), worktree.FileMode)
+	return nil
+}
+
+// withoutCRDNote returns the text of a CRD without the line with crdMarker.
+func withoutCRDNote(text []byte) []byte {
+	var rest []byte
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(line, []byte(crdMarker)) {
+			rest = append(rest, line...)
+		}
+	}
+	return rest
+}
+
+// decodeCRD returns the fields of a CRD, or nil for an empty text.
+func decodeCRD(name string, text []byte) (map[string]any, diag.Findings) {
+	objects, findings := manifest.Decode(name, text)
+	if len(findings) > 0 || len(objects) == 0 {
+		return nil, findings
+	}
+	if len(objects) > 1 {
+		findings.Addf(diag.Position{File: name}, "must contain one object")
+		return nil, findings
+	}
+	return objects[0].Fields, nil
+}
+
+// hasScaffoldedSchema reports whether a CRD has the schemas that create api writes for roles without argument specifications.
+func hasScaffoldedSchema(text []byte, r project.Resource) bool {
+	fields, _ := decodeCRD("", text)
+	updated, err := openAnsibleCRD(fields, r).Update(fields)
+	return err == nil && isEncoded(fields, updated)
+}
+
+// isEditedCRD reports whether a CRD differs from that of generate in other parts than a derived schema.
+func isEditedCRD(text []byte, r project.Resource) bool {
+	fields, _ := decodeCRD("", withoutCRDNote(text))
+	scaffolded := openAnsibleCRD(fields, r)
+	want, err := scaffolded.Marshal()
+	if err != nil {
+		return true // not a CRD
+	}
+	if bytes.Contains(text, []byte(crdMarker)) {
+		updated, err := scaffolded.Update(fields)
+		return err != nil || !bytes.Equal(updated, want)
+	}
+	return !isEncoded(fields, want)
+}
+
+// isEncoded reports whether the text of a CRD, without comments, has these fields.
+func isEncoded(fields map[string]any, text []byte) bool {
+	encoded, err := manifest.Encode(fields)
+	return err == nil && bytes.Equal(text, append([]byte("---\n"), encoded...))
+}
+
+// openAnsibleCRD returns the CRD of a kind with the versions in the fields of another one, and schemas that accept any spec.
+func openAnsibleCRD(fields map[string]any, r project.Resource) crd.Definition {
+	definition := newAnsibleCRD(r)
+	spec, _ := fields["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	for _, version := range versions {
+		fields, _ := version.(map[string]any)
+		definition.Versions = append(definition.Versions, crd.Version{Name: manifest.TextAt(fields, "name"), Spec: openSpec()})
+	}
+	return definition
 }
 
 // definesVersion reports whether the text of a CRD has a version.
@@ -151,11 +247,11 @@ func definesVersion(text []byte, version string) bool {
 }
 
 // newAnsibleCRD returns the CRD of a kind without versions.
-func newAnsibleCRD(r project.Resource) *crd.Definition {
+func newAnsibleCRD(r project.Resource) crd.Definition {
 	counter := func(name, description string) map[string]any {
 		return map[string]any{"type": "integer", "description": name + " is the number of tasks " + description + "."}
 	}
-	return &crd.Definition{
+	return crd.Definition{
 		Group: r.QualifiedGroup(), Kind: r.Kind, Plural: r.Plural,
 		Columns: []any{crd.Column("Ready", "Ready", "status", 0), crd.Column("Reason", "Ready", "reason", 1), crd.AgeColumn()},
 		Status: crd.Status("object", "Running, Successful, Failure or Ready", map[string]any{

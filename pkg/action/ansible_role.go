@@ -59,15 +59,16 @@ func ansibleRules(files ansiblerole.Files, kinds []ansibleKind) ([]rbac.Rule, di
 	return ansiblerole.Rules(files, apis)
 }
 
-// ansibleVersion returns a version of the CRD of a kind: the schema of spec is that of the arguments of its role, or open.
-func ansibleVersion(files ansiblerole.Files, kind ansibleKind) (crd.Version, diag.Findings, error) {
-	version := crd.Version{Name: kind.resource.Version, Spec: openSpec()}
+// ansibleVersion returns a version of the CRD of a kind: the schema of spec is that of the arguments of its role, or open. derived reports
+// whether the role has argument specifications.
+func ansibleVersion(files ansiblerole.Files, kind ansibleKind) (version crd.Version, derived bool, notes diag.Findings, err error) {
+	version = crd.Version{Name: kind.resource.Version, Spec: openSpec()}
 	schema, err := ansiblerole.Schema(files, ansiblerole.NewWatch(kind.watch))
 	if err != nil || schema == nil {
-		return version, nil, err
+		return version, false, nil, err
 	}
 	version.Spec, version.SpecRequired = schema.OpenAPI, schema.Required
-	return version, schema.Notes, nil
+	return version, true, schema.Notes, nil
 }
 
 // openSpec returns the schema of spec for roles without argument specifications.

@@ -41,10 +41,61 @@ type Version struct {
 }
 
 // Marshal returns the manifest, which begins with a document separator like those of controller-gen.
-func (d Definition) Marshal() ([]byte, error) {
+func (d Definition) Marshal() ([]byte, error) { return d.Update(nil) }
+
+// Update returns the manifest current with the names, versions and schemas of the definition. Everything else is as in current, unless
+// that is nil: short names, categories, annotations, and for its versions printer columns and subresources.
+func (d Definition) Update(current map[string]any) ([]byte, error) {
 	if len(d.Versions) == 0 {
 		return nil, errors.New("the kind has no versions")
 	}
+	updated := update(current, d.object())
+	spec := updated["spec"].(map[string]any)
+	versions := spec["versions"].([]any)
+	before := map[any]map[string]any{}
+	oldSpec, _ := current["spec"].(map[string]any)
+	oldVersions, _ := oldSpec["versions"].([]any)
+	for _, version := range oldVersions {
+		if fields, ok := version.(map[string]any); ok {
+			before[fields["name"]] = fields
+		}
+	}
+	changed := len(oldVersions) != len(versions) || slices.ContainsFunc(d.Versions, func(v Version) bool { return before[v.Name] == nil })
+	for i, version := range versions {
+		version := version.(map[string]any)
+		old := before[version["name"]]
+		if old == nil {
+			continue
+		}
+		old = maps.Clone(old)
+		old["schema"] = version["schema"]
+		if changed { // one version must be stored
+			old["storage"] = version["storage"]
+		}
+		versions[i] = old
+	}
+	data, err := yaml.Marshal(updated)
+	return append([]byte("---\n"), data...), err
+}
+
+// update returns the fields of current with those of object, in which lists are replaced.
+func update(current, object map[string]any) map[string]any {
+	updated := maps.Clone(current)
+	if updated == nil {
+		return object
+	}
+	for key, value := range object {
+		if fields, ok := value.(map[string]any); ok {
+			before, _ := updated[key].(map[string]any)
+			value = update(before, fields)
+		}
+		updated[key] = value
+	}
+	return updated
+}
+
+// object returns the manifest as fields.
+func (d Definition) object() map[string]any {
 	stored := slices.IndexFunc(d.Versions, func(v Version) bool { return v.Stored })
 	if stored < 0 {
 		stored = len(d.Versions) - 1
@@ -58,7 +109,7 @@ func (d Definition) Marshal() ([]byte, error) {
 			"schema":                   map[string]any{"openAPIV3Schema": d.objectSchema(version)},
 		}
 	}
-	data, err := yaml.Marshal(map[string]any{
+	return map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1",
 		"kind":       "CustomResourceDefinition",
 		"metadata":   map[string]any{"name": d.Plural + "." + d.Group},
@@ -71,8 +122,7 @@ func (d Definition) Marshal() ([]byte, error) {
 			"scope":    "Namespaced",
 			"versions": versions,
 		},
-	})
-	return append([]byte("---\n"), data...), err
+	}
 }
 
 // objectSchema returns the schema of objects of a version.
