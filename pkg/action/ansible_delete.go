@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/ansiblerole"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/watches"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -216,16 +220,20 @@ func runsOf(tree *worktree.Tree, r project.Resource, entry *watches.AnsibleWatch
 	return roles, playbook
 }
 
-// usedRuns are the roles and playbooks of other kinds than one, and the text of all files that may refer to a role.
+// usedRuns are the roles and playbooks of other kinds than one, and the files that may refer to a role.
 type usedRuns struct {
+	tree             *worktree.Tree
 	roles, playbooks []string
-	texts            map[string]string
+	files            ansiblerole.Files
 }
 
 // remainingRuns returns what the entries of other kinds use.
 func remainingRuns(tree *worktree.Tree, list []watches.AnsibleWatch, r project.Resource) (*usedRuns, error) {
-	used := &usedRuns{texts: map[string]string{}}
-	own := findAnsibleWatch(list, r)
+	files, err := roleFiles(tree)
+	if err != nil {
+		return nil, err
+	}
+	used := &usedRuns{tree: tree, files: files}
 	for _, w := range list {
 		runs := [][2]string{{w.Role, w.Playbook}}
 		if w.Finalizer != nil {
@@ -239,24 +247,9 @@ func remainingRuns(tree *worktree.Tree, list []watches.AnsibleWatch, r project.R
 			used.playbooks = append(used.playbooks, localPlaybook(tree, run[1]))
 		}
 	}
-	for _, dir := range []string{project.RolesDir, project.PlaybooksDir} {
-		if !tree.Exists(dir) {
-			continue
-		}
-		names, err := tree.Walk(dir, nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" || own != nil && name == localPlaybook(tree, own.Playbook) {
-				continue
-			}
-			content, err := tree.ReadFile(name)
-			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
-			}
-			used.texts[name] = string(content)
-		}
+	delete(files, watches.FileName)
+	if own := findAnsibleWatch(list, r); own != nil && !slices.Contains(used.playbooks, localPlaybook(tree, own.Playbook)) {
+		delete(files, localPlaybook(tree, own.Playbook))
 	}
 	return used, nil
 }
@@ -266,17 +259,27 @@ func (u *usedRuns) uses(dir string) bool {
 	if slices.Contains(u.roles, dir) {
 		return true
 	}
-	reference := roleReference(path.Base(dir))
-	for name, text := range u.texts {
-		if !strings.HasPrefix(name, dir+"/") && reference.MatchString(text) {
+	for name, text := range u.files {
+		if ext := path.Ext(name); ext != ".yml" && ext != ".yaml" || strings.HasPrefix(name, dir+"/") {
+			continue
+		}
+		documents, err := safeyaml.Documents[yaml.Node](text)
+		if err != nil && bytes.Contains(text, []byte(path.Base(dir))) {
+			return true // as far as one can see
+		}
+		if slices.ContainsFunc(documents, func(n *yaml.Node) bool { return u.refersTo(n, dir) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// roleReference matches the use of a role by its name: in import_role and include_role, in the list of roles of a play, and in the
-// dependencies of a role.
-func roleReference(role string) *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\s*(?:-\s+)?(?:(?:name|role):\s*)?["']?` + regexp.QuoteMeta(role) + `["']?\s*(?:#.*)?$`)
+// refersTo reports whether a node contains a reference to a role.
+func (u *usedRuns) refersTo(n *yaml.Node, dir string) bool {
+	for _, name := range refactor.RoleReferences(n) {
+		if localRole(u.tree, name) == dir {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.Content, func(inner *yaml.Node) bool { return u.refersTo(inner, dir) })
 }
