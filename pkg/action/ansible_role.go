@@ -3,6 +3,7 @@ package action
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -21,11 +22,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// roleFiles returns the files of a project that roles and playbooks consist of.
+// roleFiles returns the files of a project that roles and playbooks consist of. Those that are too large to be analyzed have no content.
+// Virtual environments of Python are not part of the project.
 func roleFiles(tree *worktree.Tree) (ansiblerole.Files, error) {
 	names, err := tree.Walk(".", func(dir string) bool {
 		base := path.Base(dir)
-		return dir != "." && (strings.HasPrefix(base, ".") || base == "node_modules" || slices.Contains([]string{"bin", "bundle", "molecule"}, dir))
+		return dir != "." && (strings.HasPrefix(base, ".") || base == "node_modules" || slices.Contains([]string{"bin", "bundle", "molecule"}, dir) ||
+			tree.Exists(path.Join(dir, "pyvenv.cfg")))
 	})
 	if err != nil {
 		return nil, err
@@ -35,9 +38,17 @@ func roleFiles(tree *worktree.Tree) (ansiblerole.Files, error) {
 		if !ansiblerole.Relevant(name) {
 			continue
 		}
+		if tree.Size(name) > ansiblerole.MaxFileSize {
+			files[name] = nil
+			continue
+		}
 		content, err := tree.ReadFile(name)
 		if errors.Is(err, syscall.EISDIR) {
 			continue // a link to a directory, whose files are read by their own names if they are in the project
+		}
+		isRun := strings.HasPrefix(name, project.RolesDir+"/") || strings.HasPrefix(name, project.PlaybooksDir+"/")
+		if errors.Is(err, fs.ErrNotExist) && !isRun {
+			continue // a link to a file that does not exist on this machine
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))

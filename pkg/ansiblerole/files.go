@@ -12,7 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// Files are the files of a project by their paths, which are relative to its directory and separated by slashes.
+// Files are the files of a project by their paths, which are relative to its directory and separated by slashes. The content of a file
+// that is larger than MaxFileSize may be nil.
 type Files map[string][]byte
 
 // Relevant reports whether a file of a project can matter here.
@@ -34,8 +35,8 @@ func Relevant(name string) bool {
 	return true
 }
 
-// maxFileSize is the maximum size of a file that is read.
-const maxFileSize = 1 << 20
+// MaxFileSize is the maximum size in bytes of a file that is analyzed.
+const MaxFileSize = 1 << 20
 
 // The private characters that enclose references in rendered templates; see reference.
 const (
@@ -43,14 +44,22 @@ const (
 	referenceEnd   = "\ue001"
 )
 
+// tooLarge returns the finding about a file that is too large, or nil.
+func (a *analysis) tooLarge(name string) *diag.Finding {
+	data, ok := a.files[name]
+	if len(data) > MaxFileSize || data == nil && ok {
+		return &diag.Finding{Position: diag.Position{File: name}, Problem: "the file is too large to be read; the manager's role may lack permissions that it needs"}
+	}
+	return nil
+}
+
 // read returns the text of a file with line feeds only. A note reports a file that is too large.
 func (a *analysis) read(name string) string {
-	data := a.files[name]
-	if len(data) > maxFileSize {
-		a.notef(diag.Position{File: name}, "the file is too large to be read; the manager's role may lack permissions that it needs")
+	if finding := a.tooLarge(name); finding != nil {
+		a.notef(finding.Position, "%s", finding.Problem)
 		return ""
 	}
-	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	data := bytes.ReplaceAll(bytes.TrimPrefix(a.files[name], []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
 	return strings.NewReplacer(referenceBegin, "?", referenceEnd, "?", unknown, "?").Replace(string(data))
 }
 
@@ -58,6 +67,10 @@ func (a *analysis) read(name string) string {
 func (a *analysis) load(name string) *yaml.Node {
 	if node, ok := a.loaded[name]; ok {
 		return node
+	}
+	if finding := a.tooLarge(name); finding != nil { // read notes it in the final pass only, and files are loaded once
+		a.unreadable[name], a.loaded[name] = *finding, nil
+		return nil
 	}
 	documents, err := safeyaml.Documents[yaml.Node]([]byte(a.read(name)))
 	var node *yaml.Node

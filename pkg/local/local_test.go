@@ -189,7 +189,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"cmd/main_test.go", "api/zz_generated.deepcopy.go", "config/rbac/role.yaml", ".git/a.go", "bin/a.go", "README.md", "config/.a.yaml.swp"} {
+	for _, name := range []string{"cmd/main_test.go", "api/zz_generated.deepcopy.go", "config/rbac/role.yaml", ".git/a.go", "bin/a.go", "README.md", "config/.a.yaml.swp", "env/pyvenv.cfg", "env/a.go"} {
 		write(t, dir, name, "text")
 	}
 	// The same content again is no change.

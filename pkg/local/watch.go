@@ -37,7 +37,7 @@ type fingerprint struct {
 }
 
 // NewWatch records the current files at root for which isSource returns true. Names are slash-separated and relative to root. Hidden
-// directories and those of built files are never searched.
+// directories, those of built files, and virtual environments of Python are never searched.
 func NewWatch(root string, isSource func(name string) bool) (*Watch, error) {
 	dir, err := os.Stat(root)
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *Watch) scan() (changed []string) {
 		}
 		name = filepath.ToSlash(name)
 		if d.IsDir() {
-			if name != "." && skipDir(d.Name()) {
+			if name != "." && (skipDir(d.Name()) || isVirtualEnvironment(file)) {
 				return fs.SkipDir
 			}
 			return nil
@@ -128,6 +128,11 @@ func (w *Watch) scan() (changed []string) {
 	}
 	w.files = found
 	return changed
+}
+
+func isVirtualEnvironment(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "pyvenv.cfg"))
+	return err == nil
 }
 
 func skipDir(name string) bool {

@@ -61,6 +61,18 @@ func (t *Tree) IsRegular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// Size returns the size in bytes of a file, with symbolic links followed, and 0 if name is not a regular file.
+func (t *Tree) Size(name string) int64 {
+	if o, ok := t.over[path.Clean(name)]; ok {
+		return int64(len(o.data))
+	}
+	info, err := t.fs.Stat(t.abs(name))
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return info.Size()
+}
+
 // abs returns the path of name on the underlying file system.
 func (t *Tree) abs(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
 
