@@ -127,7 +127,8 @@ func addAnsibleWatch(tree *worktree.Tree, r project.Resource, data scaffold.Data
 		if w.GroupVersionKind() != kindOf(r) {
 			continue
 		}
-		if w.Role == wanted.Role && w.Playbook == wanted.Playbook {
+		// Without a role or playbook to create, the entry has the user's.
+		if wanted.Role+wanted.Playbook == "" || w.Role == wanted.Role && w.Playbook == wanted.Playbook {
 			return nil
 		}
 		if !force {
