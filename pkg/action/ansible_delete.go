@@ -265,7 +265,7 @@ func (u *usedRuns) uses(dir string) bool {
 		}
 		documents, err := safeyaml.Documents[yaml.Node](text)
 		if err != nil && bytes.Contains(text, []byte(path.Base(dir))) {
-			return true // as far as one can see
+			return true // its references cannot be found
 		}
 		if slices.ContainsFunc(documents, func(n *yaml.Node) bool { return u.refersTo(n, dir) }) {
 			return true
