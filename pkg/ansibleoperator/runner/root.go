@@ -25,6 +25,8 @@ const (
 	markerFile = ".operator"
 	// temporaryLink refers to a directory of the operator outside of the root.
 	temporaryLink = "tmp"
+	// temporaryPrefix begins the name of that directory.
+	temporaryPrefix = "operon-"
 )
 
 // A root is the directory of all run directories, shared by the operators of a user on a machine.
@@ -89,7 +91,7 @@ func openRoot(dir string, env *environment, log logr.Logger) (*root, error) {
 
 // makeTemporary creates the directory for temporary files in a directory, and the link to it before.
 func (r *root) makeTemporary(parent string) error {
-	r.temporary = filepath.Join(parent, "operon-"+strings.ToLower(rand.Text()[:8]))
+	r.temporary = filepath.Join(parent, temporaryPrefix+strings.ToLower(rand.Text()[:8]))
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (r *root) makeTemporary(parent string) error {
 // removeOwn removes the directory of an operator and the one that its link refers to.
 func removeOwn(own string) error {
 	var err error
-	if target, linkErr := os.Readlink(filepath.Join(own, temporaryLink)); linkErr == nil {
+	if target, linkErr := os.Readlink(filepath.Join(own, temporaryLink)); linkErr == nil && strings.HasPrefix(filepath.Base(target), temporaryPrefix) {
 		err = os.RemoveAll(target)
 	}
 	return errors.Join(err, os.RemoveAll(own))

@@ -12,6 +12,7 @@ import time
 
 MARKER = ".operator"
 LINK = "tmp"
+PREFIX = "operon-"
 
 
 def owned(root, name):
@@ -50,7 +51,9 @@ def main(root, own):
                     break
         time.sleep(0.1)
     try:
-        shutil.rmtree(os.readlink(os.path.join(own, LINK)), ignore_errors=True)
+        temporary = os.readlink(os.path.join(own, LINK))
+        if os.path.basename(temporary).startswith(PREFIX):
+            shutil.rmtree(temporary, ignore_errors=True)
     except OSError:
         pass  # The temporary files are in the directory itself.
     shutil.rmtree(own, ignore_errors=True)
