@@ -32,6 +32,11 @@ Go:
   GOPATH                 init derives the module path from it
   GOGC                   garbage collection of Operon itself (default: 200)
 
+Ansible:
+  ANSIBLE_ROLES_PATH, ANSIBLE_COLLECTIONS_PATH, ANSIBLE_…
+                         'run local' passes Ansible's variables to it
+  VIRTUAL_ENV            virtual environment with the Python for modules
+
 Clusters:
   KUBECONFIG             kubeconfig files
   KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT, POD_NAMESPACE
