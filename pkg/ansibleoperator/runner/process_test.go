@@ -262,7 +262,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		".op/1234/lock": "", "example.com/v1/App/default/dead/.operator": "1234", "example.com/v1/App/default/dead/env/extravars": "{}",
+		".op/1234/lock": "", ".op/5678/lock": "", "example.com/v1/App/default/dead/.operator": "1234", "example.com/v1/App/default/dead/env/extravars": "{}",
 		"example.com/v1/App/default/other/env/extravars": "{}",
 	} {
 		path := filepath.Join(root, filepath.FromSlash(name))
@@ -273,13 +273,18 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	temporary := t.TempDir()
-	if err := os.Symlink(temporary, filepath.Join(root, ".op", "1234", "tmp")); err != nil {
+	temporary, other := filepath.Join(t.TempDir(), "operon-1234"), t.TempDir()
+	if err := os.Mkdir(temporary, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	for name, target := range map[string]string{"1234": temporary, "5678": other} {
+		if err := os.Symlink(target, filepath.Join(root, ".op", name, "tmp")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	newEnv(t, cold, func(c *runner.Config) { c.Root = root })
-	if exists(temporary) {
-		t.Error("temporary files of the operator exist")
+	if exists(temporary) || !exists(other) {
+		t.Errorf("temporary files of the operator exist: %t, another directory: %t", exists(temporary), exists(other))
 	}
 	for name, want := range map[string]bool{".op/1234": false, "example.com/v1/App/default/dead": false, "example.com/v1/App/default/other/env/extravars": true} {
 		if got := exists(filepath.Join(root, name)); got != want {
