@@ -91,6 +91,7 @@ func TestGoldenBuilds(t *testing.T) {
 			t.Parallel()
 			dir := clitest.CopyGolden(t, name)
 			clitest.CheckCompiles(t, dir)
+			clitest.CheckVet(t, dir)
 		})
 	}
 }
