@@ -71,7 +71,7 @@ func (p *Process) Output() string {
 func StartProcess(t *testing.T, dir string, env []string, args ...string) *Process {
 	t.Helper()
 	if args[0] == "run" {
-		needWorkloads(t)
+		needWorkloads(t, dir)
 	}
 	p := &Process{t: t, TempDir: t.TempDir(), Done: make(chan struct{})}
 	p.Cmd = exec.Command(os.Args[0], args...)
@@ -101,13 +101,15 @@ func StartProcess(t *testing.T, dir string, env []string, args ...string) *Proce
 	return p
 }
 
-// needWorkloads provides the control plane that run starts. In short mode it skips the test.
-func needWorkloads(t *testing.T) {
+// needWorkloads provides the control plane that run starts, and compiles the dependencies of the manager that it builds, which
+// may take longer than a test waits for output. In short mode it skips the test.
+func needWorkloads(t *testing.T, dir string) {
 	t.Helper()
 	SkipIfShort(t, "it starts a control plane")
 	if _, err := WorkloadAssets(); err != nil {
 		t.Fatal(err)
 	}
+	CompileDependencies(t, dir)
 }
 
 // Interrupt sends the process an interrupt.

@@ -22,6 +22,7 @@ func CheckProjectTests(t *testing.T, dir string, args []string, wanted ...string
 	env := []string{"KUBEBUILDER_ASSETS=" + assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=3m"}
 	args = append([]string{"test", "-vet=off", "-p", "1"}, args...)
 	checkOnce(t, dir, func() {
+		CompileDependencies(t, dir)
 		out := RunGo(t, dir, env, args...)
 		for _, text := range wanted {
 			if !strings.Contains(out, text) {

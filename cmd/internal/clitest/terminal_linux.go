@@ -60,7 +60,7 @@ func StartTerminal(t *testing.T, dir string, columns int, env []string, args ...
 // it skips the test.
 func StartRunTerminal(t *testing.T, dir string, env []string, args ...string) *Terminal {
 	t.Helper()
-	needWorkloads(t)
+	needWorkloads(t, dir)
 	return StartTerminal(t, dir, 100, append([]string{"KUBECONFIG=", "HOME=" + os.Getenv("HOME")}, env...), args...)
 }
 
