@@ -123,7 +123,7 @@ func (p *Process) Interrupt() {
 // WaitFor waits until the output contains a text n times.
 func (p *Process) WaitFor(text string, n int) {
 	p.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if strings.Count(p.Output(), text) >= n {
 			return
 		}
@@ -144,13 +144,13 @@ func (p *Process) MustEnd(code int) {
 	p.t.Helper()
 	select {
 	case <-p.Done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		p.t.Fatal("operon did not end")
 	}
 	if got := p.Cmd.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d", got, code)
 	}
-	CheckNoProcesses(p.t, p.TempDir, 5*time.Second)
+	CheckNoProcesses(p.t, p.TempDir, 30*time.Second)
 	p.leavesNothing()
 }
 

@@ -127,7 +127,7 @@ func interruptProgram(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(p.c.Process.Signal(os.Interrupt))
 	select {
 	case <-p.done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		ts.Fatalf("it does not end:\n%s", p.String())
 	}
 	if code := p.c.ProcessState.ExitCode(); code != 0 {
