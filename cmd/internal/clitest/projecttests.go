@@ -34,3 +34,17 @@ func CheckProjectTests(t *testing.T, dir string, args []string, wanted ...string
 		}
 	}, slices.Concat(args, wanted)...)
 }
+
+// CheckGoVet runs go vet on a project and its tests, including the end-to-end test, except in short mode. It compiles all
+// dependencies: use CheckVet unless the verdict of the compiler itself is the point.
+func CheckGoVet(t *testing.T, dir string) {
+	t.Helper()
+	if testing.Short() {
+		t.Log("-short: not compiled")
+		return
+	}
+	checkOnce(t, dir, func() {
+		CompileDependencies(t, dir)
+		RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+	}, "go vet")
+}
