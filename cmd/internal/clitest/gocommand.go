@@ -99,16 +99,6 @@ func CheckTypes(t testing.TB, dir, below string) {
 	}, "types", below)
 }
 
-// CheckVet vets a project and its tests, including the end-to-end test, except in short mode. This compiles the dependencies.
-func CheckVet(t testing.TB, dir string) {
-	t.Helper()
-	if testing.Short() {
-		t.Log("-short: not compiled")
-		return
-	}
-	checkOnce(t, dir, func() { RunGo(t, dir, nil, "vet", "-tags=e2e", "./...") }, "vet")
-}
-
 // CheckTidy checks that go mod tidy would change nothing, except in short mode.
 func CheckTidy(t testing.TB, dir string) {
 	t.Helper()
