@@ -40,7 +40,7 @@ func TestScript(t *testing.T) {
 			"mode":      mode,
 			"hold":      hold,
 			"runtime":   clitest.RuntimeInScript,
-			"vet":       clitest.TypesInScript(t),
+			"typecheck": clitest.TypesInScript(t),
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,

@@ -36,7 +36,7 @@ func TestWalkthrough(t *testing.T) {
 		Setup: func(env *testscript.Env) error { return walkthroughEnv(t, env) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"replace":      clitest.ReplaceInScript,
-			"vet":          clitest.TypesInScript(t),
+			"typecheck":    clitest.TypesInScript(t),
 			"controlplane": startPlane,
 			"start":        startProgram,
 			"awaits":       awaitOutput,
