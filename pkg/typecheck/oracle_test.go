@@ -32,18 +32,15 @@ type verdict struct {
 
 // listed is a package, or a variant of it for tests, in the output of go list.
 type listed struct {
-	ImportPath, Dir, Name, ForTest             string
-	GoFiles, CgoFiles, Imports                 []string
-	TestGoFiles, XTestGoFiles                  []string
-	TestImports, XTestImports, IgnoredGoFiles  []string
-	InvalidGoFiles, TestEmbedFiles, EmbedFiles []string
-	Error                                      *listError
-	DepsErrors                                 []*listError
+	ImportPath, Dir, Name, ForTest               string
+	GoFiles, CgoFiles, TestGoFiles, XTestGoFiles []string
+	Imports, TestImports, XTestImports           []string
+	Error                                        *listError
+	DepsErrors                                   []*listError
 }
 
 type listError struct {
-	ImportStack []string
-	Pos, Err    string
+	Pos, Err string
 }
 
 // compile returns the verdict of the compiler about the packages and tests in dir. Packages of other modules are compiled
@@ -82,6 +79,9 @@ func compile(t *testing.T, dir string) verdict {
 		}
 	}
 	for _, p := range all {
+		if p.Error != nil {
+			p.Error.Err = strings.ReplaceAll(p.Error.Err, dir+string(filepath.Separator), "")
+		}
 		v.add(p, dirs)
 	}
 	return v
@@ -92,6 +92,12 @@ func (v verdict) add(p listed, dirs map[string]string) {
 	compiled := len(p.DepsErrors) == 0 || p.Error != nil
 	if p.Error != nil {
 		compiled = v.addError(p)
+	}
+	for _, e := range p.DepsErrors {
+		// The import of a missing package is an error of that package, which go list does not list.
+		if m := compileError.FindStringSubmatch(e.Pos + ": "); m != nil && path.Dir(path.Clean(m[1])) == p.Dir {
+			v.put(p.position(m), e.Err)
+		}
 	}
 	files := slices.Concat(p.GoFiles, p.CgoFiles)
 	if p.ForTest == "" {
@@ -117,35 +123,33 @@ var compileError = regexp.MustCompile(`^(\S+?):(\d+)(?::\d+)?: (.*)$`)
 
 // addError adds the error of a package. It reports whether the compiler has checked the types of the package.
 func (v verdict) addError(p listed) (typed bool) {
-	if p.Error.Pos != "" {
-		if m := compileError.FindStringSubmatch(p.Error.Pos + ": "); m != nil {
-			v.put(m[1]+":"+m[2], p.Error.Err)
-			return false
-		}
-	}
-	if !strings.HasPrefix(p.Error.Err, "# ") {
-		v.put(p.Dir, p.Error.Err)
+	if m := compileError.FindStringSubmatch(p.Error.Pos + ": "); m != nil {
+		v.put(p.position(m), p.Error.Err)
 		return false
 	}
-	typed = true
-	last := ""
+	typed = strings.HasPrefix(p.Error.Err, "# ")
+	located := false
 	for line := range strings.Lines(p.Error.Err) {
 		line = strings.TrimSuffix(line, "\n")
 		m := compileError.FindStringSubmatch(line)
 		switch {
-		case strings.HasPrefix(line, "# ") || line == "":
+		case strings.HasPrefix(line, "# "):
 		case m != nil:
-			last = path.Clean(m[1]) + ":" + m[2]
-			v.put(last, m[3])
-			if strings.HasPrefix(m[3], "syntax error: ") {
-				typed = false
-			}
-		case last == "" || !strings.HasPrefix(line, "\t"):
+			located = true
+			v.put(p.position(m), m[3])
+			typed = typed && !strings.HasPrefix(m[3], "syntax error: ")
+		case !located:
 			v.put(p.Dir, line)
-			typed = false
+			return false
 		}
 	}
 	return typed
+}
+
+// position returns the position in a match of compileError. The directory of the file depends on -trimpath and on line
+// directives; files of a package are in its directory.
+func (p listed) position(m []string) string {
+	return path.Join(p.Dir, path.Base(m[1])) + ":" + m[2]
 }
 
 func (v verdict) put(position, message string) {

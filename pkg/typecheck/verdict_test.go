@@ -19,6 +19,7 @@ var (
 	update   = flag.Bool("update", false, "compile the seeds in testdata/seeds and record what the compiler says")
 	projects = flag.String("typecheck.projects", "", "comma-separated `patterns` of projects in which TestProjects compares with the compiler")
 	rounds   = flag.Int("typecheck.rounds", 3, "`number` of rounds of random edits, and of seeds in existing packages, per project")
+	cacheDir = flag.String("typecheck.cache", "", "`directory` of the cache of the type checker")
 	chance   = flag.Uint64("typecheck.seed", 1, "`seed` of the random choices of TestProjects")
 )
 
