@@ -20,6 +20,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -211,7 +212,7 @@ func (e *Env) findRuntime() (string, error) {
 // runGo runs the go command in dir with variables in addition to those of the environment.
 func (a *app) runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
 	environ := slices.Concat(a.Environ, variables)
-	temp, err := codegen.PrepareGo(environ, dir)
+	temp, err := goenv.New(environ, false).Prepare(dir)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -265,7 +266,7 @@ func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) e
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, codegen.ErrGoMissing), is[*codegen.EnvironmentError](err):
+	case errors.Is(err, codegen.ErrGoMissing), is[*goenv.Error](err):
 		return err
 	}
 	text := strings.TrimSpace(output.String())

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -204,7 +204,7 @@ func (a *app) fetchDeps(ctx context.Context, root string) error {
 	a.progressf("downloading modules: go mod download")
 	err := a.runGo(ctx, root, nil, a.Err, a.Err, "mod", "download")
 	switch {
-	case is[*codegen.EnvironmentError](err):
+	case is[*goenv.Error](err):
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w, then run 'go mod download'", err)
 	case err != nil:
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w; run 'go mod download' when the network is back", err)

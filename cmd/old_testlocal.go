@@ -14,6 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
 )
 
 // retiredTest are the flags of test local that are no longer supported.
@@ -121,7 +122,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 		return nil
 	case ctx.Err() != nil:
 		return errInterrupted
-	case errors.Is(err, codegen.ErrGoMissing), is[*codegen.EnvironmentError](err):
+	case errors.Is(err, codegen.ErrGoMissing), is[*goenv.Error](err):
 		return err
 	}
 	return fmt.Errorf("the tests failed: go %s: %w", joinWords(words), diag.Cause(err))

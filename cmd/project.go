@@ -35,8 +35,8 @@ func (a *app) actions() action.Config {
 		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(),
 		Report: a.printMessage,
-		Step: func(description string, step func() error) error {
-			return a.reportSlow(a.progressWriter(), description, step)
+		Step: func(describe func() string, step func() error) error {
+			return a.reportCounting(a.progressWriter(), describe, step)
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -141,7 +142,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	}
 	kept := ""
 	if program.Name == "" {
-		if err := codegen.CheckGo(a.Environ, root); err != nil {
+		if err := goenv.New(a.Environ, false).Check(root); err != nil {
 			return err
 		}
 		if kept = p.OpenCache(); kept != "" {

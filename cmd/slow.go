@@ -14,15 +14,32 @@ const slowAfter = 2 * time.Second
 
 // reportSlow runs a step, and prints its description on w if it takes long. It does not write after it has returned.
 func (a *app) reportSlow(w io.Writer, description string, step func() error) error {
-	printed := make(chan struct{})
-	timer := time.AfterFunc(cmp.Or(a.SlowAfter, slowAfter), func() {
-		defer close(printed)
-		fmt.Fprintln(w, description)
-	})
+	return a.reportCounting(w, func() string { return description }, step)
+}
+
+// reportCounting is reportSlow for a step whose description counts. It is printed again from time to time if it has changed.
+func (a *app) reportCounting(w io.Writer, describe func() string, step func() error) error {
+	after := cmp.Or(a.SlowAfter, slowAfter)
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		for last := ""; ; timer.Reset(2 * after) {
+			select {
+			case <-done:
+				return
+			case <-timer.C:
+			}
+			if text := describe(); text != last {
+				fmt.Fprintln(w, text)
+				last = text
+			}
+		}
+	}()
 	err := step()
-	if !timer.Stop() {
-		<-printed
-	}
+	close(done)
+	<-stopped
 	return err
 }
 

@@ -64,7 +64,7 @@ func (p *Project) renameAnsible(ctx context.Context, tree *worktree.Tree, before
 		plan.Variables["_"+from.VariableName()+"_spec"] = "_" + to.VariableName() + "_spec"
 		plan.Variables[path.Base(scaffold.SampleFile(old))] = path.Base(scaffold.SampleFile(now))
 	}
-	remaining, err := refactor.Rename(ctx, tree, plan, p.Go)
+	remaining, err := refactor.Rename(ctx, tree, plan, p.types())
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/typecheck"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -54,8 +55,9 @@ type Config struct {
 	Now func() time.Time
 	// Report receives messages while a command runs; nil discards them.
 	Report func(Message)
-	// Step runs a step of a command that may take long; nil only runs it. The description begins with a present participle.
-	Step func(description string, step func() error) error
+	// Step runs a step of a command that may take long; nil only runs it. describe returns what the step does at the moment,
+	// beginning with a present participle.
+	Step func(describe func() string, step func() error) error
 }
 
 // The repositories of the images that Operon's releases publish with the runtimes of operators without Go code.
@@ -113,7 +115,7 @@ func (c *Config) step(description string, step func() error) error {
 	if c.Step == nil {
 		return step()
 	}
-	return c.Step(description, step)
+	return c.Step(func() string { return description }, step)
 }
 
 // lockOptions returns how to wait for another command that changes the project.
@@ -137,4 +139,13 @@ func (c *Config) absolute(name string) string {
 		return filepath.Clean(name)
 	}
 	return filepath.Join(c.Dir, name)
+}
+
+// types checks the types of the code of projects.
+func (c Config) types() typecheck.Checker {
+	checker := typecheck.Checker{Go: c.Go, Environ: c.Environ, Report: c.Step}
+	if c.CacheDir != "" {
+		checker.CacheDir = filepath.Join(c.CacheDir, "typecheck")
+	}
+	return checker
 }

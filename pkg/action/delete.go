@@ -101,7 +101,7 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 	if _, err := scaffold.UpdateRequirements(tree); err != nil {
 		return err
 	}
-	broken, err := refactor.NewErrors(ctx, tree, before, p.Go)
+	broken, err := refactor.NewErrors(ctx, tree, before, p.types())
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 	}
 	if o.Multigroup != nil {
 		options := refactor.MultigroupOptions{
-			Multi: *o.Multigroup, Init: p.projectData(config, header), Go: p.Go, NoVerify: o.NoVerify,
+			Multi: *o.Multigroup, Init: p.projectData(config, header), Types: p.types(), NoVerify: o.NoVerify,
 		}
 		if err := refactor.SetMultigroup(ctx, tree, config, options); err != nil {
 			return nil, err
@@ -183,7 +183,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 
 // editWithoutCode applies the options that a project without Go code has to its tree.
 func (p *Project) editWithoutCode(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) error {
-	options := refactor.MultigroupOptions{Multi: *o.Multigroup, Init: p.projectData(config, ""), Go: p.Go, NoVerify: true}
+	options := refactor.MultigroupOptions{Multi: *o.Multigroup, Init: p.projectData(config, ""), NoVerify: true}
 	if err := refactor.SetMultigroup(ctx, tree, config, options); err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (p *Project) setScope(
 	if err != nil {
 		return nil, err
 	}
-	broken, err := refactor.NewErrors(ctx, tree, before, p.Go)
+	broken, err := refactor.NewErrors(ctx, tree, before, p.types())
 	if err != nil {
 		return nil, err
 	}

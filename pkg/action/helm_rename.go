@@ -38,7 +38,7 @@ func (p *Project) renameHelm(ctx context.Context, tree *worktree.Tree, before, a
 			plan.Pairs = append(plan.Pairs, pairs...)
 		}
 	}
-	remaining, err := refactor.Rename(ctx, tree, plan, p.Go)
+	remaining, err := refactor.Rename(ctx, tree, plan, p.types())
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r rena
 			}
 		}
 	}
-	remaining, err := refactor.Rename(ctx, tree, plan, p.Go)
+	remaining, err := refactor.Rename(ctx, tree, plan, p.types())
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *
 	}
 	problem := u.problem()
 	refusal := fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
-	failing, err := refactor.BrokenPackages(ctx, p.tree(), p.Go)
+	failing, err := refactor.BrokenPackages(ctx, p.tree(), p.types())
 	if err != nil {
 		return nil, refusal // it is unknown whether the code compiles
 	}
@@ -146,7 +146,7 @@ func (p *Project) upgradeTree(
 	if obstacle == nil {
 		err = p.finishUpgrade(ctx, tree, u)
 	} else if layout != nil {
-		u.broken, err = refactor.Check(ctx, tree, p.Go)
+		u.broken, err = refactor.Check(ctx, tree, p.types())
 	}
 	if err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ func (p *Project) finishUpgrade(ctx context.Context, tree *worktree.Tree, u *upg
 		err = migrate.UpdateWebhookPatches(p.tree(), tree)
 	}
 	if err == nil {
-		u.broken, err = refactor.Check(ctx, tree, p.Go)
+		u.broken, err = refactor.Check(ctx, tree, p.types())
 	}
 	return err
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
@@ -69,7 +70,9 @@ func APIs(ctx context.Context, opts APIOptions) ([]API, diag.Findings, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	p, err := newProject(opts.Root, opts.Overlay, newEnvironment(opts.Env, true).buildContext())
+	env := goenv.New(opts.Env, true)
+	env.Tags = Call{}.buildTags()
+	p, err := newProject(opts.Root, opts.Overlay, env.BuildContext())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -61,10 +61,10 @@ func buildOpenAPISchema(*applyconfiguration.ObjectGenCtx, *loader.Package, schem
 // applyConfigurations generates the apply configurations of a unit as controller-gen does. The code generators of
 // Kubernetes read and write files, so they run on a copy of the packages in a temporary directory.
 func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded []*loader.Package, err error) {
-	if g.env.find("go") == "" {
+	if g.env.Find("go") == "" {
 		return nil, ErrGoMissing
 	}
-	temp, err := g.env.prepare(g.project.root)
+	temp, err := g.env.Prepare(g.project.root)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +74,10 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 		return nil, fmt.Errorf("generating apply configurations: %w", err)
 	}
 	pkg := u.roots[0]
-	flags := "GOFLAGS=" + strings.TrimSpace(g.env.setting("GOFLAGS")+" -mod=mod")
+	flags := "GOFLAGS=" + strings.TrimSpace(g.env.Setting("GOFLAGS")+" -mod=mod")
 	config := &packages.Config{
-		Context: ctx, Dir: dir, BuildFlags: []string{g.env.tagsFlag()},
-		Env: append(slices.Clone(g.env.vars), temp.Variable(), "GOWORK=off", flags),
+		Context: ctx, Dir: dir, BuildFlags: []string{g.env.TagsFlag()},
+		Env: append(slices.Clone(g.env.Vars), temp.Variable(), "GOWORK=off", flags),
 	}
 	loaded, err = loader.LoadRootsWithConfig(config, pkg.path)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // TestChangedInput changes one input at a time, and expects the result of a run without a cache, which must differ from the
@@ -239,36 +238,6 @@ func TestSharedCache(t *testing.T) {
 		if strings.Contains(name, "new-") {
 			t.Errorf("%s was not removed", name)
 		}
-	}
-}
-
-// TestTrim expects a store that is too large to lose its oldest entries.
-func TestTrim(t *testing.T) {
-	t.Parallel()
-	s := &store{dir: t.TempDir()}
-	big := make([]byte, maxStoreBytes/4)
-	var keys []digest
-	for i := range 6 {
-		keys = append(keys, digestOf([]byte{byte(i)}))
-		s.put("results", keys[i], big)
-		stamp := time.Now().Add(time.Duration(i)*time.Second - time.Hour)
-		if err := os.Chtimes(s.path("results", keys[i]), stamp, stamp); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.trim()
-	if s.get("results", keys[0], new([]byte)) {
-		t.Error("the oldest entry still exists")
-	}
-	if !s.get("results", keys[5], new([]byte)) {
-		t.Error("the newest entry was removed")
-	}
-	var total int
-	for _, content := range tree(t, s.dir) {
-		total += len(content)
-	}
-	if total > maxStoreBytes {
-		t.Errorf("%d bytes remain, want at most %d", total, maxStoreBytes)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/filecache"
+	"github.com/operon-sdk/operon/pkg/goenv"
 )
 
 // Options are the options of Generate.
@@ -74,12 +76,12 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 
 	key := g.resultKey()
 	var all generated
-	if !g.store.get("results", key, &all) || !g.isCurrent(all.External) {
+	if !g.store.Get("results", key, &all) || !g.isCurrent(all.External) {
 		if all, err = g.generate(ctx); err != nil {
 			return nil, err
 		}
-		g.store.put("results", key, all)
-		g.store.trim()
+		g.store.Put("results", key, all)
+		g.store.Trim()
 	}
 	g.keepVersions(all.Files)
 	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...)}
@@ -109,34 +111,34 @@ func newGeneration(opts Options) (*generation, error) {
 	opts.Root = filepath.Clean(opts.Root)
 	g := &generation{
 		opts:      opts,
-		env:       newEnvironment(opts.Env, opts.Offline),
-		store:     &store{dir: opts.CacheDir, build: opts.Build},
+		env:       goenv.New(opts.Env, opts.Offline),
+		store:     &filecache.Store{Dir: opts.CacheDir, Build: opts.Build},
 		positions: positions{root: opts.Root},
 	}
+	g.immutable = g.env.Immutable()
 	var err error
-	if g.env.tags, err = commonTags(opts.Calls); err != nil {
+	if g.env.Tags, err = commonTags(opts.Calls); err != nil {
 		return nil, err
 	}
-	g.project, err = newProject(opts.Root, opts.Overlay, g.env.buildContext())
+	g.project, err = newProject(opts.Root, opts.Overlay, g.env.BuildContext())
 	return g, err
 }
 
 // A generation is one run of Generate.
 type generation struct {
 	opts      Options
-	env       *environment
-	store     *store
+	env       *goenv.Environment
+	store     *filecache.Store
 	positions positions
 	project   *project
 	all       []*task
 	syntax    *syntax
 
 	// base identifies all inputs except Go files and tasks; modules identifies those of them that determine the
-	// dependencies; toolchain identifies the Go installation.
-	base, modules digest
+	// dependencies; toolchain identifies the Go installation. immutable is env.Immutable.
+	base, modules filecache.Digest
 	toolchain     []byte
-	goroot        string
-	moduleCache   string
+	immutable     func(names []string) bool
 	// roots are the packages of all units.
 	roots []*parsedPackage
 	// required are the paths of the modules that the root module requires.
@@ -179,11 +181,11 @@ func (g *generation) generate(ctx context.Context) (all generated, err error) {
 	store := func(u *unit, loaded []*loader.Package) {
 		u.External = map[string]string{}
 		visit(loaded, func(pkg *packages.Package) { g.addExternal(u.External, pkg) })
-		g.store.put("units", u.key, u.generated)
+		g.store.Put("units", u.key, u.generated)
 	}
 	var stale []*unit
 	for _, u := range units {
-		if g.store.get("units", u.key, &u.generated) && g.isCurrent(u.External) {
+		if g.store.Get("units", u.key, &u.generated) && g.isCurrent(u.External) {
 			continue
 		}
 		u.generated = generated{Files: map[string][]byte{}}

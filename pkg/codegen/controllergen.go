@@ -21,6 +21,9 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
+
+	"github.com/operon-sdk/operon/pkg/filecache"
+	"github.com/operon-sdk/operon/pkg/goenv"
 )
 
 // ErrControllerGen is returned by ControllerGen after it has printed the errors.
@@ -30,7 +33,7 @@ var ErrControllerGen = errors.New("controller-gen failed")
 // relative to it, and each generator writes its files itself. The go command gets the environment environ. The error wraps
 // ErrControllerGen if controller-gen exits with 1.
 func ControllerGen(ctx context.Context, args []string, stdout, stderr io.Writer, dir string, environ []string) error {
-	c := &controllerGen{stdout: stdout, stderr: stderr, dir: dir, env: newEnvironment(environ, false)}
+	c := &controllerGen{stdout: stdout, stderr: stderr, dir: dir, env: goenv.New(environ, false)}
 	var err error
 	if c.options, err = optionsRegistry(); err != nil {
 		return err
@@ -56,7 +59,7 @@ func ControllerGen(ctx context.Context, args []string, stdout, stderr io.Writer,
 type controllerGen struct {
 	stdout, stderr         io.Writer
 	dir                    string
-	env                    *environment
+	env                    *goenv.Environment
 	options                *markers.Registry
 	helpLevel, markerLevel int
 	version, longHelp      bool
@@ -98,7 +101,7 @@ func (c *controllerGen) run(ctx context.Context, args []string) (usage bool, err
 	if slices.Contains(args, "") {
 		return true, errors.New("arguments must not be empty")
 	}
-	temp, err := c.env.prepare(c.dir)
+	temp, err := c.env.Prepare(c.dir)
 	if err != nil {
 		return false, err
 	}
@@ -106,7 +109,7 @@ func (c *controllerGen) run(ctx context.Context, args []string) (usage bool, err
 	run, err := genall.FromOptionsWithConfig(&packages.Config{
 		Context:    ctx,
 		Dir:        c.dir,
-		Env:        append(slices.Clone(c.env.vars), temp.Variable()),
+		Env:        append(slices.Clone(c.env.Vars), temp.Variable()),
 		BuildFlags: []string{"-tags=" + strings.Join(c.tags, ",")},
 	}, c.options, args)
 	if err != nil {
@@ -217,7 +220,7 @@ func recoverPanic(do func() error) (err error) {
 func (c *controllerGen) adapt(generator genall.Generator) (genall.Generator, error) {
 	switch g := generator.(type) {
 	case crd.Generator:
-		return crdGenerator{Generator: g, store: &store{}}, nil
+		return crdGenerator{Generator: g, store: &filecache.Store{}}, nil
 	case schemapatcher.Generator:
 		if !filepath.IsAbs(g.ManifestsPath) {
 			g.ManifestsPath = filepath.Join(c.dir, g.ManifestsPath)

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/filecache"
 )
 
 // ControllerToolsVersion is the release of controller-tools whose output the generated files equal, and that they contain.
@@ -31,7 +33,7 @@ type crdGenerator struct {
 	wanted func(schema.GroupKind) bool
 	// store caches the text of CRDs, because few kinds of a package change at a time and writing YAML takes longer than the
 	// rest.
-	store *store
+	store *filecache.Store
 }
 
 // Generate implements genall.Generator.
@@ -237,10 +239,10 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	if p := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; p != nil {
 		preserve = strconv.FormatBool(*p)
 	}
-	key := digestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(g.store.build), []byte(header),
+	key := filecache.DigestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(g.store.Build), []byte(header),
 		[]byte(preserve), data)
 	var text []byte
-	if g.store.get("crds", key, &text) {
+	if g.store.Get("crds", key, &text) {
 		return text, nil
 	}
 	const name = "crd"
@@ -249,6 +251,6 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	if err := ctx.WriteYAML(name, header, []any{json.RawMessage(data)}, options...); err != nil {
 		return nil, err
 	}
-	g.store.put("crds", key, files[name])
+	g.store.Put("crds", key, files[name])
 	return files[name], nil
 }

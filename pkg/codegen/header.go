@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/webhook"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/filecache"
 )
 
 // prepare reads the header of a task, replaces the year in it, and sets the key of the task. The generator then has no file
@@ -86,7 +87,7 @@ func (g *generation) prepare(t *task) (warnings diag.Findings, err error) {
 }
 
 // manifestsDigest returns the digest of the files in an absolute directory.
-func (g *generation) manifestsDigest(dir string) digest {
+func (g *generation) manifestsDigest(dir string) filecache.Digest {
 	var parts [][]byte
 	if rel, err := filepath.Rel(g.opts.Root, dir); err == nil {
 		names, _ := g.project.list(filepath.ToSlash(rel))
@@ -95,7 +96,7 @@ func (g *generation) manifestsDigest(dir string) digest {
 			parts = append(parts, []byte(name), data)
 		}
 	}
-	return digestOf(parts...)
+	return filecache.DigestOf(parts...)
 }
 
 // currentYear returns Options.Year, or the latest year in the header of a task in the project's files, or "".

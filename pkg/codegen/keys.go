@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/operon-sdk/operon/pkg/filecache"
 )
 
 // format is the version of the entries of the store. Increment it to invalidate them.
@@ -18,16 +20,11 @@ const format = "4"
 
 // setKeys sets base and modules, and what the other keys need.
 func (g *generation) setKeys() {
-	g.moduleCache = g.env.moduleCache()
-	var settings []byte
-	if g.goroot = g.env.goroot(); g.goroot != "" {
-		g.goroot += string(filepath.Separator)
-		g.toolchain, _ = os.ReadFile(filepath.Join(g.goroot, "VERSION"))
-		settings, _ = os.ReadFile(filepath.Join(g.goroot, "go.env"))
-	}
+	g.toolchain = g.env.Toolchain()
+	settings, _ := os.ReadFile(filepath.Join(g.env.Root(), "go.env"))
 	context := g.project.context
 	parts := [][]byte{
-		[]byte(format), g.env.identity(), g.toolchain, settings,
+		[]byte(format), g.env.Identity(), g.toolchain, settings,
 		[]byte(fmt.Sprintf("%s %s %t", context.GOOS, context.GOARCH, context.CgoEnabled)),
 	}
 	for _, m := range g.project.modules {
@@ -38,16 +35,16 @@ func (g *generation) setKeys() {
 		parts = append(parts, g.replacements(m)...)
 	}
 	parts = append(parts, g.workspace()...)
-	g.modules = digestOf(parts...)
-	g.base = digestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.build))
+	g.modules = filecache.DigestOf(parts...)
+	g.base = filecache.DigestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.Build))
 	if g.replacesFiles() {
-		g.store.dir = "" // the keys would contain the wrong files
+		g.store.Dir = "" // the keys would contain the wrong files
 	}
 }
 
 // replacesFiles reports whether the go command reads other files than those of the project.
 func (g *generation) replacesFiles() bool {
-	flags := g.env.setting("GOFLAGS")
+	flags := g.env.Setting("GOFLAGS")
 	return strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay")
 }
 
@@ -68,18 +65,17 @@ func (g *generation) replacements(m *module) [][]byte {
 
 // workspace returns the content of the go.work that applies to the project, if any, and of the go.mod files it refers to.
 func (g *generation) workspace() [][]byte {
-	name := g.env.setting("GOWORK")
-	if name == "off" {
+	setting := g.env.Setting("GOWORK")
+	if setting == "off" {
 		return nil
 	}
 	work, ok := g.project.overlay["go.work"]
 	sums := g.project.overlay["go.work.sum"]
 	dir := g.project.root
-	if !ok || name != "" {
+	if !ok || setting != "" {
+		name := g.env.Workspace(dir)
 		if name == "" {
-			if name = findWorkspace(dir); name == "" {
-				return nil
-			}
+			return nil
 		}
 		dir = filepath.Dir(name)
 		work, _ = os.ReadFile(name)
@@ -115,7 +111,7 @@ func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte
 }
 
 // resultKey identifies the inputs of a result that are in the project.
-func (g *generation) resultKey() digest {
+func (g *generation) resultKey() filecache.Digest {
 	parts := [][]byte{g.base[:]}
 	for _, t := range g.all {
 		parts = append(parts, t.key)
@@ -126,7 +122,7 @@ func (g *generation) resultKey() digest {
 	for _, pkg := range g.project.packages {
 		parts = append(parts, pkg.keyParts()...)
 	}
-	return digestOf(parts...)
+	return filecache.DigestOf(parts...)
 }
 
 // keyParts returns the parts of keys that identify the package.
@@ -139,7 +135,7 @@ func (p *sourcePackage) keyParts() [][]byte {
 }
 
 // unitKey identifies the inputs of a unit: its packages and all packages of the project that they import.
-func (g *generation) unitKey(u *unit) digest {
+func (g *generation) unitKey(u *unit) filecache.Digest {
 	imported := g.closure(u.roots)
 	parts := [][]byte{g.base[:], u.task.key, []byte(u.group)}
 	for _, root := range u.roots {
@@ -150,7 +146,7 @@ func (g *generation) unitKey(u *unit) digest {
 			parts = append(parts, pkg.keyParts()...)
 		}
 	}
-	return digestOf(parts...)
+	return filecache.DigestOf(parts...)
 }
 
 // addExternal adds the directory of a package to digests if the package may change without a change of the project: if it is
@@ -194,7 +190,7 @@ func (g *generation) dirDigest(dir string) string {
 		}
 		dir = parent
 	}
-	sum := digestOf(parts...)
+	sum := filecache.DigestOf(parts...)
 	return hex.EncodeToString(sum[:])
 }
 

@@ -23,7 +23,7 @@ import (
 // load lists packages and their dependencies with the go command. It starts go list once for all packages of the root
 // module, and once for each package of a nested module.
 func (g *generation) load(ctx context.Context, roots []*parsedPackage) ([]*loader.Package, error) {
-	if g.env.find("go") == "" {
+	if g.env.Find("go") == "" {
 		return nil, ErrGoMissing
 	}
 	config, remove, err := g.config(ctx)
@@ -41,7 +41,7 @@ func (g *generation) load(ctx context.Context, roots []*parsedPackage) ([]*loade
 // config returns the configuration for listing packages of the project with its overlay, and a function that removes its
 // temporary files.
 func (g *generation) config(ctx context.Context) (config *packages.Config, remove func(), err error) {
-	temp, err := g.env.prepare(g.project.root)
+	temp, err := g.env.Prepare(g.project.root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,9 +54,9 @@ func (g *generation) config(ctx context.Context) (config *packages.Config, remov
 	return &packages.Config{
 		Context:    ctx,
 		Dir:        g.project.root,
-		Env:        append(slices.Clone(g.env.vars), temp.Variable()),
+		Env:        append(slices.Clone(g.env.Vars), temp.Variable()),
 		Fset:       g.syntax.fset,
-		BuildFlags: append(flags, g.env.tagsFlag()),
+		BuildFlags: append(flags, g.env.TagsFlag()),
 	}, remove, nil
 }
 

@@ -15,6 +15,9 @@ import (
 	gomodule "golang.org/x/mod/module"
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
+
+	"github.com/operon-sdk/operon/pkg/filecache"
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // assemble returns the same packages as load, without the Go files that cgo generates. Their dependencies are cached: they
@@ -25,7 +28,7 @@ func (g *generation) assemble(ctx context.Context, roots []*parsedPackage) ([]*l
 	if g.needsGo(locals) {
 		return g.load(ctx, roots)
 	}
-	if g.env.find("go") == "" {
+	if g.env.Find("go") == "" {
 		return nil, ErrGoMissing
 	}
 	parts := [][]byte{g.modules[:]}
@@ -37,14 +40,14 @@ func (g *generation) assemble(ctx context.Context, roots []*parsedPackage) ([]*l
 		}
 	}
 	slices.SortFunc(parts[1:], bytes.Compare)
-	key := digestOf(slices.CompactFunc(parts, bytes.Equal)...)
+	key := filecache.DigestOf(slices.CompactFunc(parts, bytes.Equal)...)
 	var stored graph
 	var byID map[string]*packages.Package
-	if g.store.get("graphs", key, &stored) && g.isCurrent(stored.External) {
+	if g.store.Get("graphs", key, &stored) && g.isCurrent(stored.External) {
 		byID = g.decodeGraph(stored)
 	} else if listed, err := g.list(ctx, g.roots); err == nil {
 		stored = g.encodeGraph(listed)
-		g.store.put("graphs", key, stored)
+		g.store.Put("graphs", key, stored)
 		byID = g.decodeGraph(stored)
 	} else if !errors.Is(err, ErrModulesMissing) {
 		return nil, err
@@ -105,7 +108,7 @@ func (g *generation) closure(roots []*parsedPackage) []*parsedPackage {
 // needsGo reports whether the go command may return errors or files for packages of the project that do not follow from
 // their Go files and imports.
 func (g *generation) needsGo(locals []*parsedPackage) bool {
-	if driver := g.env.get("GOPACKAGESDRIVER"); driver != "off" && (driver != "" || g.env.find("gopackagesdriver") != "") {
+	if driver := g.env.Get("GOPACKAGESDRIVER"); driver != "off" && (driver != "" || g.env.Find("gopackagesdriver") != "") {
 		return true
 	}
 	onPath := map[*parsedPackage]bool{}
@@ -130,7 +133,7 @@ func (g *generation) needsGo(locals []*parsedPackage) bool {
 		}
 		for _, target := range pkg.imports {
 			imported := g.syntax.byPath[target]
-			if target == "C" || imported != nil && imported.view.Name == "main" || !canImport(pkg.path, target) {
+			if target == "C" || imported != nil && imported.view.Name == "main" || !gosource.CanImport(pkg.path, target) {
 				return true
 			}
 		}
@@ -147,18 +150,6 @@ func (g *generation) isRequired(importPath string) bool {
 	return slices.ContainsFunc(g.required, func(mod string) bool {
 		return importPath == mod || strings.HasPrefix(importPath, mod+"/")
 	})
-}
-
-// canImport reports whether the rule for internal packages allows an import.
-func canImport(importer, target string) bool {
-	elements := strings.Split(target, "/")
-	for i := len(elements) - 1; i >= 0; i-- {
-		if elements[i] == "internal" {
-			parent := strings.Join(elements[:i], "/")
-			return parent != "" && (importer == parent || strings.HasPrefix(importer, parent+"/"))
-		}
-	}
-	return true
 }
 
 // isForeignSource reports whether the go command treats a file as source in a language other than Go.

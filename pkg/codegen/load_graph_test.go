@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/operon-sdk/operon/pkg/filecache"
+	"github.com/operon-sdk/operon/pkg/goenv"
 )
 
 // TestErrorsOfTheGoCommand introduces errors that only the go command detects, and expects the same error with a store
@@ -99,7 +102,7 @@ func TestModulesKey(t *testing.T) {
 			"PATH=" + filepath.Join(dir, "bin"), "CC=gcc",
 		}}
 	}
-	key := func(t *testing.T, opts Options) digest {
+	key := func(t *testing.T, opts Options) filecache.Digest {
 		t.Helper()
 		g, err := newGeneration(opts)
 		if err != nil {
@@ -179,9 +182,9 @@ func TestModulesKey(t *testing.T) {
 func TestReplacedFiles(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"-modfile=other.mod", "-overlay=overlay.json"} {
-		env := newEnvironment([]string{"GOFLAGS=-mod=mod " + flag}, false)
-		g := &generation{env: env, store: &store{dir: "somewhere"}, project: &project{}}
-		if g.setKeys(); g.store.dir != "" {
+		env := goenv.New([]string{"GOFLAGS=-mod=mod " + flag}, false)
+		g := &generation{env: env, store: &filecache.Store{Dir: "somewhere"}, project: &project{}}
+		if g.setKeys(); g.store.Dir != "" {
 			t.Errorf("the store is used with %s", flag)
 		}
 	}

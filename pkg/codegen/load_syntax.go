@@ -8,13 +8,13 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/filecache"
 )
 
 // provideSyntax sets the syntax of packages, so that the loader does not parse them: that of the project from the overlay,
@@ -100,9 +100,9 @@ func (g *generation) setDeclarations(pkg *packages.Package) {
 		}
 		identity = append(identity, sources...)
 	}
-	key := digestOf(append(identity, []byte("declarations"), []byte(format), g.toolchain)...)
+	key := filecache.DigestOf(append(identity, []byte("declarations"), []byte(format), g.toolchain)...)
 	var texts [][]byte
-	if !g.store.get("declarations", key, &texts) {
+	if !g.store.Get("declarations", key, &texts) {
 		var ok bool
 		if sources == nil {
 			if sources, ok = readAll(pkg.CompiledGoFiles); !ok {
@@ -113,7 +113,7 @@ func (g *generation) setDeclarations(pkg *packages.Package) {
 		if texts, err = declarations(sources); err != nil {
 			return
 		}
-		g.store.put("declarations", key, texts)
+		g.store.Put("declarations", key, texts)
 	}
 	trees := make([]*ast.File, len(texts))
 	for i, text := range texts {
@@ -137,18 +137,6 @@ func readAll(names []string) ([][]byte, bool) {
 		contents[i] = data
 	}
 	return contents, true
-}
-
-// immutable reports whether the names of files determine their content: those of a version of a module in the module cache,
-// and those of the Go installation, whose version is part of the keys.
-func (g *generation) immutable(names []string) bool {
-	for _, name := range names {
-		rest, inCache := strings.CutPrefix(name, g.moduleCache)
-		if !(inCache && strings.Contains(rest, "@v")) && !(g.goroot != "" && strings.HasPrefix(name, g.goroot)) {
-			return false
-		}
-	}
-	return len(names) > 0
 }
 
 // references returns the packages that the types of a package refer to, by the rules of the loader's type checker.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/filecache"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -51,7 +52,7 @@ type sourcePackage struct {
 type sourceFile struct {
 	name    string // slash-separated, relative to the root
 	content []byte
-	digest  digest
+	digest  filecache.Digest
 }
 
 // newProject reads the Go files of a module and of the modules nested in it.
@@ -196,7 +197,7 @@ func (p *project) readDir(dir string, m *module, matched bool) error {
 		selected, err := p.context.MatchFile(p.abs(dir), name)
 		if err != nil || selected {
 			// The parser reports a file whose package clause cannot be read.
-			pkg.files = append(pkg.files, &sourceFile{name: full, content: content, digest: digestOf(content)})
+			pkg.files = append(pkg.files, &sourceFile{name: full, content: content, digest: filecache.DigestOf(content)})
 		}
 	}
 	if len(pkg.files) > 0 {

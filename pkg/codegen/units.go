@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/filecache"
 )
 
 // A unit is what is generated from types at once and cached: the deepcopy methods or the apply configurations of a package,
@@ -17,7 +18,7 @@ type unit struct {
 	group string           // of CRDs and apply configurations
 	apply string           // the directory of apply configurations
 	roots []*parsedPackage // the packages that are input
-	key   digest
+	key   filecache.Digest
 	generated
 }
 

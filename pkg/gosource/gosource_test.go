@@ -2,14 +2,10 @@ package gosource_test
 
 import (
 	"go/ast"
-	"go/importer"
 	"testing"
-
-	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func TestImportName(t *testing.T) {
@@ -77,42 +73,6 @@ var _ I = T{}
 		if got := gosource.Key(decl); got != want[i] {
 			t.Errorf("got key %q, want %q", got, want[i])
 		}
-	}
-}
-
-func TestModule(t *testing.T) {
-	t.Parallel()
-	fsys := afero.NewMemMapFs()
-	for name, text := range map[string]string{
-		"/p/go.mod":          "module example.com/p\n\ngo 1.26.0\n",
-		"/p/main.go":         "package main\n\nimport \"example.com/p/a\"\n\nfunc main() { a.F() }\n",
-		"/p/a/a.go":          "package a\n\nfunc F() {}\n",
-		"/p/a/a_test.go":     "package a_test\n\nimport \"example.com/p/a\"\n\nvar _ = a.Missing\n",
-		"/p/vendor/v/v.go":   "not Go",
-		"/p/other/go.mod":    "module other\n",
-		"/p/other/broken.go": "not Go",
-	} {
-		if err := afero.WriteFile(fsys, name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m, err := gosource.ReadModule(worktree.NewTree(fsys, "/p"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := m.Check(importer.Default(), nil)
-	if len(found) != 1 || found[0].File != "a/a_test.go" || found[0].Problem != "undefined: a.Missing" {
-		t.Errorf("got errors %v, want the one of a_test.go", found)
-	}
-	after, err := m.With(map[string][]byte{"a/a.go": []byte("package a\n\nvar Missing int\n"), "main.go": nil})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := after.Check(importer.Default(), nil); len(found) > 0 {
-		t.Errorf("got errors %v after the change, want none", found)
-	}
-	if _, err := m.With(map[string][]byte{"main.go": []byte("package")}); err == nil {
-		t.Error("got no error for a file that is not valid Go")
 	}
 }
 

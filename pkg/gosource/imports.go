@@ -143,3 +143,15 @@ func unique(names []string) []string {
 	}
 	return out
 }
+
+// CanImport reports whether the rule for internal packages allows an import.
+func CanImport(importer, target string) bool {
+	elements := strings.Split(target, "/")
+	for i := len(elements) - 1; i >= 0; i-- {
+		if elements[i] == "internal" {
+			parent := strings.Join(elements[:i], "/")
+			return parent != "" && (importer == parent || strings.HasPrefix(importer, parent+"/"))
+		}
+	}
+	return true
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/typecheck"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -43,8 +44,8 @@ func writeTestFiles(t *testing.T, dir string, files map[string]string) {
 // TestFailing checks which packages are reported as failing: a missing package may be the reason for other problems.
 func TestFailing(t *testing.T) {
 	t.Parallel()
-	g := goTool()
-	g.Offline = true
+	checker := typecheck.Checker{Go: goTool(), Environ: os.Environ()}
+	checker.Go.Offline = true
 	for code, want := range map[string]string{
 		"import \"strings\"\n\nvar _ = strings.Clone\n":            "map[] <nil>",
 		"import \"example.org/none\"\n\nvar _ none.Kind\n":         importProblem,
@@ -54,7 +55,7 @@ func TestFailing(t *testing.T) {
 		dir := t.TempDir()
 		tree := worktree.NewTree(afero.NewOsFs(), dir)
 		writeTestFiles(t, dir, map[string]string{"go.mod": "module example.com/p\n\ngo 1.21\n", "a/a.go": "package a\n\n" + code, "b/b.go": "package b\n"})
-		if got := fmt.Sprint(BrokenPackages(t.Context(), tree, g)); !strings.Contains(got, want) {
+		if got := fmt.Sprint(BrokenPackages(t.Context(), tree, checker)); !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s", strings.TrimSpace(code), got, want)
 		}
 	}
@@ -87,11 +88,11 @@ func TestFailingDownloads(t *testing.T) {
 		"go.mod": "module example.com/p\n\ngo 1.21\n\nrequire example.com/lib v1.0.0\n\nrequire example.com/dep v1.0.0 // indirect\n",
 		"a.go":   "package p\n\nimport _ \"example.com/lib\"\n",
 	})
-	g := goTool("GOPROXY=file://"+filepath.ToSlash(proxy), "GOSUMDB=off", "GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw")
-	if _, err := g.Run(t.Context(), gotool.Command{Dir: dir, Args: []string{"mod", "download", "example.com/lib"}}); err != nil {
+	checker := typecheck.Checker{Environ: os.Environ(), Go: goTool("GOPROXY=file://"+filepath.ToSlash(proxy), "GOSUMDB=off", "GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw")}
+	if _, err := checker.Go.Run(t.Context(), gotool.Command{Dir: dir, Args: []string{"mod", "download", "example.com/lib"}}); err != nil {
 		t.Fatal(err)
 	}
-	if failing, err := BrokenPackages(t.Context(), worktree.NewTree(afero.NewOsFs(), dir), g); err != nil || len(failing) > 0 {
+	if failing, err := BrokenPackages(t.Context(), worktree.NewTree(afero.NewOsFs(), dir), checker); err != nil || len(failing) > 0 {
 		t.Errorf("got %v, %v", failing, err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
-	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/typecheck"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -23,8 +23,8 @@ type MultigroupOptions struct {
 	Multi bool
 	// Init is the data of init for the project before the change.
 	Init scaffold.Data
-	// Go runs the go command.
-	Go gotool.Go
+	// Types checks the code before and after a move.
+	Types typecheck.Checker
 	// NoVerify disables the type check before and after a move.
 	NoVerify bool
 }
@@ -160,14 +160,14 @@ func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 		return fmt.Errorf("the code would not compile after the move: %w", err)
 	}
 	if !o.NoVerify {
-		libs, err := listLibraries(ctx, p.tree, o.Go, nil, p.m)
+		libs, err := o.Types.Load(ctx, p.tree, p.m)
 		if err != nil {
 			return err
 		}
-		if findings := p.m.Check(libs, nil); len(findings) > 0 {
+		if findings := libs.Check(p.m, nil); len(findings) > 0 {
 			return &CodeError{Findings: findings}
 		}
-		if findings := after.Check(libs, nil); len(findings) > 0 {
+		if findings := libs.Check(after, nil); len(findings) > 0 {
 			return &CodeError{After: true, Findings: findings}
 		}
 	}

@@ -2,14 +2,13 @@ package refactor
 
 import (
 	"fmt"
-	"go/token"
-	"go/types"
 	"math/rand/v2"
 	"path"
 	"strings"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/typecheck"
 )
 
 // randomProject makes a module of layout go/v3 whose packages import each other by all kinds of names. A package
@@ -69,24 +68,22 @@ func TestToV4Random(t *testing.T) {
 	for seed := range uint64(150) {
 		files := randomProject(rand.New(rand.NewPCG(seed, 7)))
 		tree := onDisk(t, files)
-		libs := func() *libraries {
-			return &libraries{exports: map[string]string{}, loaded: map[string]*types.Package{}, fset: token.NewFileSet()}
+		// The projects import no other modules.
+		check := func() diag.Findings {
+			findings, err := typecheck.Checker{}.Check(t.Context(), tree)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			return findings
 		}
-		m, err := gosource.ReadModule(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(m.Check(libs(), nil)) > 0 {
+		if len(check()) > 0 {
 			continue // one file's import is the other's variable
 		}
 		if _, err := toV4(tree); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		moved++
-		if m, err = gosource.ReadModule(tree); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if findings := m.Check(libs(), nil); len(findings) > 0 {
+		if findings := check(); len(findings) > 0 {
 			t.Fatalf("seed %d: %v\n%s", seed, findings, all(t, tree)[findings[0].File])
 		}
 		for name := range all(t, tree) {

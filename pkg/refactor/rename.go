@@ -13,9 +13,9 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
-	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/typecheck"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -64,7 +64,7 @@ type Remaining struct {
 
 // Rename applies a renaming to a tree, except to PROJECT, generated files, and released bundles and catalogs. It returns the
 // places of remaining old names.
-func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (*Remaining, error) {
+func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, checker typecheck.Checker) (*Remaining, error) {
 	if r.NoModule {
 		x := &renamer{Renaming: r, tree: tree, m: &gosource.Module{}, changes: map[string][]change{}, files: map[string]string{}}
 		if err := x.prepare(); err != nil {
@@ -76,7 +76,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (
 	if err != nil {
 		return nil, err
 	}
-	libs, err := listLibraries(ctx, tree, g, nil, m)
+	libs, err := checker.Load(ctx, tree, m)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (
 		Renaming: r, tree: tree, m: m, info: newInfo(),
 		newNames: map[token.Pos]string{}, words: map[string]string{}, changes: map[string][]change{}, files: map[string]string{},
 	}
-	if findings := m.Check(libs, x.info); len(findings) > 0 {
+	if findings := libs.Check(m, x.info); len(findings) > 0 {
 		return nil, &CodeError{Findings: findings}
 	}
 	if err := x.prepare(); err != nil {
@@ -100,7 +100,7 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, g gotool.Go) (
 		return nil, err
 	}
 	info := newInfo()
-	if findings := after.Check(libs, info); len(findings) > 0 {
+	if findings := libs.Check(after, info); len(findings) > 0 {
 		return nil, &RenameError{findings}
 	}
 	if findings := x.compare(after, info); len(findings) > 0 {

@@ -1,4 +1,4 @@
-package codegen
+package goenv
 
 import (
 	"fmt"
@@ -11,35 +11,32 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// An EnvironmentError is a setting that prevents the go command from working on a project, with its fix.
-type EnvironmentError struct{ text string }
+// An Error is a setting that prevents the go command from working on a project, with its fix.
+type Error struct{ text string }
 
-func (e *EnvironmentError) Error() string { return e.text }
+func (e *Error) Error() string { return e.text }
 
-func environmentErrorf(format string, args ...any) error {
-	return &EnvironmentError{fmt.Sprintf(format, args...)}
+func errorf(format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...)}
 }
 
-// CheckGo returns an *EnvironmentError if a setting prevents the go command from working on the packages of the module in
+// Check returns an *Error if a setting prevents the go command from working on the packages of the module in
 // dir. In these cases the go command mostly prints that it does not find packages.
-func CheckGo(environ []string, dir string) error { return newEnvironment(environ, false).check(dir) }
-
-// check checks the settings for a module: see CheckGo.
-func (e *environment) check(dir string) error {
-	if e.setting("GO111MODULE") == "off" {
-		return environmentErrorf("GO111MODULE=off disables Go modules, and the project is a module; %s", e.unset("GO111MODULE"))
+func (e *Environment) Check(dir string) error {
+	if e.Setting("GO111MODULE") == "off" {
+		return errorf("GO111MODULE=off disables Go modules, and the project is a module; %s", e.unset("GO111MODULE"))
 	}
 	home := homeVariable()
-	if e.get(home) == "" && e.setting("GOPATH") == "" && e.setting("GOMODCACHE") == "" {
-		return environmentErrorf("the go command has no module cache because %s, GOPATH and GOMODCACHE are not set; "+
+	if e.Get(home) == "" && e.Setting("GOPATH") == "" && e.Setting("GOMODCACHE") == "" {
+		return errorf("the go command has no module cache because %s, GOPATH and GOMODCACHE are not set; "+
 			"set one of them", home)
 	}
 	return e.checkWorkspace(dir)
 }
 
 // unset returns how to unset a setting.
-func (e *environment) unset(name string) string {
-	if e.get(name) == "" {
+func (e *Environment) unset(name string) string {
+	if e.Get(name) == "" {
 		return "run 'go env -u " + name + "'"
 	}
 	return "unset " + name
@@ -47,19 +44,17 @@ func (e *environment) unset(name string) string {
 
 // checkWorkspace returns an error unless the go.work file that applies to dir, if any, lists the module in dir. Modules
 // inside a project need not be listed.
-func (e *environment) checkWorkspace(dir string) error {
+func (e *Environment) checkWorkspace(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "PROJECT")); err != nil {
 		return nil
 	}
-	name := e.setting("GOWORK")
-	if name == "off" {
+	name := e.Workspace(dir)
+	if name == "" {
 		return nil
 	}
 	origin, remedy := "go.work", "set GOWORK=off"
-	if name != "" {
+	if e.Setting("GOWORK") != "" {
 		origin, remedy = "GOWORK", e.unset("GOWORK")
-	} else if name = findWorkspace(dir); name == "" {
-		return nil
 	}
 	shown := name
 	if rel, err := filepath.Rel(dir, name); err == nil {
@@ -67,7 +62,7 @@ func (e *environment) checkWorkspace(dir string) error {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return environmentErrorf("%s %q: %v; %s", origin, shown, diag.Cause(err), remedy)
+		return errorf("%s %q: %v; %s", origin, shown, diag.Cause(err), remedy)
 	}
 	file, err := modfile.ParseWork(name, data, nil)
 	if err != nil {
@@ -84,11 +79,23 @@ func (e *environment) checkWorkspace(dir string) error {
 	}) {
 		return nil
 	}
-	return environmentErrorf("%s %q: the workspace does not list the project; run 'go work use .' in the project to add it, "+
+	return errorf("%s %q: the workspace does not list the project; run 'go work use .' in the project to add it, "+
 		"or %s", origin, shown, remedy)
 }
 
-// findWorkspace returns the nearest go.work file of dir and its parents, or an empty string.
+// Workspace returns the go.work file that applies to a directory, or "".
+func (e *Environment) Workspace(dir string) string {
+	switch name := e.Setting("GOWORK"); name {
+	case "":
+		return findWorkspace(dir)
+	case "off":
+		return ""
+	default:
+		return name
+	}
+}
+
+// findWorkspace returns the nearest go.work file of dir and its parents, or "".
 func findWorkspace(dir string) string {
 	for {
 		name := filepath.Join(dir, "go.work")

@@ -1,4 +1,5 @@
-package codegen
+// Package filecache caches results in files, by the hash of their inputs.
+package filecache
 
 import (
 	"bytes"
@@ -14,22 +15,23 @@ import (
 	"sync/atomic"
 )
 
-// A store caches results by the hash of their inputs. It returns no errors: an entry that cannot be read or is damaged is
+// A Store caches results by the hash of their inputs. It returns no errors: an entry that cannot be read or is damaged is
 // missing, and one that cannot be written is left out. Processes share a store without locks, because entries are written
 // to temporary files that are renamed.
-type store struct {
-	dir string
-	// build is Options.Build.
-	build   string
+type Store struct {
+	// Dir is the directory of the entries. If it is empty, nothing is cached.
+	Dir string
+	// Build identifies the program, for keys of results that depend on it.
+	Build   string
 	written atomic.Bool
 }
 
 // maxStoreBytes is the size above which the oldest entries of a kind are removed.
 const maxStoreBytes = 64 << 20
 
-// get decodes an entry into value, a pointer, and reports whether it exists.
-func (s *store) get(kind string, key digest, value any) bool {
-	if s.dir == "" {
+// Get decodes an entry into value, a pointer, and reports whether it exists.
+func (s *Store) Get(kind string, key Digest, value any) bool {
+	if s.Dir == "" {
 		return false
 	}
 	data, err := os.ReadFile(s.path(kind, key))
@@ -41,9 +43,9 @@ func (s *store) get(kind string, key digest, value any) bool {
 	return bytes.Equal(sum, actual[:]) && gob.NewDecoder(bytes.NewReader(data)).Decode(value) == nil
 }
 
-// put encodes value as an entry.
-func (s *store) put(kind string, key digest, value any) {
-	if s.dir == "" {
+// Put encodes value as an entry.
+func (s *Store) Put(kind string, key Digest, value any) {
+	if s.Dir == "" {
 		return
 	}
 	var data bytes.Buffer
@@ -70,18 +72,18 @@ func (s *store) put(kind string, key digest, value any) {
 }
 
 // path returns the path of an entry.
-func (s *store) path(kind string, key digest) string {
-	return filepath.Join(s.dir, kind, hex.EncodeToString(key[:16]))
+func (s *Store) path(kind string, key Digest) string {
+	return filepath.Join(s.Dir, kind, hex.EncodeToString(key[:16]))
 }
 
-// trim removes the oldest entries of kinds that need too much space.
-func (s *store) trim() {
+// Trim removes the oldest entries of kinds that need too much space.
+func (s *Store) Trim() {
 	if !s.written.Load() {
 		return
 	}
-	kinds, _ := os.ReadDir(s.dir)
+	kinds, _ := os.ReadDir(s.Dir)
 	for _, kind := range kinds {
-		dir := filepath.Join(s.dir, kind.Name())
+		dir := filepath.Join(s.Dir, kind.Name())
 		entries, _ := os.ReadDir(dir)
 		var infos []fs.FileInfo
 		var total int64
@@ -105,11 +107,11 @@ func (s *store) trim() {
 	}
 }
 
-// digest identifies content.
-type digest [sha256.Size]byte
+// A Digest identifies content.
+type Digest [sha256.Size]byte
 
-// digestOf returns the digest of parts, which is different for each list of parts.
-func digestOf(parts ...[]byte) digest {
+// DigestOf returns the digest of parts, which is different for each list of parts.
+func DigestOf(parts ...[]byte) Digest {
 	h := sha256.New()
 	var n [8]byte
 	for _, part := range parts {
@@ -117,5 +119,5 @@ func digestOf(parts ...[]byte) digest {
 		h.Write(n[:])
 		h.Write(part)
 	}
-	return digest(h.Sum(nil))
+	return Digest(h.Sum(nil))
 }

@@ -1,0 +1,271 @@
+package typecheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/operon-sdk/operon/pkg/filecache"
+)
+
+// Libraries are the packages of other modules and the standard library that a project imports. They implement
+// types.Importer.
+type Libraries struct {
+	packages map[string]*library
+	system   system
+}
+
+// loading is the state of a library while it is loaded.
+type loading struct {
+	declarations declarations
+	// needs are the libraries that the declarations import.
+	needs []*library
+	// done is closed when types is complete.
+	done  chan struct{}
+	types *types.Package
+	// err is the first error in the declarations.
+	err error
+}
+
+// Import returns a package of another module or the standard library.
+func (l *Libraries) Import(path string) (*types.Package, error) {
+	p := l.packages[path]
+	if p == nil || p.types == nil {
+		if p != nil && p.module != "" {
+			return nil, p.broken()
+		}
+		return nil, errors.New("no module of go.mod provides it; run go mod tidy")
+	}
+	if failed := p.failed(map[*library]bool{}); failed != nil {
+		return nil, failed.broken()
+	}
+	return p.types, nil
+}
+
+// broken returns the error for a library that cannot be imported.
+func (p *library) broken() error {
+	reason := ""
+	if e, ok := errors.AsType[types.Error](p.err); ok {
+		reason = ": " + e.Msg
+	}
+	if p.module == "" {
+		return fmt.Errorf("%s does not compile%s", p.path, reason)
+	}
+	return fmt.Errorf("%s does not compile with the versions in go.mod%s; require another version of it", p.module, reason)
+}
+
+// failed returns a library whose declarations have errors among p and those that it needs, or nil.
+func (p *library) failed(visited map[*library]bool) *library {
+	if p.err != nil {
+		return p
+	}
+	for _, needed := range p.needs {
+		if !visited[needed] {
+			visited[needed] = true
+			if failed := needed.failed(visited); failed != nil {
+				return failed
+			}
+		}
+	}
+	return nil
+}
+
+// load loads the declarations of roots, and of all packages that these refer to.
+func (c Checker) load(ctx context.Context, roots []*library, s system, count *counter) error {
+	reached, err := c.reduceAll(ctx, roots, s)
+	if err != nil {
+		return err
+	}
+	count.total.Store(int64(len(reached)))
+	fset := token.NewFileSet()
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wait sync.WaitGroup
+	for _, l := range reached {
+		wait.Go(func() {
+			defer close(l.done)
+			for _, needed := range l.needs {
+				<-needed.done
+			}
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if ctx.Err() == nil {
+				l.check(fset, s)
+			}
+			count.done.Add(1)
+		})
+	}
+	wait.Wait()
+	return ctx.Err()
+}
+
+// reduceAll sets the declarations of roots and of all packages that they refer to, and returns these packages.
+func (c Checker) reduceAll(ctx context.Context, roots []*library, s system) ([]*library, error) {
+	store := &filecache.Store{Dir: c.CacheDir}
+	defer store.Trim()
+	reached := slices.Clone(roots)
+	visited := map[*library]bool{}
+	for _, root := range roots {
+		visited[root] = true
+	}
+	for level := roots; len(level) > 0; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		parallel(len(level), func(i int) { level[i].reduce(store, s) })
+		var next []*library
+		for _, l := range level {
+			for _, needed := range l.needs {
+				if !visited[needed] {
+					visited[needed] = true
+					next = append(next, needed)
+				}
+			}
+		}
+		reached, level = append(reached, next...), next
+	}
+	breakCycles(roots)
+	return reached, nil
+}
+
+// parallel calls a function for each number below n, on all processors.
+func parallel(n int, each func(i int)) {
+	var wait sync.WaitGroup
+	var next atomic.Int64
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				each(int(i))
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// breakCycles removes imports that lead back to the importer, which the go command has reported.
+func breakCycles(roots []*library) {
+	onPath := map[*library]bool{}
+	var visit func(l *library)
+	visit = func(l *library) {
+		onPath[l] = true
+		l.needs = slices.DeleteFunc(l.needs, func(needed *library) bool {
+			active, visited := onPath[needed]
+			if !visited {
+				visit(needed)
+			}
+			return active
+		})
+		onPath[l] = false
+	}
+	for _, root := range roots {
+		if _, visited := onPath[root]; !visited {
+			visit(root)
+		}
+	}
+}
+
+// reduce sets the declarations of the library, from the store if they are in it.
+func (l *library) reduce(store *filecache.Store, s system) {
+	l.done = make(chan struct{})
+	parts := [][]byte{[]byte(format)}
+	for _, path := range slices.Sorted(maps.Keys(l.imports)) {
+		parts = append(parts, []byte(path), []byte(l.nameOf(path)))
+	}
+	var sources [][]byte
+	if s.immutable(l.files) {
+		parts = append(parts, []byte(s.toolchain))
+		for _, name := range l.files {
+			parts = append(parts, []byte(name))
+		}
+	} else {
+		sources = readAll(l.files)
+		parts = append(parts, sources...)
+	}
+	key := filecache.DigestOf(parts...)
+	if !store.Get("declarations", key, &l.declarations) {
+		if sources == nil {
+			sources = readAll(l.files)
+		}
+		l.declarations = reduce(sources, l.nameOf)
+		store.Put("declarations", key, l.declarations)
+	}
+	for _, path := range l.declarations.Imports {
+		if needed := l.imports[path]; needed != nil && path != "unsafe" {
+			l.needs = append(l.needs, needed)
+		}
+	}
+}
+
+// readAll reads files. One that cannot be read is empty.
+func readAll(names []string) [][]byte {
+	contents := make([][]byte, len(names))
+	for i, name := range names {
+		contents[i], _ = os.ReadFile(name)
+	}
+	return contents
+}
+
+// check type-checks the declarations of the library, and drops their text.
+func (l *library) check(fset *token.FileSet, s system) {
+	var trees []*ast.File
+	for i, text := range l.declarations.Files {
+		tree, err := parser.ParseFile(fset, l.files[i], text, parser.SkipObjectResolution)
+		if err != nil && l.err == nil {
+			l.err = err
+		}
+		if tree != nil {
+			trees = append(trees, tree)
+		}
+	}
+	l.declarations = declarations{}
+	if len(trees) == 0 {
+		return
+	}
+	config := types.Config{
+		Importer: importer(l.importNeeded), IgnoreFuncBodies: true, FakeImportC: true, Sizes: s.sizes,
+		Error: func(err error) {
+			// Soft errors, such as unused imports, may be due to what was left out.
+			if e, ok := errors.AsType[types.Error](err); l.err == nil && !(ok && e.Soft) {
+				l.err = err
+			}
+		},
+	}
+	l.types, _ = config.Check(l.path, fset, trees, nil) // Error has recorded the error
+}
+
+// An importer is a function that implements types.Importer.
+type importer func(path string) (*types.Package, error)
+
+// Import implements types.Importer.
+func (i importer) Import(path string) (*types.Package, error) { return i(path) }
+
+func (l *library) importNeeded(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	needed := l.imports[path]
+	if needed == nil || !slices.Contains(l.needs, needed) || needed.types == nil {
+		return nil, errors.New("it cannot be loaded")
+	}
+	return needed.types, nil
+}
+
+// A counter counts the packages that are checked.
+type counter struct{ done, total atomic.Int64 }
+
+func (c *counter) String() string {
+	if total := c.total.Load(); total > 0 {
+		return fmt.Sprintf("checking types: %d of %d packages that the project imports", c.done.Load(), total)
+	}
+	return strings.TrimSpace("checking types")
+}

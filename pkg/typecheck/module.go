@@ -1,0 +1,202 @@
+package typecheck
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/types"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gosource"
+)
+
+// Check type-checks the packages of a module and their tests, and returns the errors sorted by position. If info is not nil,
+// its maps are filled.
+func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
+	c := &checker{
+		module: m, libraries: l, info: info, packages: map[string]*packageFiles{}, checked: map[string]*types.Package{},
+		checking: map[string]bool{}, importing: map[[2]string]bool{},
+	}
+	for _, name := range m.Names() {
+		c.add(m.Files[name])
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
+		p := c.packages[path]
+		if len(p.files) > 0 {
+			_, _ = c.load(path) // records its errors
+		}
+		tested := c.checked[path]
+		if len(p.tests) > 0 {
+			tested = c.check(path, slices.Concat(p.files, p.tests), c.load)
+		}
+		if len(p.externalTests) > 0 {
+			t := &testImporter{c: c, path: path, tested: tested, checked: map[string]*types.Package{}}
+			c.check(path+externalSuffix, p.externalTests, t.load)
+		}
+	}
+	return c.found.Sort()
+}
+
+// externalSuffix is what the path and the name of an external test's package end in.
+const externalSuffix = "_test"
+
+// packageFiles are the files of one package.
+type packageFiles struct{ files, tests, externalTests []*ast.File }
+
+// A checker type-checks the packages of a module.
+type checker struct {
+	module    *gosource.Module
+	libraries *Libraries
+	info      *types.Info
+	packages  map[string]*packageFiles
+	checked   map[string]*types.Package
+	checking  map[string]bool
+	// importing caches for pairs of packages whether the first imports the second.
+	importing map[[2]string]bool
+	found     diag.Findings
+}
+
+// add adds a file to its package if the build constraints select it.
+func (c *checker) add(f *gosource.File) {
+	if !c.libraries.system.selects(f) {
+		return
+	}
+	p := c.packages[c.module.ImportPath(f.Dir())]
+	if p == nil {
+		p = &packageFiles{}
+		c.packages[c.module.ImportPath(f.Dir())] = p
+	}
+	switch {
+	case f.IsExternalTest():
+		p.externalTests = append(p.externalTests, f.AST)
+	case f.IsTest():
+		p.tests = append(p.tests, f.AST)
+	default:
+		p.files = append(p.files, f.AST)
+	}
+}
+
+// selects reports whether a file is part of a build.
+func (s system) selects(f *gosource.File) bool {
+	context := s.build
+	context.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(f.Text)), nil }
+	ok, err := context.MatchFile(path.Dir(f.Name), path.Base(f.Name))
+	return ok && err == nil && f.AST.Name.Name != "documentation" && (context.CgoEnabled || !usesCgo(f.AST))
+}
+
+// usesCgo reports whether a file is a source of cgo.
+func usesCgo(f *ast.File) bool {
+	return slices.ContainsFunc(f.Imports, func(spec *ast.ImportSpec) bool { return gosource.ImportPath(spec) == "C" })
+}
+
+// load returns a package of the module, checked from source, or a library.
+func (c *checker) load(path string) (*types.Package, error) {
+	files, ok := c.packages[path]
+	if !ok {
+		if _, ok := c.module.DirOf(path); ok {
+			return nil, errors.New("the project has no such package")
+		}
+		return c.libraries.Import(path)
+	}
+	if p := c.checked[path]; p != nil {
+		return p, nil
+	}
+	if c.checking[path] {
+		return nil, errors.New("import cycle")
+	}
+	c.checking[path] = true
+	defer delete(c.checking, path)
+	p := c.check(path, files.files, c.load)
+	c.checked[path] = p
+	return p, nil
+}
+
+func (c *checker) check(path string, files []*ast.File, load importer) *types.Package {
+	config := types.Config{
+		FakeImportC: true, GoVersion: c.module.GoVersion, Sizes: c.libraries.system.sizes,
+		Importer: importer(func(imported string) (*types.Package, error) {
+			if imported == "unsafe" {
+				return types.Unsafe, nil
+			}
+			importing := strings.TrimSuffix(path, externalSuffix)
+			if !gosource.CanImport(importing, imported) {
+				return nil, fmt.Errorf("use of internal package %s is not allowed", imported)
+			}
+			p, err := load(imported)
+			if err == nil && p.Name() == "main" && imported != importing {
+				return nil, fmt.Errorf("%s is a program, not an importable package", imported)
+			}
+			return p, err
+		}),
+		Error: func(err error) {
+			if e, ok := errors.AsType[types.Error](err); ok {
+				at := e.Fset.Position(e.Pos)
+				c.found = append(c.found, diag.Finding{
+					Position: diag.Position{File: at.Filename, Line: at.Line, Column: at.Column}, Problem: strings.ReplaceAll(e.Msg, "\n", " "),
+				})
+			}
+		},
+	}
+	p, _ := config.Check(path, c.module.Fset, files, c.info) // Error has recorded the errors
+	return p
+}
+
+// A testImporter imports packages for an external test: the tested package with its internal test files, and packages
+// that import it compiled against that.
+type testImporter struct {
+	c       *checker
+	path    string
+	tested  *types.Package
+	checked map[string]*types.Package
+}
+
+func (t *testImporter) load(path string) (*types.Package, error) {
+	if path == t.path && t.tested != nil {
+		return t.tested, nil
+	}
+	if !t.c.imports(path, t.path) {
+		return t.c.load(path)
+	}
+	if p := t.checked[path]; p != nil {
+		return p, nil
+	}
+	t.checked[path] = t.c.check(path, t.c.packages[path].files, t.load)
+	return t.checked[path], nil
+}
+
+// imports reports whether a package of the module imports another one, directly or not.
+func (c *checker) imports(from, to string) bool {
+	p := c.packages[from]
+	if p == nil || from == to {
+		return false
+	}
+	key := [2]string{from, to}
+	if result, ok := c.importing[key]; ok {
+		return result
+	}
+	c.importing[key] = false
+	for _, f := range p.files {
+		for _, spec := range f.Imports {
+			if path := gosource.ImportPath(spec); path == to || c.imports(path, to) {
+				c.importing[key] = true
+			}
+		}
+	}
+	return c.importing[key]
+}
+
+// system is what the types depend on besides the source.
+type system struct {
+	build build.Context
+	sizes types.Sizes
+	// immutable reports whether the names of files determine their content, together with toolchain.
+	immutable func(names []string) bool
+	toolchain []byte
+}

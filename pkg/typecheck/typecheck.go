@@ -1,0 +1,168 @@
+// Package typecheck checks the types of a project's Go code as the compiler does, without compiling anything.
+//
+// # Model
+//
+// The packages of the project, with their tests, are type-checked from source, since a command needs the errors in them. Of the
+// packages that they import, only the declarations matter. The go command lists these packages, which costs little, because it
+// neither builds them nor computes build IDs. Each is reduced to what an importer can refer to: no function bodies, no comments,
+// no unexported declarations that nothing exported needs (declarations.go). Packages that only function bodies import
+// drop out: of the 1,200 packages below a manager, 400 remain. They are type-checked in parallel in the order of their imports,
+// and their syntax is dropped at once, so that memory stays low.
+//
+// The reduced sources are cached by the names of files in the module cache and by the content of all others. They need a
+// fraction of the space of export data, and, unlike export data, don't depend on the versions of other modules: two projects
+// share them even if they require different versions of the rest.
+//
+// # Errors
+//
+// Errors are counted in the project's packages. A library with errors in its declarations can't be imported. Errors in
+// function bodies of libraries are not found.
+package typecheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/types"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
+	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/tempdir"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// format is the version of the entries of the cache. Increment it to invalidate them.
+const format = "1"
+
+// A Checker checks the types of projects.
+type Checker struct {
+	// Go lists the packages that a project imports, and downloads missing modules.
+	Go gotool.Go
+	// Environ is the environment of the go command, as of os.Environ. GOFLAGS and go env -w determine build tags.
+	Environ []string
+	// Tags are build tags in addition to those of Environ.
+	Tags []string
+	// CacheDir is the directory of the cache, or empty for none.
+	CacheDir string
+	// Report runs a step, and reports what describe returns if it takes long. Nil only runs the step.
+	Report func(describe func() string, step func() error) error
+}
+
+// Check type-checks the code of a tree with the requirements of its own go.mod, which need not be on disk yet.
+func (c Checker) Check(ctx context.Context, tree *worktree.Tree) (diag.Findings, error) {
+	m, err := gosource.ReadModule(tree)
+	if err != nil {
+		return nil, err
+	}
+	libraries, err := c.Load(ctx, tree, m)
+	if err != nil {
+		return nil, err
+	}
+	return libraries.Check(m, nil), nil
+}
+
+// Load loads the declarations of the packages that modules import: versions of the code in a tree. The requirements are those
+// of the go.mod in the tree. Packages that don't exist are reported by Libraries.Check.
+func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*gosource.Module) (*Libraries, error) {
+	env := goenv.New(c.Environ, false)
+	env.Tags = append(env.Tags, c.Tags...)
+	l := &Libraries{system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()}}
+	l.system.sizes = types.SizesFor("gc", l.system.build.GOARCH)
+	paths := l.system.imports(modules)
+	if len(paths) == 0 {
+		return l, nil
+	}
+	flags, remove, err := requirementFlags(tree, env)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	if len(env.Tags) > 0 {
+		flags = append(flags, env.TagsFlag())
+	}
+	if l.packages, err = c.list(ctx, tree, flags, paths); err != nil {
+		return nil, err
+	}
+	var roots []*library
+	for _, path := range paths {
+		if p := l.packages[path]; p != nil {
+			roots = append(roots, p)
+		}
+	}
+	count := &counter{}
+	load := func() error { return c.load(ctx, roots, l.system, count) }
+	if c.Report == nil {
+		return l, load()
+	}
+	return l, c.Report(count.String, load)
+}
+
+// imports returns the sorted paths of packages that modules import from other modules.
+func (s system) imports(modules []*gosource.Module) []string {
+	wanted := map[string]bool{}
+	for _, m := range modules {
+		for _, f := range m.Files {
+			if !s.selects(f) {
+				continue
+			}
+			for _, spec := range f.AST.Imports {
+				p := gosource.ImportPath(spec)
+				if _, inModule := m.DirOf(p); !inModule && p != "unsafe" && p != "C" {
+					wanted[p] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(wanted))
+}
+
+// requirementFlags returns flags with which the go command reads the go.mod and go.sum of a tree if they differ from those on
+// disk, and a function that removes temporary files.
+func requirementFlags(tree *worktree.Tree, env *goenv.Environment) (flags []string, remove func(), err error) {
+	edits := tree.Edits()
+	_, mod := edits["go.mod"]
+	_, sum := edits["go.sum"]
+	if !mod && !sum {
+		return nil, func() {}, nil
+	}
+	dir, err := tempdir.New("", "go-mod")
+	if err != nil {
+		return nil, nil, fmt.Errorf("writing go.mod for the go command: %w", err)
+	}
+	remove = func() { _ = dir.Remove() } // later commands remove what remains
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := tree.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir.Path, name), text, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			remove()
+			return nil, nil, fmt.Errorf("writing %s for the go command: %w", name, err)
+		}
+	}
+	if env.Workspace(tree.Root()) == "" {
+		return []string{"-mod=mod", "-modfile=" + filepath.Join(dir.Path, "go.mod")}, remove, nil
+	}
+	// In a workspace, the go command accepts neither flag.
+	replace := map[string]string{}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		replace[filepath.Join(tree.Root(), name)] = filepath.Join(dir.Path, name)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir.Path, "overlay.json"), overlay, 0o600)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("writing go.mod for the go command: %w", err)
+	}
+	return []string{"-overlay=" + filepath.Join(dir.Path, "overlay.json")}, remove, nil
+}
