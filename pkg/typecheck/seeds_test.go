@@ -1,0 +1,151 @@
+package typecheck_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// A seed is a file in testdata/seeds: Go files with errors that can be added to any operator. The comment has a line
+// "kind: KIND", for some also "place: own package", and says what is wrong. The section "want" lists what the compiler says
+// when the files are a package of their own in testdata/memcached-operator, as FILE:LINE: MESSAGE, or DIRECTORY: MESSAGE for
+// errors without a line; the directory of the package is ".".
+//
+// The files are a package "seed" with the path "example.com/seed", and packages below it. The name and the path are replaced
+// by those of the package in which the seed is placed.
+type seed struct {
+	name, file, kind string
+	own              bool // doesn't work inside an existing package
+	cgo              bool // needs a C compiler
+	archive          *txtar.Archive
+}
+
+const seedPath = "example.com/seed"
+
+var packageClause = regexp.MustCompile(`(?m)^(\x{feff}?package )seed(_test)?$`)
+
+func readSeeds(t *testing.T) []seed {
+	t.Helper()
+	names, err := filepath.Glob("testdata/seeds/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seeds []seed
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := seed{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), file: name, archive: archive}
+		for line := range strings.Lines(string(archive.Comment)) {
+			key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			switch {
+			case key == "kind":
+				s.kind = value
+			case key == "place":
+				s.own = value == "own package"
+			}
+		}
+		if s.kind == "" {
+			t.Errorf("%s has no kind", name)
+		}
+		for _, f := range archive.Files {
+			s.cgo = s.cgo || strings.HasSuffix(f.Name, ".go") && bytes.Contains(f.Data, []byte("import \"C\""))
+		}
+		seeds = append(seeds, s)
+	}
+	return seeds
+}
+
+// in returns the files of the seed for the package with the name and import path in directory dir.
+func (s seed) in(dir, name, importPath string) map[string][]byte {
+	files := map[string][]byte{}
+	for _, f := range s.archive.Files {
+		if f.Name == "want" {
+			continue
+		}
+		data := f.Data
+		if !strings.Contains(f.Name, "/") {
+			data = packageClause.ReplaceAll(data, []byte("${1}"+name+"${2}"))
+		}
+		if name != "seed" {
+			data = bytes.ReplaceAll(data, []byte("\t\""+seedPath+"\"\n"), []byte("\tseed \""+importPath+"\"\n"))
+			data = bytes.ReplaceAll(data, []byte("import \""+seedPath+"\"\n"), []byte("import seed \""+importPath+"\"\n"))
+		}
+		files[path.Join(dir, f.Name)] = bytes.ReplaceAll(data, []byte("\""+seedPath), []byte("\""+importPath))
+	}
+	return files
+}
+
+// importsSelf reports whether a file of the seed imports the package in which the seed is placed. A program can't be imported.
+func (s seed) importsSelf() bool {
+	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return bytes.Contains(f.Data, []byte("\""+seedPath+"\"")) })
+}
+
+// dir returns the directory of the seed as a package of its own in a project.
+func (s seed) dir() string { return path.Join("seeds", s.name) }
+
+// want returns the recorded verdict of the compiler, with positions relative to the project.
+func (s seed) want(t *testing.T) verdict {
+	t.Helper()
+	v := verdict{errors: map[string][]string{}}
+	for _, f := range s.archive.Files {
+		if f.Name != "want" {
+			continue
+		}
+		for line := range strings.Lines(string(f.Data)) {
+			position, message, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			if !ok {
+				t.Errorf("%s: want: %q has no message", s.file, line)
+			}
+			v.put(path.Join(s.dir(), position), message)
+		}
+		return v
+	}
+	t.Errorf("%s has no section want; run the test with -update", s.file)
+	return v
+}
+
+// record writes what the compiler says into the section want.
+func (s seed) record(v verdict) error {
+	var lines []string
+	for position, messages := range v.errors {
+		file, line, _ := strings.Cut(position, ":")
+		if file != s.dir() && !strings.HasPrefix(file, s.dir()+"/") {
+			continue
+		}
+		for _, message := range messages {
+			at := relative(s.dir(), file)
+			if line != "" {
+				at += ":" + line
+			}
+			lines = append(lines, fmt.Sprintf("%s: %s\n", at, message))
+		}
+	}
+	slices.SortFunc(lines, byPosition)
+	files := slices.DeleteFunc(slices.Clone(s.archive.Files), func(f txtar.File) bool { return f.Name == "want" })
+	files = append(files, txtar.File{Name: "want", Data: []byte(strings.Join(lines, ""))})
+	return os.WriteFile(s.file, txtar.Format(&txtar.Archive{Comment: s.archive.Comment, Files: files}), 0o644)
+}
+
+// byPosition orders lines that begin with FILE:LINE or with a name.
+func byPosition(a, b string) int {
+	return strings.Compare(padLine(a), padLine(b))
+}
+
+var lineNumber = regexp.MustCompile(`^([^: ]+):(\d+)`)
+
+func padLine(s string) string {
+	if m := lineNumber.FindStringSubmatch(s); m != nil {
+		return fmt.Sprintf("%s:%8s%s", m[1], m[2], s[len(m[0]):])
+	}
+	return s
+}
