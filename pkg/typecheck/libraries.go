@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 
 	"github.com/operon-sdk/operon/pkg/filecache"
+	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Libraries are the packages of other modules and the standard library that a project imports. They implement
@@ -23,6 +25,9 @@ import (
 type Libraries struct {
 	packages map[string]*library
 	system   system
+	tree     *worktree.Tree
+	// cgo holds what cgo makes of packages of modules, by directory.
+	cgo map[*gosource.Module]map[string]*cgoPackage
 }
 
 // loading is the state of a library while it is loaded.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,6 +27,12 @@ func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
 	}
 	for _, name := range m.Names() {
 		c.add(m.Files[name])
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
+		p := c.packages[path]
+		dir, _ := m.DirOf(path)
+		c.checkNames(dir, p)
+		c.replaceCgo(dir, p)
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
 		p := c.packages[path]
@@ -48,7 +55,11 @@ func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
 const externalSuffix = "_test"
 
 // packageFiles are the files of one package.
-type packageFiles struct{ files, tests, externalTests []*ast.File }
+type packageFiles struct {
+	files, tests, externalTests []*ast.File
+	// failed means that the go command refuses the package, so that errors in types are not found.
+	failed bool
+}
 
 // A checker type-checks the packages of a module.
 type checker struct {
@@ -81,6 +92,21 @@ func (c *checker) add(f *gosource.File) {
 	default:
 		p.files = append(p.files, f.AST)
 	}
+	c.found = append(c.found, embedFindings(c.libraries.tree, f)...)
+}
+
+// checkNames finds files of a directory that belong to different packages.
+func (c *checker) checkNames(dir string, p *packageFiles) {
+	all := slices.Concat(p.files, p.tests)
+	for _, f := range all {
+		if first := all[0]; f.Name.Name != first.Name.Name {
+			base := func(f *ast.File) string { return path.Base(c.module.Fset.Position(f.Package).Filename) }
+			c.found = append(c.found, diag.Finding{Position: diag.Position{File: dir}, Problem: fmt.Sprintf(
+				"found packages %s (%s) and %s (%s) in one directory", first.Name.Name, base(first), f.Name.Name, base(f))})
+			p.failed = true
+			return
+		}
+	}
 }
 
 // selects reports whether a file is part of a build.
@@ -89,11 +115,6 @@ func (s system) selects(f *gosource.File) bool {
 	context.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(f.Text)), nil }
 	ok, err := context.MatchFile(path.Dir(f.Name), path.Base(f.Name))
 	return ok && err == nil && f.AST.Name.Name != "documentation" && (context.CgoEnabled || !usesCgo(f.AST))
-}
-
-// usesCgo reports whether a file is a source of cgo.
-func usesCgo(f *ast.File) bool {
-	return slices.ContainsFunc(f.Imports, func(spec *ast.ImportSpec) bool { return gosource.ImportPath(spec) == "C" })
 }
 
 // load returns a package of the module, checked from source, or a library.
@@ -119,6 +140,7 @@ func (c *checker) load(path string) (*types.Package, error) {
 }
 
 func (c *checker) check(path string, files []*ast.File, load importer) *types.Package {
+	failed := c.packages[strings.TrimSuffix(path, externalSuffix)].failed
 	config := types.Config{
 		FakeImportC: true, GoVersion: c.module.GoVersion, Sizes: c.libraries.system.sizes,
 		Importer: importer(func(imported string) (*types.Package, error) {
@@ -136,16 +158,25 @@ func (c *checker) check(path string, files []*ast.File, load importer) *types.Pa
 			return p, err
 		}),
 		Error: func(err error) {
-			if e, ok := errors.AsType[types.Error](err); ok {
-				at := e.Fset.Position(e.Pos)
-				c.found = append(c.found, diag.Finding{
-					Position: diag.Position{File: at.Filename, Line: at.Line, Column: at.Column}, Problem: strings.ReplaceAll(e.Msg, "\n", " "),
-				})
+			// A message that starts with a tab belongs to the one before.
+			if e, ok := errors.AsType[types.Error](err); ok && !failed && !strings.HasPrefix(e.Msg, "\t") {
+				c.found = append(c.found, diag.Finding{Position: c.position(e), Problem: strings.ReplaceAll(e.Msg, "\n", " ")})
 			}
 		},
 	}
 	p, _ := config.Check(path, c.module.Fset, files, c.info) // Error has recorded the errors
 	return p
+}
+
+// position returns the position of an error, in the sources if it is in a file that cgo has generated.
+func (c *checker) position(e types.Error) diag.Position {
+	at := e.Fset.Position(e.Pos)
+	if filepath.IsAbs(at.Filename) && c.libraries.tree != nil {
+		if rel, err := filepath.Rel(c.libraries.tree.Root(), at.Filename); err == nil {
+			at.Filename = filepath.ToSlash(rel)
+		}
+	}
+	return diag.Position{File: at.Filename, Line: at.Line, Column: at.Column}
 }
 
 // A testImporter imports packages for an external test: the tested package with its internal test files, and packages

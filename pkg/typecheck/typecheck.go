@@ -75,8 +75,16 @@ func (c Checker) Check(ctx context.Context, tree *worktree.Tree) (diag.Findings,
 func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*gosource.Module) (*Libraries, error) {
 	env := goenv.New(c.Environ, false)
 	env.Tags = append(env.Tags, c.Tags...)
-	l := &Libraries{system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()}}
+	l := &Libraries{tree: tree, cgo: map[*gosource.Module]map[string]*cgoPackage{}, system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()}}
 	l.system.sizes = types.SizesFor("gc", l.system.build.GOARCH)
+	if l.system.build.CgoEnabled {
+		for _, m := range modules {
+			var err error
+			if l.cgo[m], err = c.generateCgo(ctx, tree, env, l.system, m); err != nil {
+				return nil, err
+			}
+		}
+	}
 	paths := l.system.imports(modules)
 	if len(paths) == 0 {
 		return l, nil
@@ -117,14 +125,11 @@ func (c Checker) reach(ctx context.Context, tree *worktree.Tree, env *goenv.Envi
 			return reached, err
 		}
 	}
-	flags, remove, err := requirementFlags(tree, env)
+	flags, remove, err := sourceFlags(tree, env, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	if len(env.Tags) > 0 {
-		flags = append(flags, env.TagsFlag())
-	}
 	if l.packages, err = c.list(ctx, tree, flags, paths); err != nil {
 		return nil, err
 	}
@@ -165,42 +170,59 @@ func changesRequirements(tree *worktree.Tree) bool {
 	return mod || sum
 }
 
-// requirementFlags returns flags with which the go command reads the go.mod and go.sum of a tree if they differ from those on
-// disk, and a function that removes temporary files.
-func requirementFlags(tree *worktree.Tree, env *goenv.Environment) (flags []string, remove func(), err error) {
-	if !changesRequirements(tree) {
-		return nil, func() {}, nil
+// sourceFlags returns flags with which the go command reads the go.mod and go.sum of a tree if they differ from those on disk,
+// Go files with other contents, where nil removes one, and build tags. The returned function removes temporary files.
+func sourceFlags(tree *worktree.Tree, env *goenv.Environment, code map[string][]byte) (flags []string, remove func(), err error) {
+	if len(env.Tags) > 0 {
+		flags = []string{env.TagsFlag()}
+	}
+	changed := changesRequirements(tree)
+	if !changed && len(code) == 0 {
+		return flags, func() {}, nil
 	}
 	dir, err := tempdir.New("", "go-mod")
 	if err != nil {
-		return nil, nil, fmt.Errorf("writing go.mod for the go command: %w", err)
+		return nil, nil, fmt.Errorf("writing files for the go command: %w", err)
 	}
 	remove = func() { _ = dir.Remove() } // later commands remove what remains
-	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := tree.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir.Path, name), text, 0o600)
+	overlay := map[string]string{}
+	write := func(name, temp string, text []byte) error {
+		temp = filepath.Join(dir.Path, temp)
+		overlay[filepath.Join(tree.Root(), filepath.FromSlash(name))] = temp
+		return os.WriteFile(temp, text, 0o600)
+	}
+	if changed {
+		for _, name := range []string{"go.mod", "go.sum"} {
+			text, readErr := tree.ReadFile(name)
+			if readErr == nil {
+				readErr = write(name, name, text)
+			}
+			if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
+				err = readErr
+			}
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			remove()
-			return nil, nil, fmt.Errorf("writing %s for the go command: %w", name, err)
+		// In a workspace, the go command accepts neither flag.
+		if env.Workspace(tree.Root()) == "" {
+			flags = append(flags, "-mod=mod", "-modfile="+filepath.Join(dir.Path, "go.mod"))
+			clear(overlay)
 		}
 	}
-	if env.Workspace(tree.Root()) == "" {
-		return []string{"-mod=mod", "-modfile=" + filepath.Join(dir.Path, "go.mod")}, remove, nil
+	for i, name := range slices.Sorted(maps.Keys(code)) {
+		if text := code[name]; text != nil {
+			err = errors.Join(err, write(name, fmt.Sprintf("%d.go", i), text))
+		} else {
+			overlay[filepath.Join(tree.Root(), filepath.FromSlash(name))] = ""
+		}
 	}
-	// In a workspace, the go command accepts neither flag.
-	replace := map[string]string{}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		replace[filepath.Join(tree.Root(), name)] = filepath.Join(dir.Path, name)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir.Path, "overlay.json"), overlay, 0o600)
+	if len(overlay) > 0 {
+		file := filepath.Join(dir.Path, "overlay.json")
+		text, marshalErr := json.Marshal(map[string]any{"Replace": overlay})
+		err = errors.Join(err, marshalErr, os.WriteFile(file, text, 0o600))
+		flags = append(flags, "-overlay="+file)
 	}
 	if err != nil {
 		remove()
-		return nil, nil, fmt.Errorf("writing go.mod for the go command: %w", err)
+		return nil, nil, fmt.Errorf("writing files for the go command: %w", diag.Cause(err))
 	}
-	return []string{"-overlay=" + filepath.Join(dir.Path, "overlay.json")}, remove, nil
+	return flags, remove, nil
 }
