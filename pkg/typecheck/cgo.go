@@ -41,7 +41,10 @@ func (c Checker) generateCgo(ctx context.Context, tree *worktree.Tree, env *goen
 	for _, name := range m.Names() {
 		f := m.Files[name]
 		if usesCgo(f.AST) && !f.IsTest() && s.selects(f) {
-			dirs = append(dirs, "./"+f.Dir())
+			// cgo runs in the directory. Until it exists, names of C have no type.
+			if _, err := os.Stat(filepath.Join(tree.Root(), filepath.FromSlash(f.Dir()))); err == nil {
+				dirs = append(dirs, "./"+f.Dir())
+			}
 		}
 		if disk, err := os.ReadFile(filepath.Join(tree.Root(), filepath.FromSlash(name))); err != nil || !bytes.Equal(disk, f.Text) {
 			code[name] = f.Text

@@ -86,6 +86,9 @@ func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*goso
 		}
 	}
 	paths := l.system.imports(modules)
+	if slices.ContainsFunc(modules, func(m *gosource.Module) bool { return len(l.cgo[m]) > 0 }) {
+		paths = slices.Compact(slices.Sorted(slices.Values(append(paths, "runtime/cgo", "syscall")))) // as generated files
+	}
 	if len(paths) == 0 {
 		return l, nil
 	}

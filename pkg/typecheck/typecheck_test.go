@@ -83,6 +83,9 @@ func TestCheck(t *testing.T) {
 			}
 			var variables []string
 			for line := range strings.Lines(string(archive.Comment)) {
+				if text, ok := strings.CutPrefix(strings.TrimSpace(line), "# want: "); ok { // not at a line
+					want = append(want, text)
+				}
 				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && line != "" {
 					variables = append(variables, line)
 				}
