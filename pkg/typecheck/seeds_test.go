@@ -25,6 +25,7 @@ type seed struct {
 	name, file, kind string
 	own              bool // doesn't work inside an existing package
 	cgo              bool // needs a C compiler
+	invalid          bool // has invalid syntax, so that nothing else is checked
 	archive          *txtar.Archive
 }
 
@@ -58,6 +59,7 @@ func readSeeds(t *testing.T) []seed {
 			t.Errorf("%s has no kind", name)
 		}
 		for _, f := range archive.Files {
+			s.invalid = s.invalid || strings.HasSuffix(f.Name, ".go") && !parses(f.Name, f.Data)
 			s.cgo = s.cgo || strings.HasSuffix(f.Name, ".go") && bytes.Contains(f.Data, []byte("import \"C\""))
 		}
 		seeds = append(seeds, s)
@@ -83,6 +85,22 @@ func (s seed) in(dir, name, importPath string) map[string][]byte {
 		files[path.Join(dir, f.Name)] = bytes.ReplaceAll(data, []byte("\""+seedPath), []byte("\""+importPath))
 	}
 	return files
+}
+
+// inOwnPackage returns the files of the seed as a package of their own in a module.
+func (s seed) inOwnPackage(module string) map[string][]byte {
+	return s.in(s.dir(), "seed", module+"/"+s.dir())
+}
+
+// only returns what a verdict says about the seed as a package of its own.
+func (s seed) only(v verdict) verdict {
+	only := verdict{errors: map[string][]string{}}
+	for position, messages := range v.errors {
+		if file, _, _ := strings.Cut(position, ":"); file == s.dir() || strings.HasPrefix(file, s.dir()+"/") {
+			only.errors[position] = messages
+		}
+	}
+	return only
 }
 
 // importsSelf reports whether a file of the seed imports the package in which the seed is placed. A program can't be imported.
@@ -117,11 +135,8 @@ func (s seed) want(t *testing.T) verdict {
 // record writes what the compiler says into the section want.
 func (s seed) record(v verdict) error {
 	var lines []string
-	for position, messages := range v.errors {
+	for position, messages := range s.only(v).errors {
 		file, line, _ := strings.Cut(position, ":")
-		if file != s.dir() && !strings.HasPrefix(file, s.dir()+"/") {
-			continue
-		}
 		for _, message := range messages {
 			at := relative(s.dir(), file)
 			if line != "" {
