@@ -36,7 +36,7 @@ func layers() map[string][]string {
 			"pkg/watches", "pkg/worktree",
 		},
 		"cmd/operon-runtime": {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
-		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest"},
+		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/worktree"},
 		"pkg/action": {
 			"pkg/ansiblerole",
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",

@@ -224,7 +224,7 @@ func (e *env) waitDeployed(group, kind, namespace, name string) {
 func (e *env) eventually(what string, check func() error) {
 	e.Helper()
 	var err error
-	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if err = check(); err == nil {
 			return
 		}

@@ -228,7 +228,7 @@ func (e *env) load(entries string, settings ansibleoperator.Settings) []*ansible
 func (e *env) eventually(what string, check func() error) {
 	e.Helper()
 	var err error
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if err = check(); err == nil {
 			return
 		}

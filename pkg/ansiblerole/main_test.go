@@ -106,7 +106,7 @@ func serve(t *testing.T, object map[string]any, path string) {
 		t.Fatalf("the API server rejects the CRD: %v", answer["message"])
 	}
 	name := answer["metadata"].(map[string]any)["name"].(string)
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		_, answer := request(t, "GET", crds+"/"+name, nil)
 		conditions, _ := json.Marshal(answer["status"])
 		if bytes.Contains(conditions, []byte("NonStructuralSchema")) {

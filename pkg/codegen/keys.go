@@ -2,14 +2,11 @@ package codegen
 
 import (
 	"encoding/hex"
-	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/operon-sdk/operon/pkg/filecache"
@@ -21,93 +18,21 @@ const format = "4"
 // setKeys sets base and modules, and what the other keys need.
 func (g *generation) setKeys() {
 	g.toolchain = g.env.Toolchain()
-	settings, _ := os.ReadFile(filepath.Join(g.env.Root(), "go.env"))
-	context := g.project.context
-	parts := [][]byte{
-		[]byte(format), g.env.Identity(), g.toolchain, settings,
-		[]byte(fmt.Sprintf("%s %s %t", context.GOOS, context.GOARCH, context.CgoEnabled)),
-	}
+	var dirs []string
 	for _, m := range g.project.modules {
-		for _, name := range []string{"go.mod", "go.sum", vendorList} {
-			data, _ := g.project.read(path.Join(m.dir, name))
-			parts = append(parts, []byte(m.dir), data)
-		}
-		parts = append(parts, g.replacements(m)...)
+		dirs = append(dirs, m.dir)
 	}
-	parts = append(parts, g.workspace()...)
-	g.modules = filecache.DigestOf(parts...)
-	g.base = filecache.DigestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.Build))
-	if g.replacesFiles() {
-		g.store.Dir = "" // the keys would contain the wrong files
-	}
-}
-
-// replacesFiles reports whether the go command reads other files than those of the project.
-func (g *generation) replacesFiles() bool {
-	flags := g.env.Setting("GOFLAGS")
-	return strings.Contains(flags, "-modfile") || strings.Contains(flags, "-overlay")
-}
-
-// replacements returns the go.mod files of the directories that replace other modules. They take part in the selection of
-// versions even if the project imports no package from these directories.
-func (g *generation) replacements(m *module) [][]byte {
-	file := g.project.goMod(m.dir)
-	if file == nil {
-		return nil // the go command reports it
-	}
-	if m.dir == "." {
+	if file := g.project.goMod("."); file != nil { // else the go command reports it
 		for _, r := range file.Require {
 			g.required = append(g.required, r.Mod.Path)
 		}
 	}
-	return goMods(g.project.abs(m.dir), file.Replace, nil)
-}
-
-// workspace returns the content of the go.work that applies to the project, if any, and of the go.mod files it refers to.
-func (g *generation) workspace() [][]byte {
-	setting := g.env.Setting("GOWORK")
-	if setting == "off" {
-		return nil
+	parts := append([][]byte{[]byte(format)}, g.env.Requirements(g.project.root, g.project.read, dirs...)...)
+	g.modules = filecache.DigestOf(parts...)
+	g.base = filecache.DigestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.Build))
+	if g.env.ReplacesFiles() {
+		g.store.Dir = "" // the keys would contain the wrong files
 	}
-	work, ok := g.project.overlay["go.work"]
-	sums := g.project.overlay["go.work.sum"]
-	dir := g.project.root
-	if !ok || setting != "" {
-		name := g.env.Workspace(dir)
-		if name == "" {
-			return nil
-		}
-		dir = filepath.Dir(name)
-		work, _ = os.ReadFile(name)
-		sums, _ = os.ReadFile(name + ".sum")
-	}
-	parts := [][]byte{work, sums}
-	if file, err := modfile.ParseWork("go.work", work, nil); err == nil {
-		parts = append(parts, goMods(dir, file.Replace, file.Use)...)
-	}
-	return parts
-}
-
-// goMods returns the go.mod and go.sum files of the directories that the directives of a go.mod or go.work in dir name.
-func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte {
-	var parts [][]byte
-	add := func(name string) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		data, _ := os.ReadFile(filepath.Join(name, "go.mod"))
-		sums, _ := os.ReadFile(filepath.Join(name, "go.sum"))
-		parts = append(parts, data, sums)
-	}
-	for _, r := range replace {
-		if modfile.IsDirectoryPath(r.New.Path) {
-			add(r.New.Path)
-		}
-	}
-	for _, u := range use {
-		add(u.Path)
-	}
-	return parts
 }
 
 // resultKey identifies the inputs of a result that are in the project.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
 )
 
 // load lists packages and their dependencies with the go command. It starts go list once for all packages of the root
@@ -130,20 +131,17 @@ func visit(roots []*loader.Package, each func(*packages.Package)) {
 	packages.Visit(rawPackages(roots), nil, each)
 }
 
-// vendorList is the list of vendored modules.
-const vendorList = "vendor/modules.txt"
-
 // overlayFlags writes the overlay to files in dir and returns the flags that make the go command read them.
 // packages.Config.Overlay does the same but cannot remove files. The go command compares go.mod with the list of vendored
 // modules on disk, so that a vendor directory is not used while it changes.
 func (g *generation) overlayFlags(dir string) (flags []string, err error) {
-	_, vendored := g.project.overlay[vendorList]
+	_, vendored := g.project.overlay[goenv.VendorList]
 	if vendored {
 		flags = []string{"-mod=readonly"}
 	}
 	replace := map[string]string{}
 	for name, content := range g.project.overlay {
-		if vendored && strings.HasPrefix(name, path.Dir(vendorList)+"/") {
+		if vendored && strings.HasPrefix(name, path.Dir(goenv.VendorList)+"/") {
 			continue
 		}
 		base := filepath.Base(name)

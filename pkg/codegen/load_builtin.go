@@ -79,7 +79,7 @@ func (g *generation) builtinGraph(locals []*parsedPackage) map[string]*packages.
 
 // requires reports whether the go command would use a version of a module in the project.
 func (g *generation) requires(module, version string) bool {
-	if g.workspace() != nil || g.replacesFiles() {
+	if g.env.WorkspaceFiles(g.project.root, g.project.read) != nil || g.env.ReplacesFiles() {
 		return false
 	}
 	wanted := gomodule.Version{Path: module, Version: version}

@@ -68,7 +68,7 @@ func TestStartServes(t *testing.T) {
 	}
 	const object = `{"apiVersion":"cache.example.com/v1alpha1","kind":"Memcached","metadata":{"name":"m"},"spec":{"size":%d}}`
 	const collection = "/apis/cache.example.com/v1alpha1/namespaces/cache/memcacheds"
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for code := 404; code == 404 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		code, _ = request(t, cp, cp.Token, "GET", collection, "")
 	}
@@ -131,7 +131,7 @@ func TestStartWithoutRoles(t *testing.T) {
 	if code, body := request(t, cp, cp.Token, "POST", "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"one"}}`); code != 201 {
 		t.Errorf("creating an object in the default namespace: %d %s", code, body)
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	code, body := 0, ""
 	for code != 200 && time.Now().Before(deadline) {
 		code, body = request(t, cp, cp.Token, "GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin", "")
@@ -151,7 +151,7 @@ func TestDoneReportsEndedServer(t *testing.T) {
 	}
 	select {
 	case <-cp.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Done is not closed")
 	}
 	if err := cp.Err(); err == nil || !strings.Contains(err.Error(), "etcd failed") {
@@ -189,7 +189,7 @@ func TestDiesWithParent(t *testing.T) {
 	}
 	_ = hold.Wait()
 	stopped := func() bool { return !isRunning(pids[0]) && !isRunning(pids[1]) }
-	for deadline := time.Now().Add(5 * time.Second); !stopped() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); !stopped() && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if !stopped() {
@@ -227,7 +227,7 @@ func TestForeignServersDieWithParent(t *testing.T) {
 		}
 		return pids
 	}
-	for deadline := time.Now().Add(20 * time.Second); len(pids()) < 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); len(pids()) < 2 && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	servers := pids()
@@ -239,7 +239,7 @@ func TestForeignServersDieWithParent(t *testing.T) {
 		t.Fatalf("the servers %v were started, expected two", servers)
 	}
 	for _, pid := range servers {
-		for deadline := time.Now().Add(5 * time.Second); isRunning(pid) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(30 * time.Second); isRunning(pid) && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond)
 		}
 		if isRunning(pid) {

@@ -110,7 +110,7 @@ type answer struct {
 func eventually(t *testing.T, cp *ControlPlane, path string, want func(answer) bool) {
 	t.Helper()
 	var body string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		var o answer
 		_, body = request(t, cp, cp.Token, "GET", path, "")
 		if json.Unmarshal([]byte(body), &o) == nil && want(o) {

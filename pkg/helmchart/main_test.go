@@ -133,7 +133,7 @@ func (s *apiServer) serve(t *testing.T, charts ...Files) *servedKind {
 		t.Fatalf("the API server rejects the CRD: %v", answer["message"])
 	}
 	name := spec.Plural + "." + spec.Group
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		_, answer := s.request(t, "GET", path+"/"+name, nil)
 		conditions, _ := json.Marshal(answer["status"])
 		if bytes.Contains(conditions, []byte("NonStructuralSchema")) {
@@ -147,7 +147,7 @@ func (s *apiServer) serve(t *testing.T, charts ...Files) *servedKind {
 		}
 	}
 	k := &servedKind{server: s, spec: spec}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if status, _ := s.request(t, "GET", k.path(), nil); status == http.StatusOK {
 			return k
 		}

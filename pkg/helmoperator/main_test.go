@@ -215,7 +215,7 @@ func (e *env) startWith(config *rest.Config, change func(*manager.Options), reco
 func (e *env) eventually(what string, check func() error) {
 	e.Helper()
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if err = check(); err == nil {
 			return
 		}

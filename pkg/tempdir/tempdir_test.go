@@ -115,7 +115,7 @@ func TestSweep(t *testing.T) {
 		}
 		return entries
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(left()) > 0 && time.Now().Before(deadline); { // of NewGo
+	for deadline := time.Now().Add(30 * time.Second); len(left()) > 0 && time.Now().Before(deadline); { // of NewGo
 		time.Sleep(20 * time.Millisecond)
 	}
 	if entries := left(); len(entries) > 0 {
@@ -130,7 +130,7 @@ func TestKilledGo(t *testing.T) {
 	}
 	t.Parallel()
 	_, temp := killChild(t, t.TempDir())
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var running []string
 		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 		for _, file := range files {

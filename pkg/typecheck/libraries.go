@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,9 +27,13 @@ type Libraries struct {
 
 // loading is the state of a library while it is loaded.
 type loading struct {
+	// digest is the digest of the directory's Go files if their content may change.
+	digest       filecache.Digest
 	declarations declarations
 	// needs are the libraries that the declarations import.
 	needs []*library
+	// stale means that the graph that the library comes from does not match the files.
+	stale bool
 	// done is closed when types is complete.
 	done  chan struct{}
 	types *types.Package
@@ -81,12 +84,8 @@ func (p *library) failed(visited map[*library]bool) *library {
 	return nil
 }
 
-// load loads the declarations of roots, and of all packages that these refer to.
-func (c Checker) load(ctx context.Context, roots []*library, s system, count *counter) error {
-	reached, err := c.reduceAll(ctx, roots, s)
-	if err != nil {
-		return err
-	}
+// load type-checks libraries in the order of their imports.
+func load(ctx context.Context, reached []*library, s system, count *counter) error {
 	count.total.Store(int64(len(reached)))
 	fset := token.NewFileSet()
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -109,22 +108,24 @@ func (c Checker) load(ctx context.Context, roots []*library, s system, count *co
 	return ctx.Err()
 }
 
-// reduceAll sets the declarations of roots and of all packages that they refer to, and returns these packages.
-func (c Checker) reduceAll(ctx context.Context, roots []*library, s system) ([]*library, error) {
-	store := &filecache.Store{Dir: c.CacheDir}
-	defer store.Trim()
-	reached := slices.Clone(roots)
+// reduceAll sets the declarations of roots and of all packages that they refer to, and returns these packages. It reports
+// false if the graph that the libraries come from does not match the files.
+func reduceAll(ctx context.Context, roots []*library, store *filecache.Store, s system) (reached []*library, current bool, err error) {
+	reached = slices.Clone(roots)
 	visited := map[*library]bool{}
 	for _, root := range roots {
 		visited[root] = true
 	}
 	for level := roots; len(level) > 0; {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		parallel(len(level), func(i int) { level[i].reduce(store, s) })
 		var next []*library
 		for _, l := range level {
+			if l.stale {
+				return nil, false, nil
+			}
 			for _, needed := range l.needs {
 				if !visited[needed] {
 					visited[needed] = true
@@ -135,7 +136,7 @@ func (c Checker) reduceAll(ctx context.Context, roots []*library, s system) ([]*
 		reached, level = append(reached, next...), next
 	}
 	breakCycles(roots)
-	return reached, nil
+	return reached, true, nil
 }
 
 // parallel calls a function for each number below n, on all processors.
@@ -177,42 +178,49 @@ func breakCycles(roots []*library) {
 // reduce sets the declarations of the library, from the store if they are in it.
 func (l *library) reduce(store *filecache.Store, s system) {
 	l.done = make(chan struct{})
+	if l.stale = l.omitted; l.stale {
+		return
+	}
 	parts := [][]byte{[]byte(format)}
 	for _, path := range slices.Sorted(maps.Keys(l.imports)) {
 		parts = append(parts, []byte(path), []byte(l.nameOf(path)))
 	}
 	var sources [][]byte
-	if s.immutable(l.files) {
-		parts = append(parts, []byte(s.toolchain))
+	immutable := s.immutable(l.files)
+	if immutable {
+		parts = append(parts, s.toolchain)
 		for _, name := range l.files {
 			parts = append(parts, []byte(name))
 		}
 	} else {
-		sources = readAll(l.files)
+		var ok bool
+		sources, ok = l.readSources(false)
 		parts = append(parts, sources...)
+		if l.wanted != (filecache.Digest{}) && (!ok || l.digest != l.wanted) {
+			l.stale = true
+			return
+		}
 	}
 	key := filecache.DigestOf(parts...)
 	if !store.Get("declarations", key, &l.declarations) {
-		if sources == nil {
-			sources = readAll(l.files)
+		ok := true
+		if immutable {
+			sources, ok = l.readSources(true)
+		}
+		if !ok && l.stored {
+			l.stale = true // the module cache has lost it
+			return
 		}
 		l.declarations = reduce(sources, l.nameOf)
-		store.Put("declarations", key, l.declarations)
+		if ok {
+			store.Put("declarations", key, l.declarations)
+		}
 	}
 	for _, path := range l.declarations.Imports {
 		if needed := l.imports[path]; needed != nil && path != "unsafe" {
 			l.needs = append(l.needs, needed)
 		}
 	}
-}
-
-// readAll reads files. One that cannot be read is empty.
-func readAll(names []string) [][]byte {
-	contents := make([][]byte, len(names))
-	for i, name := range names {
-		contents[i], _ = os.ReadFile(name)
-	}
-	return contents
 }
 
 // check type-checks the declarations of the library, and drops their text.

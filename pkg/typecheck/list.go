@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/filecache"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -28,6 +29,10 @@ type library struct {
 	module string
 	// problem is the reason why the go command cannot build the package, if there is one.
 	problem string
+	// stored means that the library comes from a graph, and omitted that the graph has only its name. wanted is the digest that
+	// the graph has.
+	stored, omitted bool
+	wanted          filecache.Digest
 
 	loading
 }

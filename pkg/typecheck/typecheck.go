@@ -32,6 +32,7 @@ import (
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/filecache"
 	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/gotool"
@@ -80,6 +81,42 @@ func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*goso
 	if len(paths) == 0 {
 		return l, nil
 	}
+	store := &filecache.Store{Dir: c.CacheDir}
+	if env.ReplacesFiles() {
+		store.Dir = "" // the keys would contain the wrong files
+	}
+	defer store.Trim()
+	reached, err := c.reach(ctx, tree, env, store, l, paths)
+	if err != nil {
+		return nil, err
+	}
+	count := &counter{}
+	check := func() error { return load(ctx, reached, l.system, count) }
+	if c.Report == nil {
+		return l, check()
+	}
+	return l, c.Report(count.String, check)
+}
+
+// reach sets the packages of l, and returns those that the packages at the paths reach through declarations.
+func (c Checker) reach(ctx context.Context, tree *worktree.Tree, env *goenv.Environment, store *filecache.Store, l *Libraries, paths []string) ([]*library, error) {
+	parts := append([][]byte{[]byte(format), []byte(tree.Root()), fmt.Appendf(nil, "%q %q %t", env.Tags, paths, changesRequirements(tree))}, env.Requirements(tree.Root(), tree.ReadFile, ".")...)
+	key := filecache.DigestOf(parts...)
+	roots := func() (list []*library) {
+		for _, path := range paths {
+			if p := l.packages[path]; p != nil {
+				list = append(list, p)
+			}
+		}
+		return list
+	}
+	var g graph
+	if store.Get("graphs", key, &g) {
+		l.packages = g.decode()
+		if reached, current, err := reduceAll(ctx, roots(), store, l.system); current || err != nil {
+			return reached, err
+		}
+	}
 	flags, remove, err := requirementFlags(tree, env)
 	if err != nil {
 		return nil, err
@@ -91,18 +128,14 @@ func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*goso
 	if l.packages, err = c.list(ctx, tree, flags, paths); err != nil {
 		return nil, err
 	}
-	var roots []*library
-	for _, path := range paths {
-		if p := l.packages[path]; p != nil {
-			roots = append(roots, p)
-		}
+	reached, _, err := reduceAll(ctx, roots(), store, l.system)
+	if err != nil {
+		return nil, err
 	}
-	count := &counter{}
-	load := func() error { return c.load(ctx, roots, l.system, count) }
-	if c.Report == nil {
-		return l, load()
+	if g, ok := encode(l.packages, reached); ok {
+		store.Put("graphs", key, g)
 	}
-	return l, c.Report(count.String, load)
+	return reached, nil
 }
 
 // imports returns the sorted paths of packages that modules import from other modules.
@@ -124,13 +157,18 @@ func (s system) imports(modules []*gosource.Module) []string {
 	return slices.Sorted(maps.Keys(wanted))
 }
 
-// requirementFlags returns flags with which the go command reads the go.mod and go.sum of a tree if they differ from those on
-// disk, and a function that removes temporary files.
-func requirementFlags(tree *worktree.Tree, env *goenv.Environment) (flags []string, remove func(), err error) {
+// changesRequirements reports whether the go.mod or go.sum of a tree are not those on disk.
+func changesRequirements(tree *worktree.Tree) bool {
 	edits := tree.Edits()
 	_, mod := edits["go.mod"]
 	_, sum := edits["go.sum"]
-	if !mod && !sum {
+	return mod || sum
+}
+
+// requirementFlags returns flags with which the go command reads the go.mod and go.sum of a tree if they differ from those on
+// disk, and a function that removes temporary files.
+func requirementFlags(tree *worktree.Tree, env *goenv.Environment) (flags []string, remove func(), err error) {
+	if !changesRequirements(tree) {
 		return nil, func() {}, nil
 	}
 	dir, err := tempdir.New("", "go-mod")

@@ -143,9 +143,18 @@ package lib
 func New() int { return 0 }
 `)))
 	cache := t.TempDir()
+	lists := 0
 	check := func(want ...string) {
 		t.Helper()
-		found, err := newChecker(cache).Check(t.Context(), worktree.NewTree(afero.NewOsFs(), filepath.Join(root, "project")))
+		c := newChecker(cache)
+		start := c.Go.Start
+		c.Go.Start = func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+			if args[0] == "list" {
+				lists++
+			}
+			return start(ctx, dir, variables, out, errOut, args...)
+		}
+		found, err := c.Check(t.Context(), worktree.NewTree(afero.NewOsFs(), filepath.Join(root, "project")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,17 +162,34 @@ func New() int { return 0 }
 	}
 	write := func(name, text string) {
 		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, filepath.FromSlash(name))), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check()
+	check()
+	if lists != 1 {
+		t.Errorf("go list ran %d times for two checks, want 1", lists)
+	}
 	write("lib/lib.go", "package lib\n\nfunc New() string { return \"\" }\n")
 	check("a.go:5: cannot use lib.New() (value of type string) as int value")
 	write("lib/lib.go", "package lib\n\nfunc New() int { return undefined }\n")
 	check()
 	write("lib/other.go", "package lib\n\nvar Other undefined\n")
 	check("a.go:3: could not import example.com/lib (example.com/lib@v0.0.0 does not compile")
+	write("lib/other.go", "//go:build none\n\npackage lib\n")
+	check()
+	write("lib/deep/deep.go", "package deep\n\ntype T int\n")
+	write("lib/other.go", "package lib\n\nimport \"example.com/lib/deep\"\n\nvar Other deep.T\n")
+	write("project/a.go", "package project\n\nimport \"example.com/lib\"\n\nvar A string = lib.Other\n")
+	check("a.go:5: cannot use lib.Other (variable of int type deep.T) as string value")
+	if err := os.Remove(filepath.Join(root, "lib", "other.go")); err != nil {
+		t.Fatal(err)
+	}
+	check("a.go:5: undefined: lib.Other")
 }
 
 // TestTogether checks one project in several goroutines that share an empty cache.

@@ -77,7 +77,7 @@ func (c *Cluster) Eventually(want string, args ...string) {
 	c.T.Helper()
 	var got string
 	var err error
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if got, err = c.Kubectl("", args...); err == nil && strings.TrimSpace(got) == want {
 			return
 		}

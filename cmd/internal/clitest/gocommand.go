@@ -1,12 +1,20 @@
 package clitest
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/typecheck"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // DownloadModules downloads the modules that scaffolded projects require, once per test binary: commands that create
@@ -42,25 +50,53 @@ const BuildFlags = "-trimpath -ldflags=-w"
 func GoCommand(dir string, args ...string) *exec.Cmd {
 	c := exec.Command("go", args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod "+BuildFlags, "GOTOOLCHAIN=local")
+	c.Env = goEnviron()
 	return c
 }
 
-// CheckCompiles checks that a project is tidy, and vets it, which compiles it, except in short mode.
+// goEnviron returns the environment of the go command in tests.
+func goEnviron() []string {
+	return append(os.Environ(), "GOFLAGS=-mod=mod "+BuildFlags, "GOTOOLCHAIN=local")
+}
+
+// CheckCompiles checks that a project is tidy, and that its code and tests compile, except in short mode.
 func CheckCompiles(t testing.TB, dir string) {
 	t.Helper()
 	CheckTidy(t, dir)
-	CheckVet(t, dir, "./...")
+	CheckTypes(t, dir, ".")
 }
 
-// CheckVet vets packages of a project and their tests, including the end-to-end test, except in short mode.
-func CheckVet(t testing.TB, dir string, packages string) {
+// CheckTypes type-checks the code below a directory of a project and its tests, including the end-to-end test, except in short
+// mode. It takes a few seconds, as it compiles nothing.
+func CheckTypes(t testing.TB, dir, below string) {
 	t.Helper()
 	if testing.Short() {
-		t.Log("-short: not compiled")
+		t.Log("-short: types are not checked")
 		return
 	}
-	checkOnce(t, dir, func() { RunGo(t, dir, nil, "vet", "-tags=e2e", packages) }, "vet", packages)
+	checkOnce(t, dir, func() {
+		cache, err := cacheDir("types")
+		if err != nil {
+			t.Fatal(err)
+		}
+		environ := goEnviron()
+		checker := typecheck.Checker{CacheDir: cache, Environ: environ, Tags: []string{"e2e"}}
+		checker.Go.Progress = io.Discard
+		checker.Go.Start = func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+			c := exec.CommandContext(ctx, "go", args...)
+			c.Dir, c.Env, c.Stdout, c.Stderr = dir, slices.Concat(environ, variables), out, errOut
+			return c.Run()
+		}
+		findings, err := checker.Check(t.Context(), worktree.NewTree(afero.NewOsFs(), dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range findings {
+			if below == "." || strings.HasPrefix(f.File, below+"/") {
+				t.Error(f)
+			}
+		}
+	}, "types", below)
 }
 
 // CheckTidy checks that go mod tidy would change nothing, except in short mode.

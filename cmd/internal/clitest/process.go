@@ -71,7 +71,7 @@ func (p *Process) Output() string {
 func StartProcess(t *testing.T, dir string, env []string, args ...string) *Process {
 	t.Helper()
 	if args[0] == "run" {
-		needWorkloads(t)
+		needWorkloads(t, dir)
 	}
 	p := &Process{t: t, TempDir: t.TempDir(), Done: make(chan struct{})}
 	p.Cmd = exec.Command(os.Args[0], args...)
@@ -101,13 +101,15 @@ func StartProcess(t *testing.T, dir string, env []string, args ...string) *Proce
 	return p
 }
 
-// needWorkloads provides the control plane that run starts. In short mode it skips the test.
-func needWorkloads(t *testing.T) {
+// needWorkloads provides the control plane that run starts, and compiles the dependencies of the manager that it builds, which
+// may take longer than a test waits for output. In short mode it skips the test.
+func needWorkloads(t *testing.T, dir string) {
 	t.Helper()
 	SkipIfShort(t, "it starts a control plane")
 	if _, err := WorkloadAssets(); err != nil {
 		t.Fatal(err)
 	}
+	CompileDependencies(t, dir)
 }
 
 // Interrupt sends the process an interrupt.
@@ -121,7 +123,7 @@ func (p *Process) Interrupt() {
 // WaitFor waits until the output contains a text n times.
 func (p *Process) WaitFor(text string, n int) {
 	p.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if strings.Count(p.Output(), text) >= n {
 			return
 		}
@@ -142,13 +144,13 @@ func (p *Process) MustEnd(code int) {
 	p.t.Helper()
 	select {
 	case <-p.Done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		p.t.Fatal("operon did not end")
 	}
 	if got := p.Cmd.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d", got, code)
 	}
-	CheckNoProcesses(p.t, p.TempDir, 5*time.Second)
+	CheckNoProcesses(p.t, p.TempDir, 30*time.Second)
 	p.leavesNothing()
 }
 

@@ -57,8 +57,14 @@ func buildProgram(dir, pkg, key string) (string, error) {
 	}
 	c := GoCommand(dir, "build", "-buildvcs=false", "-o", filepath.Join(partial, name), pkg)
 	c.Env = append(c.Env, "GOFLAGS=-mod=readonly "+BuildFlags)
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
+	err = compiling(func() error {
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
 	}
 	if err := os.Rename(partial, entry); err != nil {
 		return "", err

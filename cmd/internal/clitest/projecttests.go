@@ -22,6 +22,7 @@ func CheckProjectTests(t *testing.T, dir string, args []string, wanted ...string
 	env := []string{"KUBEBUILDER_ASSETS=" + assets.Dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=3m"}
 	args = append([]string{"test", "-vet=off", "-p", "1"}, args...)
 	checkOnce(t, dir, func() {
+		CompileDependencies(t, dir)
 		out := RunGo(t, dir, env, args...)
 		for _, text := range wanted {
 			if !strings.Contains(out, text) {
@@ -32,4 +33,18 @@ func CheckProjectTests(t *testing.T, dir string, args []string, wanted ...string
 			t.Errorf("a spec was skipped:\n%s", out)
 		}
 	}, slices.Concat(args, wanted)...)
+}
+
+// CheckGoVet runs go vet on a project and its tests, including the end-to-end test, except in short mode. It compiles all
+// dependencies: use CheckTypes unless the verdict of the compiler itself is the point.
+func CheckGoVet(t *testing.T, dir string) {
+	t.Helper()
+	if testing.Short() {
+		t.Log("-short: not compiled")
+		return
+	}
+	checkOnce(t, dir, func() {
+		CompileDependencies(t, dir)
+		RunGo(t, dir, nil, "vet", "-tags=e2e", "./...")
+	}, "go vet")
 }

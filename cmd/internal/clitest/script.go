@@ -1,6 +1,7 @@
 package clitest
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -46,3 +47,28 @@ func ReplaceInScript(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(pattern.ReplaceAllString(old, text)), 0o644))
 	}
 }
+
+// TypesInScript is a command of scripts that checks the Go code in the current directory with CheckTypes: typecheck.
+func TypesInScript(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) > 0 {
+			ts.Fatalf("usage: typecheck")
+		}
+		CheckTypes(scriptTB{TB: t, ts: ts}, ts.MkAbs("."), ".")
+	}
+}
+
+// scriptTB reports failures of checks as failures of a script, which ends with the first one.
+type scriptTB struct {
+	testing.TB
+	ts *testscript.TestScript
+}
+
+func (s scriptTB) Helper()                           {}
+func (s scriptTB) Failed() bool                      { return false }
+func (s scriptTB) Log(args ...any)                   { s.ts.Logf("%s", fmt.Sprint(args...)) }
+func (s scriptTB) Logf(format string, args ...any)   { s.ts.Logf(format, args...) }
+func (s scriptTB) Error(args ...any)                 { s.ts.Fatalf("%s", fmt.Sprint(args...)) }
+func (s scriptTB) Errorf(format string, args ...any) { s.ts.Fatalf(format, args...) }
+func (s scriptTB) Fatal(args ...any)                 { s.ts.Fatalf("%s", fmt.Sprint(args...)) }
+func (s scriptTB) Fatalf(format string, args ...any) { s.ts.Fatalf(format, args...) }

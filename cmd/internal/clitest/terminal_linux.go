@@ -60,7 +60,7 @@ func StartTerminal(t *testing.T, dir string, columns int, env []string, args ...
 // it skips the test.
 func StartRunTerminal(t *testing.T, dir string, env []string, args ...string) *Terminal {
 	t.Helper()
-	needWorkloads(t)
+	needWorkloads(t, dir)
 	return StartTerminal(t, dir, 100, append([]string{"KUBECONFIG=", "HOME=" + os.Getenv("HOME")}, env...), args...)
 }
 
@@ -97,10 +97,10 @@ func (t *Terminal) Screen() string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// WaitFor waits up to two minutes for a text in the output after the text of the last WaitFor.
+// WaitFor waits up to five minutes for a text in the output after the text of the last WaitFor.
 func (t *Terminal) WaitFor(text string) {
 	t.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		ended := false
 		select {
 		case <-t.ended:
@@ -138,7 +138,7 @@ func (t *Terminal) MustEnd(code int) string {
 	t.t.Helper()
 	select {
 	case <-t.ended:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.t.Fatalf("the command did not end\n%s", t.Screen())
 	}
 	_ = t.Cmd.Wait() // the exit code follows

@@ -71,7 +71,7 @@ func (c *WorkloadCluster) Apply(t *testing.T, manifest string) {
 func (c *WorkloadCluster) Try(t *testing.T, do func() error) {
 	t.Helper()
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if err = do(); err == nil {
 			return
 		}

@@ -292,7 +292,7 @@ func (e *env) waitServed(apiVersion, kind string) {
 
 func (e *env) eventually(what string, condition func() bool) {
 	e.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			e.Fatalf("timeout: %s", what)
 		}

@@ -34,7 +34,7 @@ func TestGoEnds(t *testing.T) {
 				files, _ := filepath.Glob(filepath.Join(p.TempDir, "operon-*", "go-*")) // the pattern is valid
 				return len(files) > 0 && (c.tool == "go" || slices.Contains(clitest.ProcessesOf(p.TempDir), c.tool))
 			}
-			for deadline := time.Now().Add(time.Minute); !runs(); time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(5 * time.Minute); !runs(); time.Sleep(time.Millisecond) {
 				select {
 				case <-p.Done:
 					t.Fatalf("it ended before %s ran", c.tool)
@@ -52,7 +52,7 @@ func TestGoEnds(t *testing.T) {
 				continue
 			}
 			<-p.Done
-			clitest.CheckNoProcesses(t, p.TempDir, 10*time.Second)
+			clitest.CheckNoProcesses(t, p.TempDir, 30*time.Second)
 			clitest.StartProcess(t, dir, []string{"TMPDIR=" + p.TempDir}, "version").MustEnd(0)
 		}
 	}

@@ -82,7 +82,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenBuilds compiles and vets all golden projects, and checks their go.mod.
+// TestGoldenBuilds checks the code and go.mod of all golden projects. For one project of each layout, it compares the verdict
+// with that of the compiler and of go vet; TestGoldenTests compiles the others, too.
 func TestGoldenBuilds(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it compiles projects")
@@ -91,6 +92,9 @@ func TestGoldenBuilds(t *testing.T) {
 			t.Parallel()
 			dir := clitest.CopyGolden(t, name)
 			clitest.CheckCompiles(t, dir)
+			if name == "memcached-operator" || name == "multigroup-operator" {
+				clitest.CheckGoVet(t, dir)
+			}
 		})
 	}
 }

@@ -38,5 +38,5 @@ func TestImagesOfOneKind(t *testing.T) {
 			t.Errorf("%s is another after the same was created again", name)
 		}
 	}
-	clitest.CheckVet(t, dir, "./...")
+	clitest.CheckTypes(t, dir, ".")
 }

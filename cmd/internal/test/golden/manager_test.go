@@ -28,7 +28,7 @@ type managedCluster struct {
 // logs waits until the output of the manager contains a text.
 func (c *managedCluster) logs(want string) {
 	c.T.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.log.String(), want); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(c.log.String(), want); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.T.Fatalf("the manager's log does not hold %q", want)
 		}
@@ -87,7 +87,7 @@ func (c *managedCluster) deploy(dir, serviceAccount string) {
 	c.Must("", "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
 	c.startManager(dir, serviceAccount, "--webhook-cert-path="+certs)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		connection, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = connection.Close() // it was open

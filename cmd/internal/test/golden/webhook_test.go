@@ -167,5 +167,5 @@ func TestForceKeepsTheUsersCode(t *testing.T) {
 		t.Errorf("--force without a path changes it:\n%s", again)
 	}
 	clitest.CheckFormat(t, dir)
-	clitest.CheckVet(t, dir, "./internal/...")
+	clitest.CheckTypes(t, dir, "internal")
 }

@@ -90,7 +90,7 @@ func TestTerminatedEdit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := clitest.StartProcess(t, dir, []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}, "edit", "--multigroup")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(started); err == nil {
 			break
 		} else if !errors.Is(err, fs.ErrNotExist) || time.Now().After(deadline) {

@@ -49,7 +49,7 @@ func TestEditMultigroup(t *testing.T) {
 		"internal/controller/sub/sub.go":     "// Package sub stays.\npackage sub\n",
 		"config/rbac/redis_viewer_role.yaml": strings.Replace(clitest.ReadTree(t, dir)["config/rbac/redis_viewer_role.yaml"], "rules:", "# mine\nrules:", 1),
 	})
-	clitest.CheckVet(t, dir, "./...")
+	clitest.CheckTypes(t, dir, ".")
 	before := clitest.ReadTree(t, dir)
 	clitest.MustRun(t, dir, "edit", "--multigroup")
 	after := clitest.ReadTree(t, dir)

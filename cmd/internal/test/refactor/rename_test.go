@@ -124,7 +124,7 @@ func TestRenameGolden(t *testing.T) {
 func checkRenamed(t *testing.T, dir string) {
 	t.Helper()
 	clitest.CheckFormat(t, dir)
-	clitest.CheckVet(t, dir, "./...")
+	clitest.CheckTypes(t, dir, ".")
 	if out := clitest.MustRun(t, dir, "generate"); out != "" {
 		t.Errorf("generate changes the project:\n%s", out)
 	}
@@ -149,7 +149,7 @@ func TestRenameEdited(t *testing.T) {
 		"hack/build.sh":                   "go build -ldflags \"-X example.com/cache/api/v1alpha1.Built=1\" ./api/v1alpha1/... ./cmd\n",
 	}
 	clitest.WriteFiles(t, dir, was)
-	clitest.CheckVet(t, dir, "./...")
+	clitest.CheckTypes(t, dir, ".")
 	code, _, said := clitest.Run(t, dir, "", strings.Fields("rename api --kind Memcached --to-kind Cachet --dry-run")...)
 	if code != 0 || !strings.Contains(said, `internal/tool/tool.go:11: v1 := "Memcached"`) || strings.Contains(said, "more.go:4") {
 		t.Errorf("exit code %d, told:\n%s", code, said)

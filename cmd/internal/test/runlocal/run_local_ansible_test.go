@@ -130,7 +130,7 @@ func TestRunLocalAnsibleEnds(t *testing.T) {
 		},
 	} {
 		p := clitest.StartProcess(t, dir, []string{variable}, "run", "local", "--control-plane", "embedded", "--samples")
-		for deadline := time.Now().Add(3 * time.Minute); len(clitest.ProcessesOf(seconds)) == 0; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Minute); len(clitest.ProcessesOf(seconds)) == 0; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: the task did not start\n%s", name, p.Output())
 			}

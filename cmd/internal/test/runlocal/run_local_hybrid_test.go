@@ -25,7 +25,7 @@ func TestRunLocalHybrid(t *testing.T) {
 	clitest.MustRun(t, dir, "create", "api", "--helm-chart", clitest.Testdata("charts", "shop"), "--group", "cache", "--kind", "Shop", "--open-schema")
 	activateExample(t, dir+"/internal/charts/charts.go")
 	clitest.EditFile(t, dir, "config/samples/cache_v1alpha1_shop.yaml", "spec: {}", "spec: {size: large}")
-	clitest.CheckVet(t, dir, "./...")
+	clitest.CheckTypes(t, dir, ".")
 	clitest.CheckTidy(t, dir)
 	clitest.CheckFormat(t, dir)
 	clitest.MustRun(t, dir, "generate", "--check")

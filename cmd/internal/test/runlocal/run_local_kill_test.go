@@ -33,7 +33,7 @@ func TestRunLocalKilled(t *testing.T) {
 	}
 	runs := func(name string) func(*clitest.Process) {
 		return func(p *clitest.Process) {
-			for deadline := time.Now().Add(3 * time.Minute); !slices.Contains(clitest.ProcessesOf(p.TempDir), name); time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(5 * time.Minute); !slices.Contains(clitest.ProcessesOf(p.TempDir), name); time.Sleep(time.Millisecond) {
 				select {
 				case <-p.Done:
 					t.Fatalf("it ended before %s ran", name)
@@ -76,7 +76,7 @@ func TestRunLocalKilled(t *testing.T) {
 		if p.Cmd.ProcessState.Exited() {
 			t.Fatalf("%s: it ended by itself:\n%s", m.name, p.Output())
 		}
-		clitest.CheckNoProcesses(t, p.TempDir, 20*time.Second)
+		clitest.CheckNoProcesses(t, p.TempDir, 30*time.Second)
 		now := clitest.ReadTree(t, dir)
 		for name := range after {
 			if now[name] != before[name] && now[name] != after[name] {

@@ -110,7 +110,7 @@ func TestRunLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-p.Done
-		clitest.CheckNoProcesses(t, p.TempDir, 20*time.Second)
+		clitest.CheckNoProcesses(t, p.TempDir, 30*time.Second)
 		if left, err := filepath.Glob(filepath.Join(p.TempDir, "operon-*")); err != nil || len(left) == 0 {
 			t.Fatalf("a killed run leaves its directories: %v (%v)", left, err)
 		}
@@ -315,7 +315,7 @@ func TestRunLocalWebhooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-p.Done
-		clitest.CheckNoProcesses(t, p.TempDir, 20*time.Second)
+		clitest.CheckNoProcesses(t, p.TempDir, 30*time.Second)
 		if left := c.Must("", "get", "mutatingwebhookconfigurations", "-o", "yaml"); !strings.Contains(left, "mmemcached-v1alpha1.kb.io") || strings.Contains(left, "probe") {
 			t.Errorf("the webhook, and nothing else, should be registered: %s", left)
 		}

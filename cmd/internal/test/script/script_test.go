@@ -40,6 +40,7 @@ func TestScript(t *testing.T) {
 			"mode":      mode,
 			"hold":      hold,
 			"runtime":   clitest.RuntimeInScript,
+			"typecheck": clitest.TypesInScript(t),
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,

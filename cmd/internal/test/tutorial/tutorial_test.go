@@ -63,7 +63,7 @@ func TestTutorial(t *testing.T) {
 			if !strings.Contains(string(out), page.last) {
 				t.Errorf("%q was not executed:\n%s", page.last, out)
 			}
-			clitest.CheckNoProcesses(t, tmp, 10*time.Second)
+			clitest.CheckNoProcesses(t, tmp, 30*time.Second)
 			left, err := os.ReadDir(tmp)
 			if err != nil || len(left) > 0 {
 				t.Errorf("remaining files: %v (%v)", left, err)

@@ -36,6 +36,7 @@ func TestWalkthrough(t *testing.T) {
 		Setup: func(env *testscript.Env) error { return walkthroughEnv(t, env) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"replace":      clitest.ReplaceInScript,
+			"typecheck":    clitest.TypesInScript(t),
 			"controlplane": startPlane,
 			"start":        startProgram,
 			"awaits":       awaitOutput,
@@ -126,7 +127,7 @@ func interruptProgram(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(p.c.Process.Signal(os.Interrupt))
 	select {
 	case <-p.done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		ts.Fatalf("it does not end:\n%s", p.String())
 	}
 	if code := p.c.ProcessState.ExitCode(); code != 0 {

@@ -49,7 +49,7 @@ func TestModernize(t *testing.T) {
 				t.Fatalf("upgrade: exit code %d\n%s", code, said)
 			}
 			offline := []string{"GOFLAGS=-mod=readonly " + clitest.BuildFlags, "GOPROXY=off"}
-			clitest.RunGo(t, dir, offline, "vet", "-tags=e2e", "./...")
+			clitest.CheckTypes(t, dir, ".")
 			if out := clitest.RunGo(t, dir, offline, "mod", "tidy", "-diff"); out != "" {
 				t.Errorf("not tidy:\n%s", out)
 			}

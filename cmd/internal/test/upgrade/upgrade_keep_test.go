@@ -50,7 +50,7 @@ func TestUpgradeKeepsCode(t *testing.T) {
 	}
 	clitest.WriteFile(t, filepath.Join(dir, "internal", "early", "early.go"), "package early\n\nimport \"sigs.k8s.io/controller-runtime/pkg/log\"\n\nfunc Use() { log.Early() }\n")
 	clitest.MustRun(t, dir, "generate")
-	clitest.RunGo(t, dir, nil, "vet", "./...")
+	clitest.CheckTypes(t, dir, ".")
 
 	before := clitest.ReadTree(t, dir)
 	const obstacle = "the new requirements break the code:\ninternal/early/early.go:5:18: undefined: log.Early\ncorrect it"
@@ -82,7 +82,7 @@ func TestUpgradeKeepsCode(t *testing.T) {
 			t.Errorf("%s is changed", name)
 		}
 	}
-	clitest.RunGo(t, dir, nil, "vet", "./...")
+	clitest.CheckTypes(t, dir, ".")
 
 	for _, args := range [][]string{{"upgrade"}, {"upgrade", "--check"}} {
 		code, out, errOut := clitest.Run(t, dir, "", args...)
