@@ -138,6 +138,11 @@ func (c *checker) check(path string, files []*ast.File, load importer) *types.Pa
 		Error: func(err error) {
 			if e, ok := errors.AsType[types.Error](err); ok {
 				at := e.Fset.Position(e.Pos)
+				if related, ok := strings.CutPrefix(e.Msg, "\t"); ok && len(c.found) > 0 { // continues the last error
+					last := &c.found[len(c.found)-1]
+					last.Problem += fmt.Sprintf("; %s: %s", at, strings.ReplaceAll(related, "\n", " "))
+					return
+				}
 				c.found = append(c.found, diag.Finding{
 					Position: diag.Position{File: at.Filename, Line: at.Line, Column: at.Column}, Problem: strings.ReplaceAll(e.Msg, "\n", " "),
 				})
