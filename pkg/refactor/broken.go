@@ -46,6 +46,9 @@ func isGenerated(f diag.Finding) bool {
 // quotedPath matches an import path before the name of a declaration.
 var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
 
+// relatedLine matches the line and column of a second place in a message.
+var relatedLine = regexp.MustCompile(`(; [^:; ]+):\d+:\d+:`)
+
 // NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are
 // left out, because these files are generated again.
 func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module, checker typecheck.Checker) (diag.Findings, error) {
@@ -64,7 +67,9 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module
 	// Line numbers may have changed. Messages name a package by its path if another one of its name is loaded, which
 	// depends on the packages checked before.
 	type problem struct{ file, message string }
-	about := func(f diag.Finding) problem { return problem{f.File, quotedPath.ReplaceAllString(f.Problem, "$1.")} }
+	about := func(f diag.Finding) problem {
+		return problem{f.File, relatedLine.ReplaceAllString(quotedPath.ReplaceAllString(f.Problem, "$1."), "$1:")}
+	}
 	known := map[problem]int{}
 	for _, f := range libs.Check(before, nil) {
 		known[about(f)]++

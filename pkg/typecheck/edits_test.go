@@ -42,8 +42,7 @@ func (s source) swap(a, b ast.Node) replacement {
 	return replacement{s.at(a.Pos()), s.at(b.End()), s.textOf(b) + between + s.textOf(a)}
 }
 
-// edits are changes that most often break a program, by name. Each returns the change for a node, if it applies. Some need
-// care because the result must parse: an invalid file hides all other errors of its package.
+// edits are changes that most often break a program, by name. Each returns the change for a node, if it applies.
 var edits = map[string]func(s source, n ast.Node) (replacement, bool){
 	"rename a function or method": func(s source, n ast.Node) (replacement, bool) {
 		f, ok := n.(*ast.FuncDecl)
@@ -280,13 +279,6 @@ var edits = map[string]func(s source, n ast.Node) (replacement, bool){
 		_, ok := n.(*ast.ReturnStmt)
 		return s.replace(n, "break"), ok
 	},
-	"remove a brace": func(s source, n ast.Node) (replacement, bool) {
-		b, ok := n.(*ast.BlockStmt)
-		if !ok {
-			return replacement{}, false
-		}
-		return replacement{s.at(b.Rbrace), s.at(b.Rbrace) + 1, ""}, true
-	},
 }
 
 func isFunc(e ast.Expr) bool { _, ok := e.(*ast.FuncType); return ok }
@@ -305,6 +297,12 @@ func isRange(a *ast.AssignStmt) bool {
 		return e.Op == token.RANGE
 	}
 	return false
+}
+
+// parses reports whether the syntax of a Go file is valid.
+func parses(name string, data []byte) bool {
+	_, err := parser.ParseFile(token.NewFileSet(), name, data, parser.SkipObjectResolution)
+	return err == nil
 }
 
 // edit returns the file name with an edit of a random kind at a random place, and a description. It returns nil if no edit
@@ -337,7 +335,11 @@ func edit(t *testing.T, random *rand.Rand, name string) ([]byte, string) {
 		if len(found) > 0 {
 			r := found[random.IntN(len(found))]
 			line := 1 + strings.Count(s.text[:r.from], "\n")
-			return []byte(s.text[:r.from] + r.text + s.text[r.to:]), fmt.Sprintf("%s:%d: %s", filepath.Base(name), line, kind)
+			edited := []byte(s.text[:r.from] + r.text + s.text[r.to:])
+			if !parses(name, edited) {
+				continue // a file with invalid syntax hides all other errors
+			}
+			return edited, fmt.Sprintf("%s:%d: %s", filepath.Base(name), line, kind)
 		}
 	}
 	return nil, ""

@@ -158,10 +158,16 @@ func (c *checker) check(path string, files []*ast.File, load importer) *types.Pa
 			return p, err
 		}),
 		Error: func(err error) {
-			// A message that starts with a tab belongs to the one before.
-			if e, ok := errors.AsType[types.Error](err); ok && !failed && !strings.HasPrefix(e.Msg, "\t") {
-				c.found = append(c.found, diag.Finding{Position: c.position(e), Problem: strings.ReplaceAll(e.Msg, "\n", " ")})
+			e, ok := errors.AsType[types.Error](err)
+			if !ok || failed {
+				return
 			}
+			at, text := c.position(e), strings.ReplaceAll(e.Msg, "\n", " ")
+			if related, ok := strings.CutPrefix(text, "\t"); ok && len(c.found) > 0 { // continues the last error
+				c.found[len(c.found)-1].Problem += fmt.Sprintf("; %s: %s", at, related)
+				return
+			}
+			c.found = append(c.found, diag.Finding{Position: at, Problem: text})
 		},
 	}
 	p, _ := config.Check(path, c.module.Fset, files, c.info) // Error has recorded the errors

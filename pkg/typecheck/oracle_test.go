@@ -40,7 +40,8 @@ type listed struct {
 }
 
 type listError struct {
-	Pos, Err string
+	ImportStack []string
+	Pos, Err    string
 }
 
 // compile returns the verdict of the compiler about the packages and tests in dir. Packages of other modules are compiled
@@ -79,8 +80,10 @@ func compile(t *testing.T, dir string) verdict {
 		}
 	}
 	for _, p := range all {
-		if p.Error != nil {
-			p.Error.Err = strings.ReplaceAll(p.Error.Err, dir+string(filepath.Separator), "")
+		for _, e := range append(p.DepsErrors, p.Error) {
+			if e != nil {
+				e.Err = strings.ReplaceAll(e.Err, dir+string(filepath.Separator), "")
+			}
 		}
 		v.add(p, dirs)
 	}
@@ -94,9 +97,13 @@ func (v verdict) add(p listed, dirs map[string]string) {
 		compiled = v.addError(p)
 	}
 	for _, e := range p.DepsErrors {
-		// The import of a missing package is an error of that package, which go list does not list.
-		if m := compileError.FindStringSubmatch(e.Pos + ": "); m != nil && path.Dir(path.Clean(m[1])) == p.Dir {
+		// The import of a package that is missing or excluded is an error of that package, which go list does not list.
+		m := compileError.FindStringSubmatch(e.Pos + ": ")
+		switch n := len(e.ImportStack); {
+		case m != nil && path.Dir(path.Clean(m[1])) == p.Dir:
 			v.put(p.position(m), e.Err)
+		case m == nil && n > 1 && e.ImportStack[n-2] == p.ImportPath && p.Error == nil:
+			v.put(p.Dir, e.Err)
 		}
 	}
 	files := slices.Concat(p.GoFiles, p.CgoFiles)

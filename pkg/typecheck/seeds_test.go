@@ -17,7 +17,8 @@ import (
 // A seed is a file in testdata/seeds: Go files with errors that can be added to any operator. The comment has a line
 // "kind: KIND", for some also "place: own package", and says what is wrong. The section "want" lists what the compiler says
 // when the files are a package of their own in testdata/memcached-operator, as FILE:LINE: MESSAGE, or DIRECTORY: MESSAGE for
-// errors without a line; the directory of the package is ".".
+// errors without a line; the directory of the package is ".". The compiler doesn't get to a FILE that is "not checked". The
+// section "differs" lists known differences from the type checker, with reasons in lines that start with "#".
 //
 // The files are a package "seed" with the path "example.com/seed", and packages below it. The name and the path are replaced
 // by those of the package in which the seed is placed.
@@ -25,6 +26,7 @@ type seed struct {
 	name, file, kind string
 	own              bool // doesn't work inside an existing package
 	cgo              bool // needs a C compiler
+	invalid          bool // has invalid syntax, so that nothing else is checked
 	archive          *txtar.Archive
 }
 
@@ -58,6 +60,7 @@ func readSeeds(t *testing.T) []seed {
 			t.Errorf("%s has no kind", name)
 		}
 		for _, f := range archive.Files {
+			s.invalid = s.invalid || strings.HasSuffix(f.Name, ".go") && !parses(f.Name, f.Data)
 			s.cgo = s.cgo || strings.HasSuffix(f.Name, ".go") && bytes.Contains(f.Data, []byte("import \"C\""))
 		}
 		seeds = append(seeds, s)
@@ -69,7 +72,7 @@ func readSeeds(t *testing.T) []seed {
 func (s seed) in(dir, name, importPath string) map[string][]byte {
 	files := map[string][]byte{}
 	for _, f := range s.archive.Files {
-		if f.Name == "want" {
+		if f.Name == "want" || f.Name == "differs" {
 			continue
 		}
 		data := f.Data
@@ -85,6 +88,22 @@ func (s seed) in(dir, name, importPath string) map[string][]byte {
 	return files
 }
 
+// inOwnPackage returns the files of the seed as a package of their own in a module.
+func (s seed) inOwnPackage(module string) map[string][]byte {
+	return s.in(s.dir(), "seed", module+"/"+s.dir())
+}
+
+// only returns what a verdict says about the seed as a package of its own.
+func (s seed) only(v verdict) verdict {
+	only := verdict{errors: map[string][]string{}}
+	for position, messages := range v.errors {
+		if position == s.dir() || strings.HasPrefix(position, s.dir()+"/") {
+			only.errors[position] = messages
+		}
+	}
+	return only
+}
+
 // importsSelf reports whether a file of the seed imports the package in which the seed is placed. A program can't be imported.
 func (s seed) importsSelf() bool {
 	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return bytes.Contains(f.Data, []byte("\""+seedPath+"\"")) })
@@ -96,32 +115,47 @@ func (s seed) dir() string { return path.Join("seeds", s.name) }
 // want returns the recorded verdict of the compiler, with positions relative to the project.
 func (s seed) want(t *testing.T) verdict {
 	t.Helper()
-	v := verdict{errors: map[string][]string{}}
-	for _, f := range s.archive.Files {
-		if f.Name != "want" {
-			continue
-		}
-		for line := range strings.Lines(string(f.Data)) {
-			position, message, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-			if !ok {
-				t.Errorf("%s: want: %q has no message", s.file, line)
-			}
-			v.put(path.Join(s.dir(), position), message)
-		}
-		return v
+	v := verdict{errors: map[string][]string{}, files: map[string]bool{}}
+	text, ok := s.section("want")
+	if !ok {
+		t.Errorf("%s has no section want; run the test with -update", s.file)
 	}
-	t.Errorf("%s has no section want; run the test with -update", s.file)
+	for line := range strings.Lines(text) {
+		position, message, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		position = path.Join(s.dir(), position)
+		switch {
+		case !ok:
+			t.Errorf("%s: want: %q has no message", s.file, line)
+		case message == notChecked:
+			v.files[position] = false
+		default:
+			v.put(position, message)
+		}
+	}
 	return v
+}
+
+const notChecked = "not checked"
+
+func (s seed) section(name string) (string, bool) {
+	i := slices.IndexFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return string(s.archive.Files[i].Data), true
+}
+
+// differs returns the lines about known differences.
+func (s seed) differs() []string {
+	text, _ := s.section("differs")
+	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return line == "" || strings.HasPrefix(line, "#") })
 }
 
 // record writes what the compiler says into the section want.
 func (s seed) record(v verdict) error {
 	var lines []string
-	for position, messages := range v.errors {
+	for position, messages := range s.only(v).errors {
 		file, line, _ := strings.Cut(position, ":")
-		if file != s.dir() && !strings.HasPrefix(file, s.dir()+"/") {
-			continue
-		}
 		for _, message := range messages {
 			at := relative(s.dir(), file)
 			if line != "" {
@@ -130,9 +164,19 @@ func (s seed) record(v verdict) error {
 			lines = append(lines, fmt.Sprintf("%s: %s\n", at, message))
 		}
 	}
+	for file, typed := range v.files {
+		if !typed && strings.HasPrefix(file, s.dir()+"/") {
+			lines = append(lines, fmt.Sprintf("%s: %s\n", relative(s.dir(), file), notChecked))
+		}
+	}
 	slices.SortFunc(lines, byPosition)
-	files := slices.DeleteFunc(slices.Clone(s.archive.Files), func(f txtar.File) bool { return f.Name == "want" })
-	files = append(files, txtar.File{Name: "want", Data: []byte(strings.Join(lines, ""))})
+	want := txtar.File{Name: "want", Data: []byte(strings.Join(lines, ""))}
+	files := slices.Clone(s.archive.Files)
+	if i := slices.IndexFunc(files, func(f txtar.File) bool { return f.Name == "want" }); i >= 0 {
+		files[i] = want
+	} else {
+		files = append(files, want)
+	}
 	return os.WriteFile(s.file, txtar.Format(&txtar.Archive{Comment: s.archive.Comment, Files: files}), 0o644)
 }
 

@@ -1,6 +1,7 @@
 package typecheck_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -32,13 +33,17 @@ func TestSeeds(t *testing.T) {
 	hasC := err == nil
 	t.Setenv("CGO_ENABLED", map[bool]string{true: "1", false: "0"}[hasC])
 	seeds := slices.DeleteFunc(readSeeds(t), func(s seed) bool { return s.cgo && !hasC })
-	files := map[string][]byte{}
+	valid, all := map[string][]byte{}, map[string][]byte{}
 	for _, s := range seeds {
-		maps.Copy(files, s.in(s.dir(), "seed", "github.com/example/memcached-operator/"+s.dir()))
+		files := s.inOwnPackage("github.com/example/memcached-operator")
+		maps.Copy(all, files)
+		if !s.invalid {
+			maps.Copy(valid, files)
+		}
 	}
 	if *update {
 		work := newWorkDir(t, golden)
-		if err := work.write(files); err != nil {
+		if err := work.write(all); err != nil {
 			t.Fatal(err)
 		}
 		v := compile(t, work.path)
@@ -49,18 +54,26 @@ func TestSeeds(t *testing.T) {
 		}
 		seeds = readSeeds(t)
 	}
-	got := check(t, golden, files)
+	got := check(t, golden, valid)
 	for _, s := range seeds {
 		t.Run(s.name, func(t *testing.T) {
-			want := s.want(t)
-			mine := verdict{errors: map[string][]string{}}
-			for position, messages := range got.errors {
-				if file, _, _ := strings.Cut(position, ":"); file == s.dir() || strings.HasPrefix(file, s.dir()+"/") {
-					mine.errors[position] = messages
+			want, got := s.want(t), got
+			if s.invalid {
+				want = byFile(want)
+				got = byFile(check(t, golden, s.inOwnPackage("github.com/example/memcached-operator")))
+			}
+			known := s.differs()
+			for _, d := range compare(s.only(got), want) {
+				at := strings.TrimPrefix(strings.TrimPrefix(d.position, s.dir()), "/")
+				line := fmt.Sprintf("%s: only the %s", cmp.Or(at, "."), d.by)
+				if i := slices.Index(known, line); i >= 0 {
+					known = slices.Delete(known, i, i+1)
+				} else {
+					t.Errorf("%s: %s", line, d.message)
 				}
 			}
-			for _, difference := range compare(mine, want, nil) {
-				t.Error(difference)
+			for _, line := range known {
+				t.Errorf("no longer differs; remove from %s: %s", s.file, line)
 			}
 		})
 	}
@@ -71,25 +84,49 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// compare returns the differences between the errors of the type checker and those of the compiler. Errors in files that
-// the compiler did not get to, as files tell, are not compared.
-func compare(got, want verdict, files map[string]bool) []string {
-	var all []string
+// byFile returns a verdict without lines. After invalid syntax, parsers continue at different places.
+func byFile(v verdict) verdict {
+	files := verdict{errors: map[string][]string{}}
+	for position, messages := range v.errors {
+		files.errors[fileOf(position)] = messages
+	}
+	return files
+}
+
+// fileOf returns the file of a position.
+func fileOf(position string) string {
+	file, _, _ := strings.Cut(position, ":")
+	return file
+}
+
+// A difference is an error that only one side finds.
+type difference struct{ position, by, message string }
+
+const (
+	compiler = "compiler"
+	checker  = "type checker"
+)
+
+// compare returns the differences between the errors of the type checker and those of the compiler. An error of a package
+// without a position stands for any error in its directory and those below. Errors in files that the compiler did not
+// get to are not compared.
+func compare(got, want verdict) []difference {
+	var all []difference
 	for position, messages := range want.errors {
-		if got.errors[position] == nil {
-			all = append(all, fmt.Sprintf("%s: only the compiler: %s", position, strings.Join(messages, "; ")))
+		matches := func(other string) bool {
+			return other == position || !strings.HasSuffix(fileOf(position), ".go") && strings.HasPrefix(other, position+"/")
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(got.errors)), matches) {
+			all = append(all, difference{position, compiler, strings.Join(messages, "; ")})
 		}
 	}
 	for position, messages := range got.errors {
-		file, _, _ := strings.Cut(position, ":")
-		if typed, known := files[file]; files != nil && strings.HasSuffix(file, ".go") && !(known && typed) {
-			continue
-		}
-		if want.errors[position] == nil {
-			all = append(all, fmt.Sprintf("%s: not the compiler: %s", position, strings.Join(messages, "; ")))
+		typed, known := want.files[fileOf(position)]
+		if want.errors[position] == nil && (typed || !known) {
+			all = append(all, difference{position, checker, strings.Join(messages, "; ")})
 		}
 	}
-	slices.SortFunc(all, byPosition)
+	slices.SortFunc(all, func(a, b difference) int { return byPosition(a.position, b.position) })
 	return all
 }
 
@@ -124,9 +161,9 @@ func compareProject(t *testing.T, project string) {
 		}
 	}
 	files := map[string][]byte{}
-	seeds := readSeeds(t)
+	seeds := slices.DeleteFunc(readSeeds(t), func(s seed) bool { return s.invalid })
 	for _, s := range seeds {
-		maps.Copy(files, s.in(s.dir(), "seed", module+"/"+s.dir()))
+		maps.Copy(files, s.inOwnPackage(module))
 	}
 	c.compare("seeds", files, nil)
 	c.random.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] })
@@ -189,10 +226,14 @@ func (c *comparison) compare(name string, files map[string][]byte, what map[stri
 	start = time.Now()
 	got := check(c.t, c.project, files)
 	c.checking += time.Since(start)
-	differences := compare(got, want, want.files)
-	for _, difference := range differences {
-		file, _, _ := strings.Cut(difference, ":")
-		c.t.Errorf("%s: %s (%s)", name, difference, what[path.Dir(file)])
+	for position := range got.errors {
+		if _, listed := want.files[fileOf(position)]; !listed && strings.HasSuffix(fileOf(position), ".go") {
+			delete(got.errors, position) // of another module below the project
+		}
+	}
+	differences := compare(got, want)
+	for _, d := range differences {
+		c.t.Errorf("%s: %s: only the %s: %s (%s)", name, d.position, d.by, d.message, what[path.Dir(fileOf(d.position))])
 	}
 	c.states++
 	c.differences += len(differences)
