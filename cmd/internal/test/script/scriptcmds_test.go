@@ -2,15 +2,15 @@ package script
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
 // exitCode runs a program and checks its exit code: exitcode 2 operon init.
@@ -20,15 +20,7 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
-	got := 0
-	if err != nil {
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
+	got, _, _ := clitest.RunInScript(ts, args[1:]...)
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
