@@ -39,6 +39,7 @@ func TestScript(t *testing.T) {
 			"replace":   clitest.ReplaceInScript,
 			"mode":      mode,
 			"hold":      hold,
+			"run":       runProgram,
 			"runtime":   clitest.RuntimeInScript,
 			"vet":       clitest.VetInScript(t),
 		},

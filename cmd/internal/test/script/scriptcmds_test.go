@@ -26,6 +26,17 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// runProgram runs operon in the process of the test, as exec runs it in a process of its own: run operon ARGS... With "!" it must
+// fail.
+func runProgram(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 {
+		ts.Fatalf("usage: run operon [args...]")
+	}
+	if code, _, stderr := clitest.RunInScript(ts, args...); (code != 0) != neg {
+		ts.Fatalf("exit code %d\n%s", code, stderr)
+	}
+}
+
 // snapshot records a directory for unchanged: snapshot DIR.
 func snapshot(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
