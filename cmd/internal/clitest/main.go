@@ -64,7 +64,7 @@ func programEnv() (*cmd.Env, error) {
 	return env, nil
 }
 
-// changeForTests changes the Env of a program as its environment variables say.
+// changeForTests sets the fields of an Env that environment variables of tests change.
 func changeForTests(env *cmd.Env) {
 	if file := env.Getenv(RuntimeVariable); file != "" {
 		env.Runtime = func() (string, error) { return file, nil }

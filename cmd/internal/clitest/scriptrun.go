@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/cmd"
 )
 
-// scriptKey is the key of what RunInScript knows about a script.
+// scriptKey is the key of a script in the values of testscript.
 type scriptKey struct{}
 
 // A script is what RunInScript cannot ask testscript for.
