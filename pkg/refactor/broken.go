@@ -15,6 +15,7 @@ import (
 
 // Check type-checks the code of a tree. Errors in generated files are left out.
 func Check(ctx context.Context, tree *worktree.Tree, checker typecheck.Checker) (diag.Findings, error) {
+	checker.Bodies = true // the requirements may have changed
 	findings, err := checker.Check(ctx, tree)
 	return slices.DeleteFunc(findings, isGenerated), err
 }

@@ -15,7 +15,7 @@ import (
 // may change, such as vendored ones: Digests tell whether they have.
 type graph struct{ Packages []graphPackage }
 
-// A graphPackage is a library in a graph. Packages that are imported but not reached have only a path and a name.
+// A graphPackage is a library in a graph. Packages that are not reached have no directory.
 type graphPackage struct {
 	Path, Name, Dir, Module string
 	Files                   []string          // without Dir
@@ -23,31 +23,42 @@ type graphPackage struct {
 	Digest                  filecache.Digest  // of the Go files in Dir if their content may change
 }
 
-// encode returns the graph of reached libraries. It returns false if the go command reported an error about one of the listed.
-func encode(all map[string]*library, reached []*library) (graph, bool) {
-	for _, l := range all {
-		if l.problem != "" {
-			return graph{}, false
-		}
-	}
+// encode returns the graph of reached libraries, and, if wanted, the imports of all others. It returns false if the go command
+// reported an error about one of them.
+func encode(all map[string]*library, reached []*library, imports bool) (graph, bool) {
 	var g graph
-	names := map[string]string{}
+	add := func(l *library, p graphPackage) {
+		p.Path, p.Name = l.path, l.name
+		g.Packages = append(g.Packages, p)
+	}
+	targets := func(l *library) map[string]string {
+		paths := map[string]string{}
+		for source, imported := range l.imports {
+			paths[source] = imported.path
+		}
+		return paths
+	}
+	isReached := map[*library]bool{}
 	for _, l := range reached {
-		p := graphPackage{Path: l.path, Name: l.name, Dir: l.dir, Module: l.module, Imports: map[string]string{}, Digest: l.digest}
+		isReached[l] = true
+		p := graphPackage{Dir: l.dir, Module: l.module, Imports: targets(l), Digest: l.digest}
 		for _, name := range l.files {
 			p.Files = append(p.Files, filepath.Base(name))
 		}
-		for source, imported := range l.imports {
-			p.Imports[source] = imported.path
-			names[imported.path] = imported.name
+		add(l, p)
+	}
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		l := all[path]
+		if l.problem != "" {
+			return graph{}, false
 		}
-		g.Packages = append(g.Packages, p)
-	}
-	for _, l := range reached {
-		delete(names, l.path)
-	}
-	for _, path := range slices.Sorted(maps.Keys(names)) {
-		g.Packages = append(g.Packages, graphPackage{Path: path, Name: names[path]})
+		switch {
+		case isReached[l]:
+		case imports:
+			add(l, graphPackage{Imports: targets(l)})
+		default:
+			add(l, graphPackage{})
+		}
 	}
 	return g, true
 }

@@ -26,6 +26,7 @@ type Libraries struct {
 	packages map[string]*library
 	system   system
 	tree     *worktree.Tree
+	bodies   bool // see Checker.Bodies
 	// cgo holds what cgo makes of packages of modules, by directory.
 	cgo map[*gosource.Module]map[string]*cgoPackage
 }
@@ -55,7 +56,7 @@ func (l *Libraries) Import(path string) (*types.Package, error) {
 		}
 		return nil, errors.New("no module of go.mod provides it; run go mod tidy")
 	}
-	if failed := p.failed(map[*library]bool{}); failed != nil {
+	if failed := p.failed(l.bodies, map[*library]bool{}); failed != nil {
 		return nil, failed.broken()
 	}
 	return p.types, nil
@@ -73,15 +74,20 @@ func (p *library) broken() error {
 	return fmt.Errorf("%s does not compile with the versions in go.mod%s; require another version of it", p.module, reason)
 }
 
-// failed returns a library whose declarations have errors among p and those that it needs, or nil.
-func (p *library) failed(visited map[*library]bool) *library {
+// failed returns a library with errors among p and those that it imports, or nil. Without bodies, only the imports of
+// declarations count, as nothing is known about others.
+func (p *library) failed(bodies bool, visited map[*library]bool) *library {
 	if p.err != nil {
 		return p
 	}
-	for _, needed := range p.needs {
-		if !visited[needed] {
-			visited[needed] = true
-			if failed := needed.failed(visited); failed != nil {
+	imports := p.needs
+	if bodies {
+		imports = slices.SortedFunc(maps.Values(p.imports), func(a, b *library) int { return strings.Compare(a.path, b.path) })
+	}
+	for _, imported := range imports {
+		if !visited[imported] {
+			visited[imported] = true
+			if failed := imported.failed(bodies, visited); failed != nil {
 				return failed
 			}
 		}
@@ -186,6 +192,10 @@ func (l *library) reduce(store *filecache.Store, s system) {
 	if l.stale = l.omitted; l.stale {
 		return
 	}
+	if l.bodies {
+		l.keepBodies(s)
+		return
+	}
 	parts := [][]byte{[]byte(format)}
 	for _, path := range slices.Sorted(maps.Keys(l.imports)) {
 		parts = append(parts, []byte(path), []byte(l.nameOf(path)))
@@ -221,7 +231,23 @@ func (l *library) reduce(store *filecache.Store, s system) {
 			store.Put("declarations", key, l.declarations)
 		}
 	}
-	for _, path := range l.declarations.Imports {
+	l.setNeeds()
+}
+
+// keepBodies sets the declarations of the library to its whole source.
+func (l *library) keepBodies(s system) {
+	sources, ok := l.readSources(s.immutable(l.files))
+	if l.stored && (!ok || l.digest != l.wanted) {
+		l.stale = true
+		return
+	}
+	l.declarations = declarations{Files: sources, Imports: slices.Collect(maps.Keys(l.imports))}
+	l.setNeeds()
+}
+
+// setNeeds sets the libraries that the declarations import.
+func (l *library) setNeeds() {
+	for _, path := range slices.Sorted(slices.Values(l.declarations.Imports)) {
 		if needed := l.imports[path]; needed != nil && path != "unsafe" {
 			l.needs = append(l.needs, needed)
 		}
@@ -245,7 +271,7 @@ func (l *library) check(fset *token.FileSet, s system) {
 		return
 	}
 	config := types.Config{
-		Importer: importer(l.importNeeded), IgnoreFuncBodies: true, FakeImportC: true, Sizes: s.sizes,
+		Importer: importer(l.importNeeded), IgnoreFuncBodies: !l.bodies, FakeImportC: true, Sizes: s.sizes,
 		Error: func(err error) {
 			// Soft errors, such as unused imports, may be due to what was left out.
 			if e, ok := errors.AsType[types.Error](err); l.err == nil && !(ok && e.Soft) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,8 @@ type library struct {
 	imports map[string]*library
 	// module is path@version of the module that provides the package, if it has a version.
 	module string
+	// bodies means that the function bodies count.
+	bodies bool
 	// problem is the reason why the go command cannot build the package, if there is one.
 	problem string
 	// stored means that the library comes from a graph, and omitted that the graph has only its name. wanted is the digest that
@@ -102,6 +105,17 @@ func decodeList(out []byte) (map[string]*library, error) {
 		}
 	}
 	return all, nil
+}
+
+// usesKubernetes reports whether the library uses the libraries of Kubernetes and is not part of these.
+func (l *library) usesKubernetes() bool {
+	return l.module != "" && !isKubernetes(l.path) &&
+		slices.ContainsFunc(slices.Collect(maps.Keys(l.imports)), isKubernetes)
+}
+
+// isKubernetes reports whether a package belongs to modules of Kubernetes whose versions go together.
+func isKubernetes(importPath string) bool {
+	return strings.HasPrefix(importPath, "k8s.io/") || strings.HasPrefix(importPath, "sigs.k8s.io/controller-runtime/")
 }
 
 // nameOf returns the name of the package that an import path in the library's files stands for.

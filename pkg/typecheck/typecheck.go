@@ -16,7 +16,7 @@
 // # Errors
 //
 // Errors are counted in the project's packages. A library with errors in its declarations can't be imported. Errors in
-// function bodies of libraries are not found.
+// function bodies of libraries are found only with Checker.Bodies.
 package typecheck
 
 import (
@@ -51,6 +51,9 @@ type Checker struct {
 	Environ []string
 	// Tags are build tags in addition to those of Environ.
 	Tags []string
+	// Bodies means that function bodies of libraries count, too, if they use the libraries of Kubernetes and are not part of these.
+	// A change of requirements may break them.
+	Bodies bool
 	// CacheDir is the directory of the cache, or empty for none.
 	CacheDir string
 	// Report runs a step, and reports what describe returns if it takes long. Nil only runs the step.
@@ -75,7 +78,7 @@ func (c Checker) Check(ctx context.Context, tree *worktree.Tree) (diag.Findings,
 func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*gosource.Module) (*Libraries, error) {
 	env := goenv.New(c.Environ, false)
 	env.Tags = append(env.Tags, c.Tags...)
-	l := &Libraries{tree: tree, cgo: map[*gosource.Module]map[string]*cgoPackage{}, system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()}}
+	l := &Libraries{tree: tree, bodies: c.Bodies, cgo: map[*gosource.Module]map[string]*cgoPackage{}, system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()}}
 	l.system.sizes = types.SizesFor("gc", l.system.build.GOARCH)
 	if l.system.build.CgoEnabled {
 		for _, m := range modules {
@@ -111,11 +114,18 @@ func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*goso
 
 // reach sets the packages of l, and returns those that the packages at the paths reach through declarations.
 func (c Checker) reach(ctx context.Context, tree *worktree.Tree, env *goenv.Environment, store *filecache.Store, l *Libraries, paths []string) ([]*library, error) {
-	parts := append([][]byte{[]byte(format), []byte(tree.Root()), fmt.Appendf(nil, "%q %q %t", env.Tags, paths, changesRequirements(tree))}, env.Requirements(tree.Root(), tree.ReadFile, ".")...)
+	parts := append([][]byte{[]byte(format), []byte(tree.Root()), fmt.Appendf(nil, "%q %q %t %t", env.Tags, paths, c.Bodies, changesRequirements(tree))}, env.Requirements(tree.Root(), tree.ReadFile, ".")...)
 	key := filecache.DigestOf(parts...)
 	roots := func() (list []*library) {
 		for _, path := range paths {
 			if p := l.packages[path]; p != nil {
+				list = append(list, p)
+			}
+		}
+		for _, path := range slices.Sorted(maps.Keys(l.packages)) {
+			p := l.packages[path]
+			p.bodies = c.Bodies && p.usesKubernetes()
+			if p.bodies && !slices.Contains(list, p) {
 				list = append(list, p)
 			}
 		}
@@ -140,7 +150,7 @@ func (c Checker) reach(ctx context.Context, tree *worktree.Tree, env *goenv.Envi
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := encode(l.packages, reached); ok {
+	if g, ok := encode(l.packages, reached, c.Bodies); ok {
 		store.Put("graphs", key, g)
 	}
 	return reached, nil
