@@ -31,7 +31,7 @@ func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
 	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
 		p := c.packages[path]
 		dir, _ := m.DirOf(path)
-		c.checkNames(dir, p)
+		c.checkNames(p)
 		c.replaceCgo(dir, p)
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
@@ -95,16 +95,17 @@ func (c *checker) add(f *gosource.File) {
 	c.found = append(c.found, embedFindings(c.libraries.tree, f)...)
 }
 
-// checkNames finds files of a directory that belong to different packages.
-func (c *checker) checkNames(dir string, p *packageFiles) {
+// checkNames finds files of a directory that belong to another package than the first one.
+func (c *checker) checkNames(p *packageFiles) {
 	all := slices.Concat(p.files, p.tests)
 	for _, f := range all {
-		if first := all[0]; f.Name.Name != first.Name.Name {
-			base := func(f *ast.File) string { return path.Base(c.module.Fset.Position(f.Package).Filename) }
-			c.found = append(c.found, diag.Finding{Position: diag.Position{File: dir}, Problem: fmt.Sprintf(
-				"found packages %s (%s) and %s (%s) in one directory", first.Name.Name, base(first), f.Name.Name, base(f))})
+		if name := all[0].Name.Name; f.Name.Name != name {
+			at := c.module.Fset.Position(f.Name.Pos())
+			c.found = append(c.found, diag.Finding{
+				Position: diag.Position{File: at.Filename, Line: at.Line, Column: at.Column},
+				Problem:  fmt.Sprintf("package %s; expected package %s", f.Name.Name, name),
+			})
 			p.failed = true
-			return
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -75,12 +76,12 @@ func CheckTypes(t testing.TB, dir, below string) {
 		return
 	}
 	checkOnce(t, dir, func() {
-		cache, err := cacheDir("types")
+		cache, err := generationCache()
 		if err != nil {
 			t.Fatal(err)
 		}
 		environ := goEnviron()
-		checker := typecheck.Checker{CacheDir: cache, Environ: environ, Tags: []string{"e2e"}}
+		checker := typecheck.Checker{CacheDir: filepath.Join(cache, "operon", "typecheck"), Environ: environ, Tags: []string{"e2e"}}
 		checker.Go.Progress = io.Discard
 		checker.Go.Start = func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
 			c := exec.CommandContext(ctx, "go", args...)

@@ -52,8 +52,16 @@ func PrepareScript(env *testscript.Env, dir string) error {
 		variable, _, _ := strings.Cut(entry, "=")
 		s.variables = append(s.variables, variable)
 	}
+	ownCaches := false
 	for _, found := range setsVariable.FindAllSubmatch(text, -1) {
-		s.variables = append(s.variables, string(found[1]))
+		name := string(found[1])
+		s.variables = append(s.variables, name)
+		ownCaches = ownCaches || slices.Contains([]string{"GOMODCACHE", "GOPROXY", "XDG_CACHE_HOME"}, name)
+	}
+	if !ownCaches {
+		if err := shareCaches(env.Getenv("XDG_CACHE_HOME")); err != nil {
+			return err
+		}
 	}
 	slices.Sort(s.variables)
 	s.variables = slices.Compact(s.variables)
@@ -96,4 +104,20 @@ func RunInScript(ts *testscript.TestScript, args ...string) (code int, stdout, s
 	_, err = ts.Stderr().Write(errOut.Bytes())
 	ts.Check(err)
 	return code, out.String(), errOut.String()
+}
+
+// shareCaches lets a cache directory contain the types of libraries that tests have loaded before.
+func shareCaches(dir string) error {
+	shared, err := generationCache()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"codegen", "typecheck"} {
+		target, link := filepath.Join(shared, "operon", name), filepath.Join(dir, "operon", name)
+		if err := errors.Join(os.MkdirAll(target, 0o755), os.MkdirAll(filepath.Dir(link), 0o755)); err != nil {
+			return err
+		}
+		_ = os.Symlink(target, link) // without links, the script has a cache of its own
+	}
+	return nil
 }
