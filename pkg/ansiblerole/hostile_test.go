@@ -10,6 +10,9 @@ import (
 // Inputs that multiply alternatives, files or texts do not exhaust memory or time: the limits of steps end the analysis before the time limit of the test.
 func TestHostile(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: its inputs take as long as they may")
+	}
 	repeat := func(n int, line func(i int) string) string {
 		var b strings.Builder
 		for i := range n {

@@ -68,6 +68,7 @@ func TestControllerGenArguments(t *testing.T) {
 }
 
 func TestControllerGenPatchesSchemas(t *testing.T) {
+	skipIfShort(t, "it builds controller-gen")
 	t.Parallel()
 	theirs, ours := fixture(t, "shapes"), fixture(t, "shapes")
 	for _, dir := range []string{theirs, ours} {

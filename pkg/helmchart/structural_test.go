@@ -114,6 +114,9 @@ func isDefect(err error) bool {
 // TestLargeSchemas checks the size of CRDs: kubectl apply writes them into an annotation of at most 256 KiB.
 func TestLargeSchemas(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: its inputs take as long as they may")
+	}
 	wide, deep, list := &strings.Builder{}, &strings.Builder{}, &strings.Builder{}
 	for i := range 4000 {
 		fmt.Fprintf(wide, "# %s\nkey%d: text\n", strings.Repeat("A long description. ", 20), i)

@@ -16,6 +16,7 @@ import (
 // either is left.
 func TestGoEnds(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it compiles without a build cache")
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("the test itself runs with SIGHUP ignored, as with nohup")
 	}

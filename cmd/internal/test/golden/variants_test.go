@@ -63,6 +63,9 @@ func makeVariants(t *testing.T, variants map[string][]string) {
 	for name, commands := range variants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "several groups" {
+				clitest.SkipIfShort(t, "one project suffices")
+			}
 			dir := filepath.Join(t.TempDir(), "variant")
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)

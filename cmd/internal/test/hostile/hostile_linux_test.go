@@ -53,6 +53,7 @@ type report struct {
 // TestHostile runs the scripts of testdata/hostile. Without -thorough it skips slow commands.
 func TestHostile(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "its inputs take as long as they may")
 	if err := clitest.DownloadModules(); err != nil {
 		t.Fatal(err)
 	}

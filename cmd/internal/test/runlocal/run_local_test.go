@@ -121,20 +121,6 @@ func TestRunLocal(t *testing.T) {
 		}
 	})
 
-	t.Run("hung up", func(t *testing.T) {
-		if signal.Ignored(syscall.SIGHUP) {
-			t.Skip("the test itself runs with SIGHUP ignored, as with nohup")
-		}
-		for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE} {
-			p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
-			p.WaitFor("press Ctrl-C", 1)
-			if err := p.Cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
-			p.MustEnd(0)
-		}
-	})
-
 	t.Run("crash at start", func(t *testing.T) {
 		clitest.EditFile(t, dir, "cmd/main.go", "\tflag.Parse()\n", "\tflag.Parse()\n\tprintln(\"no luck today\")\n\tos.Exit(7)\n")
 		// The user's own kubeconfig is passed over, as its cluster does not answer.
@@ -280,12 +266,22 @@ func TestRunLocalWebhooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	const memory = "jsonpath={.spec.memoryMegabytes}"
+	// A terminal that hangs up, or a closed pipe, ends a run as an interrupt does.
+	hangUp := func(p *clitest.Process, s syscall.Signal) {
+		p.WaitFor("press Ctrl-C", 1)
+		if signal.Ignored(s) {
+			s = syscall.SIGINT // the test itself runs with SIGHUP ignored, as with nohup
+		}
+		if err := p.Cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		p.MustEnd(0)
+	}
 	t.Run("embedded", func(t *testing.T) {
 		p := clitest.StartProcess(t, dir, nil, embedded...)
 		p.WaitFor("applied "+memcached, 1)
 		p.Cluster().Eventually("64", "get", memcached, "-o", memory)
-		p.Interrupt()
-		p.MustEnd(0)
+		hangUp(p, syscall.SIGHUP)
 	})
 	t.Run("old layout", func(t *testing.T) {
 		old := clitest.CopyTree(t, dir)
@@ -293,8 +289,7 @@ func TestRunLocalWebhooks(t *testing.T) {
 		p := clitest.StartProcess(t, old, nil, embedded...)
 		p.WaitFor("applied "+memcached, 1)
 		p.Cluster().Eventually("64", "get", memcached, "-o", memory)
-		p.Interrupt()
-		p.MustEnd(0)
+		hangUp(p, syscall.SIGPIPE)
 	})
 	t.Run("kubeconfig", func(t *testing.T) {
 		c := clitest.StartCluster(t)

@@ -32,8 +32,8 @@ func runProgram(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: run operon [args...]")
 	}
-	if code, _, stderr := clitest.RunInScript(ts, args...); (code != 0) != neg {
-		ts.Fatalf("exit code %d\n%s", code, stderr)
+	if code, _, _ := clitest.RunInScript(ts, args...); (code != 0) != neg {
+		ts.Fatalf("exit code %d", code)
 	}
 }
 

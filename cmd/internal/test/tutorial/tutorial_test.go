@@ -30,8 +30,14 @@ func TestTutorial(t *testing.T) {
 	if err := clitest.DownloadModules(); err != nil {
 		t.Fatal(err)
 	}
+	clitest.CompileDependencies(t, clitest.Testdata("memcached-operator"))
+	program, err := clitest.Runtime()
+	if err != nil {
+		t.Fatal(err)
+	}
 	bin := t.TempDir()
-	for name, pkg := range map[string]string{"operon": ".", "operon-runtime": "./cmd/operon-runtime", "tutorial": "./testdata/tutorial"} {
+	clitest.Symlink(t, program, filepath.Join(bin, "operon-runtime"))
+	for name, pkg := range map[string]string{"operon": ".", "tutorial": "./testdata/tutorial"} {
 		c := exec.Command("go", "build", "-o", filepath.Join(bin, name), pkg)
 		c.Dir = clitest.Root()
 		if out, err := c.CombinedOutput(); err != nil {

@@ -31,6 +31,7 @@ func TestWalkthrough(t *testing.T) {
 	if _, err := clitest.ControlPlaneAssets(); err != nil {
 		t.Fatal(err)
 	}
+	clitest.CompileDependencies(t, clitest.Testdata("memcached-operator"))
 	testscript.Run(t, testscript.Params{
 		Dir:   clitest.Testdata("walkthrough"),
 		Setup: func(env *testscript.Env) error { return walkthroughEnv(t, env) },
