@@ -60,6 +60,7 @@ func (b *bench) testMemcachedOperator(t *testing.T) {
 // testOwnTests runs the project's own end-to-end tests. The cluster takes the place of Kind's, and its registry, which
 // has the image, that of a container engine.
 func (b *bench) testOwnTests(t *testing.T, dir string) {
+	b.get(t, &b.products.ownTests)
 	kind := filepath.Join(t.TempDir(), "kind")
 	script := "#!/bin/sh\n[ \"$1 $2\" = 'get clusters' ] && echo memcached-operator-test-e2e\nexit 0\n"
 	if err := os.WriteFile(kind, []byte(script), 0o755); err != nil {
