@@ -23,17 +23,22 @@ spec:
 `
 
 // cellar is an operator with a role, which runs memcached, in a base image with the Ansible of Debian's packages.
-func (b *bench) cellar(t *testing.T) runtimeOperator {
+func (b *bench) cellar() runtimeOperator {
+	return runtimeOperator{
+		name: "cellar-operator", namespace: cellarNamespace, plural: "cellars", flags: b.ansibleBase,
+		scaffold: b.newAnsibleOperator, create: b.createCellar, follow: b.testRole, remove: b.deleteCellar,
+		change: changeRole, isChanged: b.isRoleChanged,
+	}
+}
+
+// ansibleBase returns the flags of image build for the base image, which is built once.
+func (b *bench) ansibleBase(t *testing.T) string {
 	t.Helper()
 	base, err := images.AnsibleBase(b.ctx, filepath.Join(b.cache, "e2e"), false, b.progress.Say)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.progress.Done("the base image of Ansible operators")
-	return runtimeOperator{
-		name: "cellar-operator", namespace: cellarNamespace, flags: "--base " + base,
-		scaffold: b.newAnsibleOperator, create: b.createCellar, follow: b.testRole, remove: b.deleteCellar, change: b.changeRole,
-	}
+	return "--base " + base
 }
 
 // newAnsibleOperator scaffolds an operator with the role in the directory cellar.
@@ -56,7 +61,6 @@ func (b *bench) newAnsibleOperator(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	b.run(t, dir, b.operon, "generate")
-	b.progress.Done("cellar-operator scaffolded with a role")
 }
 
 // createCellar creates the custom resource and waits until it is ready.
@@ -123,15 +127,17 @@ func (b *bench) testRole(t *testing.T, dir string) {
 	b.progress.Done("the role follows the Cellar, and repairs its objects")
 }
 
-// changeRole changes a default of the role, and returns a check of its effect.
-func (b *bench) changeRole(t *testing.T, dir string) func() error {
+// changeRole changes a default of the role.
+func changeRole(t *testing.T, dir string) {
 	t.Helper()
 	replaceIn(t, filepath.Join(dir, "roles", "cellar", "defaults", "main.yml"), `memory: "64"`, `memory: "128"`)
-	return func() error {
-		memory, err := b.command(dir, "kubectl", "-n", cellarNamespace, "get", "deployment/wine", "-o", `jsonpath={.metadata.annotations.storage\.example\.com/memory}`)
-		if err == nil && memory != "128" {
-			err = fmt.Errorf("the default of the new role is not applied: %q", memory)
-		}
-		return err
+}
+
+// isRoleChanged checks that the changed default is applied.
+func (b *bench) isRoleChanged(dir string) error {
+	memory, err := b.command(dir, "kubectl", "-n", cellarNamespace, "get", "deployment/wine", "-o", `jsonpath={.metadata.annotations.storage\.example\.com/memory}`)
+	if err == nil && memory != "128" {
+		err = fmt.Errorf("the default of the new role is not applied: %q", memory)
 	}
+	return err
 }

@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// pushNext pushes the manager and the bundle of the golden project's next version, which Operon makes as a person
+// pushNext pushes the manager and the bundle of the next version of the golden project in dir, which Operon makes as a person
 // would: it serves a second version of the API, in which a field has another name, and converts between the two.
-func (b *bench) pushNext(t *testing.T) (dir string) {
+func (b *bench) pushNext(t *testing.T, dir string) {
 	t.Helper()
-	dir = b.copyProject(t)
 	operon := func(line string, args ...string) {
 		b.runOperon(t, 0, append([]string{"-C", dir}, append(strings.Fields(line), args...)...)...)
 	}
@@ -27,7 +26,6 @@ func (b *bench) pushNext(t *testing.T) (dir string) {
 	operon("image build --push --image", b.registry+"/"+nextImage)
 	operon("bundle --version 0.0.2 --image", b.image(nextImage))
 	operon("image bundle --push --image", b.registry+"/"+nextBundleImage)
-	return dir
 }
 
 // testConversion reads and writes Memcacheds in both versions of the API, which the API server converts through the

@@ -27,8 +27,9 @@ spec:
 // ledger is an operator with a chart, which is followed from the installation of a release to its removal.
 func (b *bench) ledger() runtimeOperator {
 	return runtimeOperator{
-		name: "ledger-operator", namespace: ledgerNamespace,
-		scaffold: b.newHelmOperator, create: b.createLedger, follow: b.testRelease, remove: b.deleteLedger, change: b.changeChart,
+		name: "ledger-operator", namespace: ledgerNamespace, plural: "ledgers",
+		scaffold: b.newHelmOperator, create: b.createLedger, follow: b.testRelease, remove: b.deleteLedger,
+		change: changeChart, isChanged: b.isChartChanged,
 	}
 }
 
@@ -37,7 +38,6 @@ func (b *bench) newHelmOperator(t *testing.T, dir string) {
 	t.Helper()
 	b.run(t, dir, b.operon, "init", "--plugins", "helm", "--domain", "example.com", "--group", "storage", "--version", "v1alpha1", "--kind", "Ledger",
 		"--helm-chart", filepath.Join(b.root, "testdata", "charts", "ledger"))
-	b.progress.Done("ledger-operator scaffolded from a chart")
 }
 
 // ledgerField returns a field of the custom resource.
@@ -121,20 +121,22 @@ func (b *bench) testRelease(t *testing.T, dir string) {
 	b.progress.Done("the release follows its values, and is repaired")
 }
 
-// changeChart changes a default of the chart, and returns a check of its effect.
-func (b *bench) changeChart(t *testing.T, dir string) func() error {
+// changeChart changes a default of the chart.
+func changeChart(t *testing.T, dir string) {
 	t.Helper()
 	chart := filepath.Join(dir, "helm-charts", "ledger")
 	replaceIn(t, filepath.Join(chart, "Chart.yaml"), "version: 0.3.0", "version: 0.4.0")
 	replaceIn(t, filepath.Join(chart, "values.yaml"), "maxConnections: 100", "maxConnections: 200")
-	return func() error {
-		conf, err := b.command(dir, "kubectl", "-n", ledgerNamespace, "get", "configmap/accounts-ledger", "-o", "jsonpath={.data.ledger\\.conf}")
-		if err == nil && !strings.Contains(conf, "max_connections = 200") {
-			err = fmt.Errorf("the default of the new chart is not applied:\n%s", conf)
-		}
-		if err == nil {
-			_, err = b.command(dir, "kubectl", "-n", ledgerNamespace, "wait", "--for=condition=Ready", "--timeout=3m", "ledger/accounts")
-		}
-		return err
+}
+
+// isChartChanged checks that the changed default is applied.
+func (b *bench) isChartChanged(dir string) error {
+	conf, err := b.command(dir, "kubectl", "-n", ledgerNamespace, "get", "configmap/accounts-ledger", "-o", "jsonpath={.data.ledger\\.conf}")
+	if err == nil && !strings.Contains(conf, "max_connections = 200") {
+		err = fmt.Errorf("the default of the new chart is not applied:\n%s", conf)
 	}
+	if err == nil {
+		_, err = b.command(dir, "kubectl", "-n", ledgerNamespace, "wait", "--for=condition=Ready", "--timeout=3m", "ledger/accounts")
+	}
+	return err
 }

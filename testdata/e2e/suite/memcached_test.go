@@ -7,20 +7,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/testdata/e2e/cluster"
 )
 
 const (
 	project          = "testdata/memcached-operator"
 	projectNamespace = "memcached-operator-system"
 	projectImage     = "memcached-operator:v0.0.1"
+	// memcachedSample has the name of its group, since other tests define the same kind in other groups.
+	memcachedSample = "memcacheds.cache.example.com/memcached-sample"
 )
 
 // testMemcachedOperator deploys the golden project with its own make targets, sees its manager reconcile with
 // webhooks, and removes it: the cluster is as before.
 func (b *bench) testMemcachedOperator(t *testing.T) {
+	b.get(t, &b.products.manager)
 	dir := b.copyProject(t)
-	b.pushManager(t, dir)
-	b.apply(t, "objects/certificates.yaml")
 	ctx, cancel := context.WithCancel(b.ctx)
 	issuing := make(chan error, 1)
 	go func() { issuing <- issueCertificates(ctx, b.client) }()
@@ -30,11 +33,15 @@ func (b *bench) testMemcachedOperator(t *testing.T) {
 			t.Errorf("issuing certificates: %v", err)
 		}
 	})
-	before := b.objects(t)
+	before := b.objects(t, cluster.Scope{
+		Namespaces: []string{projectNamespace}, Groups: []string{"cache.example.com", "cert-manager.io"},
+		Names: []string{"memcached-operator-", "memcached-sample"},
+	})
 
 	b.run(t, dir, "make", "deploy", "IMG="+b.image(projectImage))
 	b.run(t, dir, "kubectl", "-n", projectNamespace, "wait", "--for=condition=Available", "--timeout=3m",
 		"deployment/memcached-operator-controller-manager")
+	b.differsFrom(t, before)
 	b.progress.Done("memcached-operator deployed")
 	b.testReconciling(t, dir)
 	b.progress.Done("memcached-operator reconciles")
@@ -53,6 +60,7 @@ func (b *bench) testMemcachedOperator(t *testing.T) {
 // testOwnTests runs the project's own end-to-end tests. The cluster takes the place of Kind's, and its registry, which
 // has the image, that of a container engine.
 func (b *bench) testOwnTests(t *testing.T, dir string) {
+	b.get(t, &b.products.ownTests)
 	kind := filepath.Join(t.TempDir(), "kind")
 	script := "#!/bin/sh\n[ \"$1 $2\" = 'get clusters' ] && echo memcached-operator-test-e2e\nexit 0\n"
 	if err := os.WriteFile(kind, []byte(script), 0o755); err != nil {
@@ -64,26 +72,9 @@ func (b *bench) testOwnTests(t *testing.T, dir string) {
 	}
 }
 
-// copyProject copies the golden project, for commands that change it.
-func (b *bench) copyProject(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "memcached-operator")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(b.root, project))); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// pushManager builds the project's manager and pushes its image, both without a container engine.
-func (b *bench) pushManager(t *testing.T, dir string) {
-	t.Helper()
-	b.run(t, dir, "make", "image-build", "image-push", "IMG="+b.registry+"/"+projectImage)
-	b.progress.Done("memcached-operator's image built and pushed")
-}
-
 // testReconciling follows a Memcached from its creation to its deletion.
 func (b *bench) testReconciling(t *testing.T, dir string) {
-	const name = "memcached/memcached-sample"
+	const name = memcachedSample
 	get := func(what, path string) string {
 		return b.run(t, dir, "kubectl", "get", what, "-o", "jsonpath="+path)
 	}

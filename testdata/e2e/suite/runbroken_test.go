@@ -10,15 +10,16 @@ import (
 type broken struct {
 	name string
 	// edit makes it of the golden project's ClusterServiceVersion.
-	edit func(csv string) string
+	edit func(t *testing.T, csv string) string
 	args []string
 	want []string
 }
 
-// testBrokenBundles holds that each tells its cause well before its time is up, and leaves nothing.
-func (b *bench) testBrokenBundles(t *testing.T) {
-	replace := func(old, by string) func(string) string {
-		return func(csv string) string {
+// brokenBundles are tests that each bundle which cannot be installed tells its cause well before its time is up, and leaves nothing.
+func (b *bench) brokenBundles() (parts []part) {
+	replace := func(old, by string) func(*testing.T, string) string {
+		return func(t *testing.T, csv string) string {
+			t.Helper()
 			if !strings.Contains(csv, old) {
 				t.Errorf("the ClusterServiceVersion does not have %q", old)
 			}
@@ -52,11 +53,9 @@ func (b *bench) testBrokenBundles(t *testing.T) {
 			[]string{"the registry that serves the catalog does not start: pod ", "the nodes cannot pull " + nowhere},
 		},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			b.testBroken(t, row)
-		})
+		parts = append(parts, part{row.name, func(t *testing.T) { b.testBroken(t, row) }})
 	}
+	return parts
 }
 
 func (b *bench) testBroken(t *testing.T, row broken) {

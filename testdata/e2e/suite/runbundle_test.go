@@ -6,8 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/testdata/e2e/cluster"
 )
 
 // The next version of the golden project's operator, and its bundle.
@@ -16,34 +19,31 @@ const (
 	nextBundleImage = "memcached-operator-bundle:v0.0.2"
 )
 
-// testRunBundle runs operators of bundles under the OLM that is installed. Each time the cluster is as before in the end.
-func (b *bench) testRunBundle(t *testing.T) {
-	b.testLifeOfBundle(t)
-	b.progress.Done("cleanup, killed twice")
-	b.testManyBundles(t)
-	b.progress.Done("bundles that cannot be installed say why; the others come from everywhere and are served in every way")
-}
-
-// testManyBundles runs operators of names of their own at the same time, since most of the time is waiting.
+// testManyBundles runs operators of bundles with names of their own. Those that cannot be installed say why; the others come from everywhere and
+// are served in every way.
 func (b *bench) testManyBundles(t *testing.T) {
-	before := b.objects(t)
-	b.pushShell(t)
-	if t.Run("bundles", func(t *testing.T) {
-		b.testBrokenBundles(t)
-		b.testWaysToServe(t)
-		b.testCertificates(t)
-	}) { // else operators are left
-		b.backTo(t, before)
+	b.get(t, &b.products.manager)
+	b.get(t, &b.products.shell)
+	parts := slices.Concat(b.brokenBundles(), b.waysToServe(), b.certificates())
+	var scope cluster.Scope
+	for _, p := range parts {
+		scope.Namespaces = append(scope.Namespaces, p.name)
+		scope.Groups = append(scope.Groups, p.name+".example.com")
+		scope.Names = append(scope.Names, p.name+".", p.name+"-")
 	}
+	b.sideBySide(t, "bundles", scope, parts...)
 }
 
 // testLifeOfBundle takes the golden project's operator from its bundle's image through an upgrade to its removal.
 // Every command is killed at its worst moments before it is let through.
 func (b *bench) testLifeOfBundle(t *testing.T) {
-	dir := b.copyProject(t)
-	nextDir := b.pushNext(t)
-	b.progress.Done("the next version built and pushed")
-	before := b.objects(t)
+	b.get(t, &b.products.manager)
+	b.get(t, &b.products.catalog)
+	dir, nextDir := b.copyProject(t), b.get(t, &b.products.nextBundle)
+	before := b.objects(t, cluster.Scope{
+		Namespaces: []string{"memcached"}, Groups: []string{"cache.example.com"},
+		Names: []string{"memcached-operator", "memcached-sample", "memcached-next", "memcacheds."},
+	})
 	b.run(t, dir, "kubectl", "create", "namespace", "memcached")
 	// This machine reads bundles from where the nodes' example.com is.
 	flags := []string{"--namespace", "memcached", "--timeout", "10m", "--registry-mirror", "example.com=" + b.registry}
@@ -57,6 +57,7 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 		`OLM has successfully installed "memcached-operator.v0.0.1"`)
 	b.says(t, b.runOperon(t, 1, append([]string{"run", "bundle", b.image(nextBundleImage)}, flags...)...),
 		"has installed memcached-operator.v0.0.1", "run bundle-upgrade")
+	b.differsFrom(t, before)
 	b.progress.Done("run bundle, killed three times")
 	b.testReconciling(t, dir)
 
@@ -65,7 +66,7 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 		_, err := b.command(dir, "kubectl", "apply", "-k", "config/samples")
 		return err
 	})
-	uid := b.run(t, dir, "kubectl", "get", "memcached/memcached-sample", "-o", "jsonpath={.metadata.uid}")
+	uid := b.run(t, dir, "kubectl", "get", memcachedSample, "-o", "jsonpath={.metadata.uid}")
 	upgrade := append([]string{"run", "bundle-upgrade", b.image(nextBundleImage)}, flags...)
 	b.killAt(t, "Created CatalogSource", upgrade...)
 	b.killAt(t, "Approved InstallPlan", upgrade...)
@@ -143,7 +144,7 @@ func (b *bench) says(t *testing.T, out string, words ...string) {
 
 // variant is a folder with a copy of the golden project's bundle and its Dockerfile, as that of an operator of another
 // name and API group, but of the same image.
-func (b *bench) variant(t *testing.T, name string, edit func(csv string) string) string {
+func (b *bench) variant(t *testing.T, name string, edit func(t *testing.T, csv string) string) string {
 	t.Helper()
 	dir := t.TempDir()
 	files := []string{"bundle.Dockerfile"}
@@ -165,7 +166,7 @@ func (b *bench) variant(t *testing.T, name string, edit func(csv string) string)
 		text = strings.ReplaceAll(text, "cache.example.com", name+".example.com")
 		text = strings.ReplaceAll(text, "image: IMAGE", "image: "+b.image(projectImage))
 		if edit != nil && strings.Contains(file, "clusterserviceversion") {
-			text = edit(text)
+			text = edit(t, text)
 		}
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -14,11 +14,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// testCertificates holds that bundles are read from registries whose certificates are signed by an authority that a secret
+// certificates are tests that bundles are read from registries whose certificates are signed by an authority that a secret
 // names, and that a certificate which has expired is told.
-func (b *bench) testCertificates(t *testing.T) {
-	t.Run("authority", func(t *testing.T) {
-		t.Parallel()
+func (b *bench) certificates() []part {
+	return []part{{"authority", func(t *testing.T) {
 		if b.own == nil {
 			t.Skip("the nodes of the cluster of KUBECONFIG may not reach the registry of this machine")
 		}
@@ -27,16 +26,14 @@ func (b *bench) testCertificates(t *testing.T) {
 			b.run(t, dir, "kubectl", "create", "secret", "generic", "authority", "--namespace", "authority", "--from-file=cert.pem="+certificate)
 			return []string{"run", "bundle", ref, "--ca-secret-name", "authority"}
 		}})
-	})
-	t.Run("expired", func(t *testing.T) {
-		t.Parallel()
+	}}, {"expired", func(t *testing.T) {
 		b.run(t, b.root, "kubectl", "create", "namespace", "expired")
 		dir := b.variant(t, "expired", nil)
 		ref, certificate := b.tlsRegistry(t, dir, "expired", time.Now().Add(-time.Minute))
 		b.run(t, dir, "kubectl", "create", "secret", "generic", "authority", "--namespace", "expired", "--from-file=cert.pem="+certificate)
 		b.says(t, b.runOperon(t, 1, "run", "bundle", ref, "--ca-secret-name", "authority", "--namespace", "expired"), "certificate has expired")
 		b.run(t, b.root, "kubectl", "delete", "namespace", "expired")
-	})
+	}}}
 }
 
 // tlsRegistry serves the image of a variant of the bundle with a certificate that is valid until a time. It returns the image's name

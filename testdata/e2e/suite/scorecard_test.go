@@ -14,6 +14,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 
+	"github.com/operon-sdk/operon/testdata/e2e/cluster"
 	"github.com/operon-sdk/operon/testdata/e2e/images"
 )
 
@@ -25,19 +26,23 @@ const (
 // testScorecard runs the tests of the golden project's bundle as pods, in a namespace that takes restricted ones only,
 // and tests of other kinds. All that they leave is what a killed run leaves, and that only until the next run.
 func (b *bench) testScorecard(t *testing.T) {
+	b.get(t, &b.products.scorecard)
 	dir := b.copyProject(t)
-	b.pushScorecard(t, dir)
+	if b.own == nil { // its nodes take the image with the built-in tests from where it comes from
+		replaceAllIn(t, filepath.Join(dir, "bundle", "tests", "scorecard", "config.yaml"), images.ScorecardTest, b.builtInImage())
+	}
 	own := filepath.Join(dir, "own.yaml")
 	text := strings.ReplaceAll(string(read(t, "objects/scorecard.yaml")), "BOX", b.image(boxImage))
 	if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := b.objects(t)
+	before := b.objects(t, cluster.Scope{Namespaces: []string{scorecardNamespace}})
 	b.run(t, dir, "kubectl", "create", "namespace", scorecardNamespace)
 	b.run(t, dir, "kubectl", "label", "namespace", scorecardNamespace, "pod-security.kubernetes.io/enforce=restricted")
 	b.run(t, dir, "kubectl", "-n", scorecardNamespace, "wait", "--for=create", "serviceaccount/default", "--timeout=1m")
 
 	b.killScorecard(t, dir, own)
+	b.differsFrom(t, before)
 	b.progress.Done("scorecard killed")
 	b.testBuiltIns(t, dir)
 	b.progress.Done("scorecard: the same results in pods as without")
@@ -53,22 +58,21 @@ func (b *bench) testScorecard(t *testing.T) {
 }
 
 // pushScorecard pushes the images that runs of scorecard take.
-func (b *bench) pushScorecard(t *testing.T, dir string) {
+func (b *bench) pushScorecard(t *testing.T) {
 	t.Helper()
-	builtIn := images.ScorecardTest
-	if b.own == nil { // its nodes take that one from where it comes from
-		builtIn = b.image("scorecard-test:v1")
-		file := filepath.Join(dir, "bundle", "tests", "scorecard", "config.yaml")
-		text := strings.ReplaceAll(string(read(t, file)), images.ScorecardTest, builtIn)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	box := t.TempDir()
 	b.run(t, b.root, "env", "CGO_ENABLED=0", "GOOS=linux", "go", "build", "-trimpath", "-o", filepath.Join(box, "box"), "./"+images.Box)
-	if err := images.Push(b.ctx, b.registry, []string{box}, images.Scorecard(b.operon, builtIn, b.image(boxImage))); err != nil {
+	if err := images.Push(b.ctx, b.registry, []string{box}, images.Scorecard(b.operon, b.builtInImage(), b.image(boxImage))); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// builtInImage returns the name of the image with the built-in tests.
+func (b *bench) builtInImage() string {
+	if b.own == nil {
+		return b.image("scorecard-test:v1")
+	}
+	return images.ScorecardTest
 }
 
 func (b *bench) scorecardCommand(dir string, args ...string) *exec.Cmd {

@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/testdata/e2e/cluster"
 )
 
 // testServices holds that the cluster is one: an image is pulled, a Deployment becomes available, its pods are
 // reached by the name of their Service from another pod, an image that nobody pushed is said to be missing, and
 // what is deleted goes.
 func (b *bench) testServices(t *testing.T) {
-	before := b.objects(t)
+	before := b.objects(t, cluster.Scope{Namespaces: []string{"e2e-services"}})
 	b.apply(t, "objects/services.yaml")
+	b.differsFrom(t, before)
 	b.run(t, b.root, "kubectl", "-n", "e2e-services", "wait", "--for=condition=Available", "deployment/memcached", "--timeout=2m")
 	b.run(t, b.root, "kubectl", "-n", "e2e-services", "wait", "--for=condition=Complete", "job/ask", "--timeout=2m")
 	if log := b.run(t, b.root, "kubectl", "-n", "e2e-services", "logs", "job/ask"); !strings.Contains(log, "VERSION 1.6.39") {

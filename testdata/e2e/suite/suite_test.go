@@ -48,29 +48,41 @@ type bench struct {
 	// cache keeps builds, registry is where images are pushed to.
 	cache, registry string
 	progress        *cluster.Progress
+	products        products
 	// own is the cluster if it was made here, else nil.
 	own *cluster.Cluster
 }
 
-// TestE2E runs all tests on one cluster, one after another, since they compare its objects before and after.
+// TestE2E runs all tests on one cluster. Tests that don't change the same objects run at the same time. Meanwhile, builds make what later
+// tests need.
 func TestE2E(t *testing.T) {
 	b := newBench(t)
-	for _, test := range []struct {
-		name string
-		run  func(*bench, *testing.T)
-	}{
-		{"services", (*bench).testServices},
-		{"memcached-operator", (*bench).testMemcachedOperator},
-		{"runtime-operators", (*bench).testRuntimeOperators},
-		{"scorecard", (*bench).testScorecard},
-		{"olm", (*bench).testOLM},
-		{"tutorial", (*bench).testTutorial},
-	} {
-		if !t.Run(test.name, func(t *testing.T) { test.run(b, t) }) && b.ctx.Err() != nil {
-			return
+	b.defineProducts(t)
+	b.apply(t, "objects/certificates.yaml")
+	t.Run("base", func(t *testing.T) { // it is downloaded and compiles nothing of Go
+		t.Parallel()
+		b.ansibleBase(t)
+	})
+	t.Run("builds", func(t *testing.T) {
+		t.Parallel()
+		b.testBuilds(t)
+	})
+	t.Run("tests", func(t *testing.T) {
+		t.Parallel()
+		b.sideBySide(t, "deployed", cluster.Scope{}, append(b.eachRuntimeOperator(b.testDeployed),
+			part{"services", b.testServices},
+			part{"memcached-operator", b.testMemcachedOperator},
+			part{"scorecard", b.testScorecard},
+			part{"olm-that-does-not-start", b.testOLMThatDoesNotStart},
+		)...)
+		for _, p := range []part{{"olm", b.testOLM}, {"tutorial", b.testTutorial}} {
+			if b.ctx.Err() != nil {
+				return
+			}
+			t.Run(p.name, p.run)
+			b.progress.Done("test " + p.name)
 		}
-		b.progress.Done("test " + test.name)
-	}
+	})
 }
 
 // newMachineBench is a bench without a cluster, on a machine that can make one.
@@ -241,7 +253,7 @@ func (b *bench) eventually(t *testing.T, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(b.ctx, 3*time.Minute, errors.New("it stays so for 3 minutes"))
 	defer cancel()
-	for {
+	for pause := 200 * time.Millisecond; ; {
 		err := check()
 		if err == nil {
 			return
@@ -249,34 +261,9 @@ func (b *bench) eventually(t *testing.T, check func() error) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%v: %v", context.Cause(ctx), err)
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(pause):
+			// What takes longer should not be slowed down by checks.
+			pause = min(pause*3/2, time.Second)
 		}
 	}
-}
-
-// objects notes all objects of the cluster.
-func (b *bench) objects(t *testing.T) cluster.Snapshot {
-	t.Helper()
-	var s cluster.Snapshot
-	// The API server takes a moment to serve a new kind.
-	b.eventually(t, func() (err error) {
-		s, err = cluster.Objects(b.ctx, b.client)
-		return err
-	})
-	return s
-}
-
-// backTo waits until the cluster's objects are as they were.
-func (b *bench) backTo(t *testing.T, before cluster.Snapshot) {
-	t.Helper()
-	b.eventually(t, func() error {
-		after, err := cluster.Objects(b.ctx, b.client)
-		if err != nil {
-			return err
-		}
-		if diff := before.Diff(after); diff != "" {
-			return fmt.Errorf("the cluster's objects are not as before:\n%s", diff)
-		}
-		return nil
-	})
 }

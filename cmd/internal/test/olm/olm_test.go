@@ -21,7 +21,7 @@ const (
 	unreachable state = "OLM is installed, and its API service does not answer"
 	inUse       state = "OLM is installed, with an operator and objects of users"
 	stuck       state = "a removal that was killed, and a namespace that is not removed"
-	removed     state = "OLM or a part of it, and a custom resource without an operator"
+	removed     state = "a part of OLM, and a custom resource without an operator"
 )
 
 // A step brings a cluster to a state from another one, without checks.
@@ -38,7 +38,7 @@ func steps() map[state]step {
 		older:       {installed, func(c *olmCluster, t *testing.T) { c.installOlder(t, c.serveRelease(t, olderVersion)) }},
 		inUse:       {installed, (*olmCluster).installOperator},
 		stuck:       {inUse, (*olmCluster).killUninstall},
-		removed:     {installed, (*olmCluster).defineMemcached},
+		removed:     {installed, (*olmCluster).removePart},
 	}
 }
 

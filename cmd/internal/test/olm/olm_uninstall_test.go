@@ -170,3 +170,13 @@ spec:
 `)
 	c.Apply(t, `{apiVersion: cache.example.com/v1, kind: Memcached, metadata: {name: staying, namespace: default}}`)
 }
+
+// removePart interrupts an uninstall when it has deleted the Deployments, and keeps a custom resource.
+func (c *olmCluster) removePart(t *testing.T) {
+	t.Helper()
+	c.defineMemcached(t)
+	const last = "deleted deployment olm/packageserver"
+	if output, err := c.uninstallUntil(t, last, func(string) {}); !strings.Contains(output, last+"\n") {
+		t.Fatalf("%s\n%v", output, err)
+	}
+}
