@@ -39,6 +39,7 @@ func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
 		if len(p.files) > 0 {
 			_, _ = c.load(path) // records its errors
 		}
+		c.checkTests(path, p)
 		tested := c.checked[path]
 		if len(p.tests) > 0 {
 			tested = c.check(path, slices.Concat(p.files, p.tests), c.load)
