@@ -138,7 +138,11 @@ var compileError = regexp.MustCompile(`^(\S+?):(\d+)(?::\d+)?: (.*)$`)
 // addError adds the error of a package. It reports whether the compiler has checked the types of the package.
 func (v verdict) addError(p listed) (typed bool) {
 	if m := compileError.FindStringSubmatch(p.Error.Pos + ": "); m != nil {
-		v.put(p.position(m), p.Error.Err)
+		if path.Dir(path.Clean(m[1])) == p.Dir {
+			v.put(p.position(m), p.Error.Err)
+		} else {
+			v.put(p.Dir, p.Error.Err) // the position is where the package is imported
+		}
 		return false
 	}
 	typed = strings.HasPrefix(p.Error.Err, "# ")
