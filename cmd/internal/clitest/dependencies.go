@@ -82,8 +82,8 @@ func compileImports(dir string) error {
 	return err
 }
 
-// dependencyKey hashes the requirements of a project and the packages that it imports from other modules. It returns false if
-// there is no valid go.mod.
+// dependencyKey hashes the requirements of a project and the packages that it imports from other modules. It returns false
+// without a valid go.mod.
 func dependencyKey(t testing.TB, dir string) (string, bool) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))

@@ -60,11 +60,17 @@ func programEnv() (*cmd.Env, error) {
 	if err != nil {
 		return nil, err
 	}
+	changeForTests(env)
+	return env, nil
+}
+
+// changeForTests sets the fields of an Env that environment variables of tests change.
+func changeForTests(env *cmd.Env) {
 	if file := env.Getenv(RuntimeVariable); file != "" {
 		env.Runtime = func() (string, error) { return file, nil }
 	}
-	if env.SlowAfter, err = time.ParseDuration(env.Getenv("OPERON_TEST_SLOW_AFTER")); err != nil {
+	after, err := time.ParseDuration(env.Getenv("OPERON_TEST_SLOW_AFTER"))
+	if env.SlowAfter = after; err != nil {
 		env.SlowAfter = NeverSlow
 	}
-	return env, nil
 }

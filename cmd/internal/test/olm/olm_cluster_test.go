@@ -32,6 +32,8 @@ type olmCluster struct {
 	http http.RoundTripper
 	// dir is the working directory of commands.
 	dir string
+	// before are the objects of the new cluster, for TestOLM.
+	before []string
 }
 
 func startOLMCluster(t *testing.T) *olmCluster {

@@ -101,6 +101,7 @@ func TestDeleteSomeWebhooks(t *testing.T) {
 // change no byte.
 func TestWebhooksOfOlderProjects(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it type-checks a project several times")
 	const memcached = " --group cache --version v1 --kind Memcached "
 	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/older", createBoth+memcached)
 	files := clitest.ReadTree(t, dir)

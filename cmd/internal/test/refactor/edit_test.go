@@ -28,6 +28,7 @@ const createBoth = "create api --resource --controller "
 // references to moved packages change.
 func TestEditMultigroup(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it type-checks a project several times")
 	dir := clitest.NewProject(t,
 		"init --domain example.com --repo example.com/moved",
 		createBoth+"--group cache --version v1 --kind Memcached --image memcached:1",

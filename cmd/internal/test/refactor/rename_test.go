@@ -133,6 +133,7 @@ func checkRenamed(t *testing.T, dir string) {
 // TestRenameEdited renames references to an API in code and manifests of the user.
 func TestRenameEdited(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it type-checks a project several times")
 	dir := clitest.NewProject(t,
 		"init --project-name cache-operator --domain example.com --repo example.com/cache --license none",
 		createBoth+"--group cache --version v1alpha1 --kind Memcached",

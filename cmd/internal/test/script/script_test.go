@@ -29,7 +29,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("REAL_HOME", home)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
-			return nil
+			return clitest.PrepareScript(env, clitest.Testdata("script"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"unchanged": unchanged,
@@ -39,6 +39,7 @@ func TestScript(t *testing.T) {
 			"replace":   clitest.ReplaceInScript,
 			"mode":      mode,
 			"hold":      hold,
+			"run":       runProgram,
 			"runtime":   clitest.RuntimeInScript,
 			"typecheck": clitest.TypesInScript(t),
 		},

@@ -2,15 +2,15 @@ package script
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
 // exitCode runs a program and checks its exit code: exitcode 2 operon init.
@@ -20,17 +20,20 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
-	got := 0
-	if err != nil {
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
+	got, _, _ := clitest.RunInScript(ts, args[1:]...)
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// runProgram runs operon in the process of the test, as exec runs it in a process of its own: run operon ARGS... With "!" it must
+// fail.
+func runProgram(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 {
+		ts.Fatalf("usage: run operon [args...]")
+	}
+	if code, _, stderr := clitest.RunInScript(ts, args...); (code != 0) != neg {
+		ts.Fatalf("exit code %d\n%s", code, stderr)
 	}
 }
 

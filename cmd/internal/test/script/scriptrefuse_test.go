@@ -2,9 +2,7 @@ package script
 
 import (
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -14,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -32,21 +31,12 @@ func refuse(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	work := ts.Getenv("WORK")
 	before := scriptSum(ts, work)
-	err := ts.Exec(args[2], args[3:]...)
-	code := 0
-	if err != nil {
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		code = exit.ExitCode()
-	}
+	code, stdout, stderr := clitest.RunInScript(ts, args[2:]...)
 	if strconv.Itoa(code) != args[0] {
-		ts.Fatalf("exit code %d, want %s", code, args[0])
+		ts.Fatalf("exit code %d, want %s\n%s", code, args[0], stderr)
 	}
-	stdout, stderr := ts.ReadFile("stdout"), ts.ReadFile("stderr")
 	if !regexp.MustCompile("(?m)" + args[1]).MatchString(stderr) {
-		ts.Fatalf("stderr does not match %s", args[1])
+		ts.Fatalf("stderr does not match %s\n%s", args[1], stderr)
 	}
 	// Prompts and progress may come before the error.
 	stderr = prompts.ReplaceAllString(stderr, "")

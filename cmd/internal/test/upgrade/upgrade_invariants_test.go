@@ -15,6 +15,7 @@ import (
 // another scaffold: values of older releases, entries in another order, and objects in other files.
 func TestUpgradeKeepsManifests(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it type-checks a project several times")
 	for _, args := range [][]string{{"upgrade"}, {"upgrade", "--conflict", "ours"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,7 @@ func keepsManifests(t *testing.T, args []string) {
 // and that the rest of the project is upgraded.
 func TestUpgradeKeepsBuilding(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it type-checks a project several times")
 	dir := oldProjects()[1].unpack(t)
 	clitest.WriteFiles(t, dir, map[string]string{"config/mine/kustomization.yaml": "resources:\n- ../default\npatches:\n" +
 		"- target:\n    kind: Deployment\n  patch: |-\n    - op: remove\n      path: /spec/template/spec/containers/1\n"})

@@ -16,6 +16,7 @@ import (
 // other files are not changed.
 func TestUpgradeOwn(t *testing.T) {
 	t.Parallel()
+	clitest.SkipIfShort(t, "it type-checks a project several times")
 	current := filepath.Join(t.TempDir(), "memcached-operator")
 	if err := os.Mkdir(current, 0o755); err != nil {
 		t.Fatal(err)
