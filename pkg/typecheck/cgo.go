@@ -144,9 +144,10 @@ func (c *checker) replaceCgo(dir string, p *packageFiles) {
 		name := string(cgoSource.FindSubmatch(directive)[1])
 		return []byte("//line " + filepath.Join(c.libraries.tree.Root(), filepath.FromSlash(dir), name) + ":")
 	}
+	// The names don't begin with "_cgo_": types in such files are taken for types of C, which can't have methods.
 	for i, text := range generated.files {
 		text = cgoSource.ReplaceAllFunc(text, inDir)
-		tree, err := parser.ParseFile(c.module.Fset, filepath.Join(dir, fmt.Sprintf("_cgo_%d.go", i)), text, parser.SkipObjectResolution|parser.ParseComments)
+		tree, err := parser.ParseFile(c.module.Fset, filepath.Join(dir, fmt.Sprintf("%d.cgo1.go", i)), text, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil { // cgo generates valid files
 			p.files = append(p.files, tree)
 		}

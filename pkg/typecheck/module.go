@@ -122,7 +122,7 @@ func (s system) selects(f *gosource.File) bool {
 func (c *checker) load(path string) (*types.Package, error) {
 	files, ok := c.packages[path]
 	if !ok {
-		if _, ok := c.module.DirOf(path); ok {
+		if c.libraries.inModule(c.module, path) {
 			return nil, errors.New("the project has no such package")
 		}
 		return c.libraries.Import(path)
