@@ -124,6 +124,9 @@ func cgoFindings(dir, text string) diag.Findings {
 	return findings
 }
 
+// cgoSource matches the line directive that names the source of a generated file.
+var cgoSource = regexp.MustCompile(`(?m)^//line (?:.*[/\\])([^/\\\n]+\.go):`)
+
 // replaceCgo replaces the sources of cgo in a package by what cgo has generated from them.
 func (c *checker) replaceCgo(dir string, p *packageFiles) {
 	generated := c.libraries.cgo[c.module][dir]
@@ -136,8 +139,15 @@ func (c *checker) replaceCgo(dir string, p *packageFiles) {
 		return
 	}
 	p.files = slices.DeleteFunc(slices.Clone(p.files), usesCgo)
+	// With -trimpath, what cgo generated in another copy of the project is in the build cache, with that directory in it.
+	inDir := func(directive []byte) []byte {
+		name := string(cgoSource.FindSubmatch(directive)[1])
+		return []byte("//line " + filepath.Join(c.libraries.tree.Root(), filepath.FromSlash(dir), name) + ":")
+	}
+	// The names don't begin with "_cgo_": types in such files are taken for types of C, which can't have methods.
 	for i, text := range generated.files {
-		tree, err := parser.ParseFile(c.module.Fset, filepath.Join(dir, fmt.Sprintf("_cgo_%d.go", i)), text, parser.SkipObjectResolution|parser.ParseComments)
+		text = cgoSource.ReplaceAllFunc(text, inDir)
+		tree, err := parser.ParseFile(c.module.Fset, filepath.Join(dir, fmt.Sprintf("%d.cgo1.go", i)), text, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil { // cgo generates valid files
 			p.files = append(p.files, tree)
 		}

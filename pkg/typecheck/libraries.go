@@ -274,13 +274,16 @@ func (l *library) check(fset *token.FileSet, s system) {
 		Importer: importer(l.importNeeded), IgnoreFuncBodies: !l.bodies, FakeImportC: true, Sizes: s.sizes,
 		Error: func(err error) {
 			// Soft errors, such as unused imports, may be due to what was left out.
-			if e, ok := errors.AsType[types.Error](err); l.err == nil && !(ok && e.Soft) {
+			if e, ok := errors.AsType[types.Error](err); l.err == nil && !(ok && (e.Soft || isCgoName(e))) {
 				l.err = err
 			}
 		},
 	}
 	l.types, _ = config.Check(l.path, fset, trees, nil) // Error has recorded the error
 }
+
+// isCgoName reports whether an error is about a name that cgo generates. Go files may use such names without importing C.
+func isCgoName(e types.Error) bool { return strings.HasPrefix(e.Msg, "undefined: _C") }
 
 // An importer is a function that implements types.Importer.
 type importer func(path string) (*types.Package, error)

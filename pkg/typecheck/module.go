@@ -39,6 +39,7 @@ func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
 		if len(p.files) > 0 {
 			_, _ = c.load(path) // records its errors
 		}
+		c.checkTests(path, p)
 		tested := c.checked[path]
 		if len(p.tests) > 0 {
 			tested = c.check(path, slices.Concat(p.files, p.tests), c.load)
@@ -122,7 +123,7 @@ func (s system) selects(f *gosource.File) bool {
 func (c *checker) load(path string) (*types.Package, error) {
 	files, ok := c.packages[path]
 	if !ok {
-		if _, ok := c.module.DirOf(path); ok {
+		if c.libraries.inModule(c.module, path) {
 			return nil, errors.New("the project has no such package")
 		}
 		return c.libraries.Import(path)

@@ -79,19 +79,25 @@ func compile(t *testing.T, dir string) verdict {
 			dirs[p.ImportPath] = p.Dir
 		}
 	}
+	own := map[string]bool{} // errors of listed packages, which packages that import these repeat
 	for _, p := range all {
 		for _, e := range append(p.DepsErrors, p.Error) {
 			if e != nil {
 				e.Err = strings.ReplaceAll(e.Err, dir+string(filepath.Separator), "")
 			}
 		}
-		v.add(p, dirs)
+		if p.Error != nil {
+			own[p.Error.Err] = true
+		}
+	}
+	for _, p := range all {
+		v.add(p, dirs, own)
 	}
 	return v
 }
 
-// add adds what the compiler says about a package.
-func (v verdict) add(p listed, dirs map[string]string) {
+// add adds what the compiler says about a package. dirs maps import paths to directories; own holds errors of packages.
+func (v verdict) add(p listed, dirs map[string]string, own map[string]bool) {
 	compiled := len(p.DepsErrors) == 0 || p.Error != nil
 	if p.Error != nil {
 		compiled = v.addError(p)
@@ -100,6 +106,7 @@ func (v verdict) add(p listed, dirs map[string]string) {
 		// The import of a package that is missing or excluded is an error of that package, which go list does not list.
 		m := compileError.FindStringSubmatch(e.Pos + ": ")
 		switch n := len(e.ImportStack); {
+		case own[e.Err]:
 		case m != nil && path.Dir(path.Clean(m[1])) == p.Dir:
 			v.put(p.position(m), e.Err)
 		case m == nil && n > 1 && e.ImportStack[n-2] == p.ImportPath && p.Error == nil:
@@ -131,7 +138,11 @@ var compileError = regexp.MustCompile(`^(\S+?):(\d+)(?::\d+)?: (.*)$`)
 // addError adds the error of a package. It reports whether the compiler has checked the types of the package.
 func (v verdict) addError(p listed) (typed bool) {
 	if m := compileError.FindStringSubmatch(p.Error.Pos + ": "); m != nil {
-		v.put(p.position(m), p.Error.Err)
+		if path.Dir(path.Clean(m[1])) == p.Dir {
+			v.put(p.position(m), p.Error.Err)
+		} else {
+			v.put(p.Dir, p.Error.Err) // the position is where the package is imported
+		}
 		return false
 	}
 	typed = strings.HasPrefix(p.Error.Err, "# ")

@@ -28,6 +28,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -88,7 +89,7 @@ func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*goso
 			}
 		}
 	}
-	paths := l.system.imports(modules)
+	paths := l.imports(modules)
 	if slices.ContainsFunc(modules, func(m *gosource.Module) bool { return len(l.cgo[m]) > 0 }) {
 		paths = slices.Compact(slices.Sorted(slices.Values(append(paths, "runtime/cgo", "syscall")))) // as generated files
 	}
@@ -157,22 +158,33 @@ func (c Checker) reach(ctx context.Context, tree *worktree.Tree, env *goenv.Envi
 }
 
 // imports returns the sorted paths of packages that modules import from other modules.
-func (s system) imports(modules []*gosource.Module) []string {
+func (l *Libraries) imports(modules []*gosource.Module) []string {
 	wanted := map[string]bool{}
 	for _, m := range modules {
 		for _, f := range m.Files {
-			if !s.selects(f) {
+			if !l.system.selects(f) {
 				continue
 			}
 			for _, spec := range f.AST.Imports {
 				p := gosource.ImportPath(spec)
-				if _, inModule := m.DirOf(p); !inModule && p != "unsafe" && p != "C" {
+				if !l.inModule(m, p) && p != "unsafe" && p != "C" {
 					wanted[p] = true
 				}
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(wanted))
+}
+
+// inModule reports whether an import path is one of a module, and not of another module in a directory below it.
+func (l *Libraries) inModule(m *gosource.Module, importPath string) bool {
+	dir, ok := m.DirOf(importPath)
+	for ; ok && dir != "."; dir = path.Dir(dir) {
+		if l.tree.Exists(path.Join(dir, "go.mod")) {
+			return false
+		}
+	}
+	return ok
 }
 
 // changesRequirements reports whether the go.mod or go.sum of a tree are not those on disk.
