@@ -17,9 +17,16 @@ import (
 // 50 bundles takes 1.3 times as long as with 200.
 const gcPercent = 200
 
+// memoryLimit is the default of GOMEMLIMIT in bytes, a soft limit: above it, the garbage collector works more often. Commands
+// need at most 512 MiB.
+const memoryLimit = 400 << 20
+
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	env, err := cmd.System()
 	if err != nil {

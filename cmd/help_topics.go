@@ -30,7 +30,8 @@ Go:
   GOFLAGS, GOPROXY, …    all variables of 'go help environment' apply to the go
                          command
   GOPATH                 init derives the module path from it
-  GOGC                   garbage collection of Operon itself (default: 200)
+  GOGC, GOMEMLIMIT       garbage collection of Operon itself (default: 200,
+                         400MiB)
 
 Ansible:
   ANSIBLE_ROLES_PATH, ANSIBLE_COLLECTIONS_PATH, ANSIBLE_…
