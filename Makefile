@@ -90,7 +90,7 @@ test-thorough: control-plane ansible ## Run the tests of commands without cached
 
 .PHONY: e2e
 e2e: build ansible ## Run the end-to-end tests on a new node (Linux, root), or on the cluster of KUBECONFIG
-	@echo "==> end-to-end tests (warm about 10 minutes on 2 cores; with cold caches first builds for about 10)"
+	@echo "==> end-to-end tests (warm 6 to 12 minutes on 2 cores; with cold caches first builds for about 10)"
 	$(TEST) -v -count=1 -parallel 12 -timeout 60m ./testdata/e2e/suite
 
 .PHONY: vet
