@@ -14,7 +14,7 @@ import (
 
 // documents returns the objects in the text of a template or file.
 func (a *analysis) documents(r rendered) []bound {
-	key := documentKey{r.file, r.scope}
+	key := documentKey(r)
 	if objects, ok := a.rendered[key]; ok || a.renderingDepth > 10 {
 		return objects
 	}

@@ -82,7 +82,7 @@ func TestHostile(t *testing.T) {
 			if len(files) == 0 {
 				t.Fatal("no files")
 			}
-			Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
+			_, _ = Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
 			var m runtime.MemStats
 			if runtime.ReadMemStats(&m); m.Sys > 2<<30 {
 				t.Errorf("%d MiB of memory", m.Sys>>20)

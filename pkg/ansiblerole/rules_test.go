@@ -106,7 +106,7 @@ func FuzzTasks(f *testing.F) {
 			"roles/app/tasks/main.yml": []byte(tasks), "roles/app/templates/app.yml": []byte("kind: {{ x }}\napiVersion: v1\n"),
 			"roles/app/defaults/main.yml": []byte("x: y\ny: '{{ x }}'\n"),
 		}
-		Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
+		_, _ = Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
 		if _, err := Schema(files, Watch{Role: "app"}); err != nil && !strings.Contains(err.Error(), "invalid YAML") {
 			t.Error(err)
 		}
@@ -127,7 +127,7 @@ func FuzzTemplates(f *testing.F) {
 			"roles/app/tasks/main.yml":    []byte("- k8s: {definition: \"{{ lookup('template', 'app.yml') }}\"}\n"),
 			"roles/app/templates/app.yml": []byte(template), "roles/app/vars/main.yml": []byte("items: [a, b]\nk: {l: m}\n"),
 		}
-		Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
+		_, _ = Rules(files, []API{{Group: "apps.example.com", Version: "v1", Kind: "App", Plural: "apps", Watch: Watch{Role: "app"}}})
 		if _, err := Schema(files, Watch{Role: "app"}); err != nil && !strings.Contains(err.Error(), "invalid YAML") {
 			t.Error(err)
 		}

@@ -82,7 +82,7 @@ func (p *Proxy) serveCached(w http.ResponseWriter, x *exchange) bool {
 	header.Set("Cache-Control", "no-cache, private")
 	header.Set("X-Cache", "HIT")
 	w.WriteHeader(http.StatusOK)
-	w.Write(response.body)
+	_, _ = w.Write(response.body)
 	return true
 }
 

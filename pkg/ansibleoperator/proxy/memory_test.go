@@ -130,7 +130,7 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go c.Start(t.Context())
+	go func() { _ = c.Start(t.Context()) }()
 	for _, obj := range []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}} {
 		if _, err := c.GetInformer(t.Context(), obj); err != nil {
 			t.Fatal(err)

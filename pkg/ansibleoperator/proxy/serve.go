@@ -183,5 +183,5 @@ func (p *Proxy) writeStatus(w http.ResponseWriter, method string, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
 	}
 	w.WriteHeader(int(s.Code))
-	w.Write(body.Bytes())
+	_, _ = w.Write(body.Bytes())
 }

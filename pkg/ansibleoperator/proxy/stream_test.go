@@ -60,7 +60,7 @@ func (k kubelet) stream(w http.ResponseWriter, r *http.Request, kind string) {
 			return
 		}
 		defer conn.Close()
-		io.Copy(streams[1], streams[0])
+		_, _ = io.Copy(streams[1], streams[0])
 		return
 	}
 	if _, err := httpstream.Handshake(r, w, []string{"v4.channel.k8s.io", "portforward.k8s.io"}); err != nil {
@@ -84,15 +84,15 @@ func (k kubelet) stream(w http.ResponseWriter, r *http.Request, kind string) {
 			case kind == "portForward" && found["data"] != nil:
 				data := found["data"]
 				delete(found, "data")
-				go func() { io.Copy(data, data); data.Close() }()
+				go func() { _, _ = io.Copy(data, data); data.Close() }()
 			case kind != "portForward" && found["error"] != nil && found["stdin"] != nil && found["stdout"] != nil:
 				stdin, stdout, status := found["stdin"], found["stdout"], found["error"]
 				delete(found, "stdin")
 				go func() {
 					fmt.Fprintf(stdout, "%s %s: ", kind, strings.Join(r.URL.Query()["command"], " "))
-					io.Copy(stdout, stdin)
+					_, _ = io.Copy(stdout, stdin)
 					stdout.Close()
-					json.NewEncoder(status).Encode(metav1.Status{Status: metav1.StatusSuccess})
+					_ = json.NewEncoder(status).Encode(metav1.Status{Status: metav1.StatusSuccess})
 					status.Close()
 					close(copied)
 				}()
@@ -188,7 +188,7 @@ func TestStreams(t *testing.T) {
 		return nil
 	})
 	cancel()
-	follow.Wait()
+	_ = follow.Wait()
 
 	ansible.Require(t)
 	out := e.mustRun(e.command(proxy.Settings{}, "/usr/bin/python3", "-c", `
@@ -221,7 +221,7 @@ func (e *env) portForward(webSockets string) {
 	if err := forward.Start(); err != nil {
 		e.Fatal(err)
 	}
-	defer forward.Wait()
+	defer func() { _ = forward.Wait() }()
 	defer cancel()
 	var port int
 	e.eventually("a forwarded port", func() error {

@@ -170,7 +170,7 @@ func TestImageBuildAnsibleBad(t *testing.T) {
 			}},
 		{"- {version: v1, kind: A, role: example.util.gone}\n", nil, 1, []string{`watches.yaml:1:3: role "example.util.gone": the image would have no such role; add the collection example.util to requirements.yml`}},
 		{"- {version: v1, kind: A, role: example.util.gone}\n", []string{"--collections", "base"}, 0, nil},
-		{"- {version: v1, kind: A, role: pond, colour: red}\n", nil, 1, []string{`watches.yaml:1:38: unknown key "colour"`}},
+		{"- {version: v1, kind: A, role: pond, color: red}\n", nil, 1, []string{`watches.yaml:1:38: unknown key "color"`}},
 		{"[]\n", []string{"--base", "scratch"}, 2, []string{`--base "scratch": must be an image with Python, Ansible and ansible-runner`}},
 		{"[]\n", []string{"--collections", "all"}, 2, []string{`--collections "all": must be project or base`}},
 	} {

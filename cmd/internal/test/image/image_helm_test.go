@@ -137,7 +137,7 @@ func TestImageBuildHelmRuntime(t *testing.T) {
 		"- {version: v1, kind: A, chart: helm-charts/gone}\n- {version: v1, kind: B, chart: config}\n- {version: v1, kind: C, chart: /opt/helm/helm-charts/pond}\n": {
 			`watches.yaml:1:3: chart "helm-charts/gone": the image would have no such chart`, `watches.yaml:2:3: chart "config": `,
 		},
-		"- {version: v1, kind: A, chart: x, colour: red}\n": {`watches.yaml:1:36: unknown key "colour"`},
+		"- {version: v1, kind: A, chart: x, color: red}\n": {`watches.yaml:1:36: unknown key "color"`},
 	} {
 		clitest.WriteFile(t, filepath.Join(dir, "watches.yaml"), text)
 		code, _, errOut := imageCall(t, dir, own, "image", "build", "--tarball", "x.tar")
@@ -197,8 +197,8 @@ func TestImageBuildCharts(t *testing.T) {
 			t.Errorf("exit code %d, want %q\n%s", code, want, errOut)
 		}
 	}
-	clitest.WriteFile(t, filepath.Join(dir, "watches.yaml"), "- {colour: red}\n")
-	if code, _, errOut := imageCall(t, dir, nil, "image", "build", "--tarball", "x.tar"); code != 1 || !strings.Contains(errOut, `unknown key "colour"`) {
+	clitest.WriteFile(t, filepath.Join(dir, "watches.yaml"), "- {color: red}\n")
+	if code, _, errOut := imageCall(t, dir, nil, "image", "build", "--tarball", "x.tar"); code != 1 || !strings.Contains(errOut, `unknown key "color"`) {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 }
