@@ -2,7 +2,6 @@ package gosource
 
 import (
 	"go/ast"
-	"strings"
 )
 
 // TopLevel returns the identifiers of the package-level declarations of a file in order, without methods and imports.
@@ -44,7 +43,23 @@ func Receiver(decl *ast.FuncDecl) string {
 	if decl.Recv == nil || len(decl.Recv.List) != 1 {
 		return ""
 	}
-	return strings.TrimPrefix(Print(decl.Recv.List[0].Type), "*")
+	expr := decl.Recv.List[0].Type
+	for {
+		switch e := expr.(type) {
+		case *ast.ParenExpr:
+			expr = e.X
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.IndexExpr: // with type parameters
+			expr = e.X
+		case *ast.IndexListExpr:
+			expr = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return ""
+		}
+	}
 }
 
 // Key identifies a declaration in a file: "func F", "func T.M", "type T", "var v". A test container of Ginkgo, which is

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
 // declarations is what importers of a package can refer to: its source without function bodies, unexported declarations that
@@ -126,32 +128,8 @@ func (r *reducer) addFunc(f *sourceFile, d *ast.FuncDecl) {
 		return
 	}
 	decl.refers = append(decl.refers, d.Recv)
-	if base := receiverType(d.Recv); base != "" {
+	if base := gosource.Receiver(d); base != "" {
 		r.methods[base] = append(r.methods[base], decl)
-	}
-}
-
-// receiverType returns the name of the type that a receiver belongs to.
-func receiverType(recv *ast.FieldList) string {
-	if len(recv.List) == 0 {
-		return ""
-	}
-	expr := recv.List[0].Type
-	for {
-		switch e := expr.(type) {
-		case *ast.ParenExpr:
-			expr = e.X
-		case *ast.StarExpr:
-			expr = e.X
-		case *ast.IndexExpr:
-			expr = e.X
-		case *ast.IndexListExpr:
-			expr = e.X
-		case *ast.Ident:
-			return e.Name
-		default:
-			return ""
-		}
 	}
 }
 
