@@ -64,7 +64,7 @@ func matchesFile(tree *worktree.Tree, dir, pattern string) bool {
 	}
 	names, err := tree.Walk(dir, nil)
 	if err != nil {
-		return true // what cannot be read is reported elsewhere
+		return true // reading the project reports it
 	}
 	for _, name := range names {
 		for rel := strings.TrimPrefix(name, dir+"/"); rel != "."; rel = path.Dir(rel) {

@@ -12,7 +12,7 @@ import (
 
 // A graph is the part of a list of packages that a project reaches through declarations. It is an entry of the cache, by which
 // a check does without the go command. Its key is what the selection of modules depends on, but not the source of packages that
-// may change, such as vendored ones: Digests tell whether they have.
+// may change, such as vendored ones: Digests show a change.
 type graph struct{ Packages []graphPackage }
 
 // A graphPackage is a library in a graph. Packages that are not reached have no directory.

@@ -25,7 +25,7 @@ func TestGoEnds(t *testing.T) {
 		tool string
 		args []string
 	}{
-		{"compile", []string{"rename", "repo", "example.com/other", "--dry-run"}},
+		{"compile", []string{"image", "build", "--base", "scratch", "--image", "example.com/manager:v1", "--tarball", "manager.tar"}},
 		{"go", []string{"generate", "--check"}}, // by a library
 	} {
 		for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {

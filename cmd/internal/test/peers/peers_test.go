@@ -127,10 +127,10 @@ func runTests(t *testing.T, dir string, wanted []string) {
 	switch {
 	case *clitest.Thorough:
 	case older:
-		clitest.CheckVet(t, dir, "./...")
+		clitest.CheckTypes(t, dir, ".")
 		return
 	default:
-		clitest.CheckVet(t, dir, "./...")
+		clitest.CheckTypes(t, dir, ".")
 		dir = clitest.CopyTree(t, dir)
 		requireCurrent(t, dir)
 	}
