@@ -172,7 +172,10 @@ func (c *checker) check(path string, files []*ast.File, load importer) *types.Pa
 			c.found = append(c.found, diag.Finding{Position: at, Problem: text})
 		},
 	}
-	p, _ := config.Check(path, c.module.Fset, files, c.info) // Error has recorded the errors
+	p, err := config.Check(path, c.module.Fset, files, c.info)
+	if err == nil && !failed { // Error has recorded the errors
+		c.checkBodies(path, files)
+	}
 	return p
 }
 

@@ -132,7 +132,9 @@ func compare(got, want verdict) []difference {
 
 // TestProjects compares with the compiler in other projects: as they are, with all seeds as packages of their own, with
 // seeds in existing packages, and with random edits. It compiles the dependencies of the projects, which takes minutes for
-// each with an empty build cache.
+// each with an empty build cache:
+//
+//	go test ./pkg/typecheck -run TestProjects -v -args -typecheck.projects '../../testdata/*-operator'
 func TestProjects(t *testing.T) {
 	if *projects == "" {
 		t.Skip("no -typecheck.projects")
