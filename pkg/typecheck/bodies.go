@@ -48,7 +48,7 @@ func isLinked(f *ast.File, name string) bool {
 func (c *checker) hasOtherSources(dir string) bool {
 	names, err := c.libraries.tree.Walk(dir, func(string) bool { return true })
 	if err != nil {
-		return true // what cannot be read is reported in another file
+		return true // reading the file reports the reason
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		switch path.Ext(name) {
