@@ -27,6 +27,8 @@ type Libraries struct {
 	system   system
 	tree     *worktree.Tree
 	bodies   bool // see Checker.Bodies
+	// failures holds the results of failed.
+	failures map[*library]*library
 	// cgo holds what cgo makes of packages of modules, by directory.
 	cgo map[*gosource.Module]map[string]*cgoPackage
 }
@@ -56,7 +58,7 @@ func (l *Libraries) Import(path string) (*types.Package, error) {
 		}
 		return nil, errors.New("no module of go.mod provides it; run go mod tidy")
 	}
-	if failed := p.failed(l.bodies, map[*library]bool{}); failed != nil {
+	if failed := l.failed(p); failed != nil {
 		return nil, failed.broken()
 	}
 	return p.types, nil
@@ -76,23 +78,24 @@ func (p *library) broken() error {
 
 // failed returns a library with errors among p and those that it imports, or nil. Without bodies, only the imports of
 // declarations count, as nothing is known about others.
-func (p *library) failed(bodies bool, visited map[*library]bool) *library {
-	if p.err != nil {
-		return p
+func (l *Libraries) failed(p *library) *library {
+	if known, ok := l.failures[p]; ok {
+		return known
 	}
-	imports := p.needs
-	if bodies {
-		imports = slices.SortedFunc(maps.Values(p.imports), func(a, b *library) int { return strings.Compare(a.path, b.path) })
-	}
-	for _, imported := range imports {
-		if !visited[imported] {
-			visited[imported] = true
-			if failed := imported.failed(bodies, visited); failed != nil {
-				return failed
-			}
+	l.failures[p] = nil // in case of a cycle
+	failure := p
+	if p.err == nil {
+		failure = nil
+		imports := p.needs
+		if l.bodies {
+			imports = slices.SortedFunc(maps.Values(p.imports), func(a, b *library) int { return strings.Compare(a.path, b.path) })
+		}
+		for i := 0; i < len(imports) && failure == nil; i++ {
+			failure = l.failed(imports[i])
 		}
 	}
-	return nil
+	l.failures[p] = failure
+	return failure
 }
 
 // load type-checks libraries in the order of their imports.

@@ -79,7 +79,10 @@ func (c Checker) Check(ctx context.Context, tree *worktree.Tree) (diag.Findings,
 func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*gosource.Module) (*Libraries, error) {
 	env := goenv.New(c.Environ, false)
 	env.Tags = append(env.Tags, c.Tags...)
-	l := &Libraries{tree: tree, bodies: c.Bodies, cgo: map[*gosource.Module]map[string]*cgoPackage{}, system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()}}
+	l := &Libraries{
+		tree: tree, bodies: c.Bodies, failures: map[*library]*library{}, cgo: map[*gosource.Module]map[string]*cgoPackage{},
+		system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()},
+	}
 	l.system.sizes = types.SizesFor("gc", l.system.build.GOARCH)
 	if l.system.build.CgoEnabled {
 		for _, m := range modules {
