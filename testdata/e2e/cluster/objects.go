@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -49,6 +50,18 @@ func Objects(ctx context.Context, client *kube.Client, scope Scope) (Snapshot, e
 		}
 	}
 	return s, nil
+}
+
+// Settled returns an error about an object that is being deleted, or an endpoint whose pod is.
+func (s Snapshot) Settled() error {
+	for _, kind := range slices.Sorted(maps.Keys(s)) {
+		for _, object := range s[kind] {
+			if strings.Contains(object, `"deletionTimestamp":`) || strings.Contains(object, `"terminating":true`) {
+				return fmt.Errorf("%s: is being deleted: %s", kind, object)
+			}
+		}
+	}
+	return nil
 }
 
 // passing tells of objects that come and go by themselves.

@@ -38,13 +38,15 @@ type objects struct {
 	cluster.Snapshot
 }
 
-// objects returns the objects of a scope.
+// objects returns the objects of a scope, once none of them is being deleted.
 func (b *bench) objects(t *testing.T, scope cluster.Scope) objects {
 	t.Helper()
 	found := objects{scope: scope}
 	// The API server takes a moment to serve a new kind.
 	b.eventually(t, func() (err error) {
-		found.Snapshot, err = cluster.Objects(b.ctx, b.client, scope)
+		if found.Snapshot, err = cluster.Objects(b.ctx, b.client, scope); err == nil {
+			err = found.Settled()
+		}
 		return err
 	})
 	return found
