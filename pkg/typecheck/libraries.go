@@ -312,5 +312,5 @@ func (c *counter) String() string {
 	if total := c.total.Load(); total > 0 {
 		return fmt.Sprintf("checking types: %d of %d packages that the project imports", c.done.Load(), total)
 	}
-	return strings.TrimSpace("checking types")
+	return "checking types"
 }

@@ -55,7 +55,7 @@ func (c *checker) report(n ast.Node, problem string) {
 }
 
 // testParameter returns the type in package testing that the parameter of a test function must point to, such as "T". It returns
-// an empty string if the name is not that of a test function.
+// an empty string if the name does not begin like a test function.
 func testParameter(fn *ast.FuncDecl) string {
 	if fn.Name.Name == "TestMain" {
 		if isTestFunc(fn, "T") {

@@ -30,7 +30,7 @@ type script struct {
 }
 
 // needsProcess reports whether a program must run in a process of its own: it gets input or is killed, or libraries look up the
-// go command in another PATH than that of this process.
+// go command in a PATH that differs from the one of this process.
 func (s *script) needsProcess(ts *testscript.TestScript, program string) bool {
 	return s.input || ts.Getenv(KillVariable) != "" || ts.Getenv("PATH") != s.path || program != "operon" && program != "operator-sdk"
 }
