@@ -22,12 +22,17 @@ type Store struct {
 	// Dir is the directory of the entries. If it is empty, nothing is cached.
 	Dir string
 	// Build identifies the program, for keys of results that depend on it.
-	Build   string
-	written atomic.Bool
+	Build string
+	// full reports whether an entry was written after which Trim looks at the sizes.
+	full atomic.Bool
 }
 
 // maxStoreBytes is the size above which the oldest entries of a kind are removed.
 const maxStoreBytes = 64 << 20
+
+// trimEvery is the number of entries, on average, after which Trim looks at the sizes. Listing a full store takes longer than a
+// command that is served from it.
+const trimEvery = 64
 
 // Get decodes an entry into value, a pointer, and reports whether it exists.
 func (s *Store) Get(kind string, key Digest, value any) bool {
@@ -68,7 +73,9 @@ func (s *Store) Put(kind string, key Digest, value any) {
 	if err != nil {
 		_ = os.Remove(temp.Name())
 	}
-	s.written.Store(true)
+	if key[len(key)-1]%trimEvery == 0 {
+		s.full.Store(true)
+	}
 }
 
 // path returns the path of an entry.
@@ -76,9 +83,9 @@ func (s *Store) path(kind string, key Digest) string {
 	return filepath.Join(s.Dir, kind, hex.EncodeToString(key[:16]))
 }
 
-// Trim removes the oldest entries of kinds that need too much space.
+// Trim removes the oldest entries of kinds that need too much space, if one of every trimEvery entries was written by this Store.
 func (s *Store) Trim() {
-	if !s.written.Load() {
+	if !s.full.Load() {
 		return
 	}
 	kinds, _ := os.ReadDir(s.Dir)

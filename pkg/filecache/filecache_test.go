@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTrim expects a store that is too large to lose its oldest entries.
+// TestTrim expects a store that is too large to lose its oldest entries, but only once after about trimEvery new ones.
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	s := &Store{Dir: t.TempDir()}
@@ -15,12 +15,18 @@ func TestTrim(t *testing.T) {
 	var keys []Digest
 	for i := range 6 {
 		keys = append(keys, DigestOf([]byte{byte(i)}))
+		keys[i][len(keys[i])-1] = 1
 		s.Put("results", keys[i], big)
 		stamp := time.Now().Add(time.Duration(i)*time.Second - time.Hour)
 		if err := os.Chtimes(s.path("results", keys[i]), stamp, stamp); err != nil {
 			t.Fatal(err)
 		}
 	}
+	s.Trim()
+	if !s.Get("results", keys[0], new([]byte)) {
+		t.Error("an entry was removed before trimEvery were written")
+	}
+	s.Put("results", Digest{}, []byte{})
 	s.Trim()
 	if s.Get("results", keys[0], new([]byte)) {
 		t.Error("the oldest entry still exists")

@@ -29,8 +29,10 @@ func Main(m *testing.M) {
 // suite runs the tests of a package.
 type suite struct{ *testing.M }
 
-// Run sets BuildFlags for the go commands of all child processes, and runs the tests.
+// Run sets BuildFlags for the go commands of all child processes, and runs the tests. Commands run in this process then, two at a
+// time, and keep more memory alive than one: collecting garbage less often saves a fifth of the CPU time.
 func (s suite) Run() int {
+	debug.SetGCPercent(400)
 	for name, value := range map[string]string{"GOFLAGS": BuildFlags, "CGO_ENABLED": "0"} {
 		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
