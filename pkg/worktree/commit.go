@@ -40,15 +40,15 @@ func (e *ChangedError) Error() string {
 // Commit writes the changes of a tree to disk: all of them, or none with an error. It returns the changes sorted by
 // path. The lock of the tree's root must be held, and Recover must have run since; Update does both.
 //
-// New content is staged and old content is saved in .operon/txn first. Then the journal is written, the staged files
-// are renamed to their targets, and renaming the journal completes the transaction. After an interruption at any time,
-// including kill -9, either there is no journal, or Recover undoes the transaction. Power loss is not covered: nothing
-// is synced to disk.
+// New content is staged and old content is saved in a new directory in .operon/txn first, which the journal names from the beginning.
+// Then the journal is completed, the staged files are renamed to their targets, and renaming the journal completes the
+// transaction. After an interruption at any time, including kill -9, either the tree is unchanged, or Recover undoes the
+// transaction. A power failure can lose the journal or the files that it refers to: nothing is synced to disk.
 func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	if !lock.holds(tree.root) {
 		return nil, errors.New("committing without holding the project's lock")
 	}
-	d, closeRoot, err := openRoot(tree.fs, tree.root)
+	d, closeRoot, err := openRoot(lock.d)
 	if err != nil {
 		return nil, err
 	}
@@ -57,15 +57,10 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	if err != nil || len(p.changes) == 0 {
 		return nil, err
 	}
-	if j, err := d.readJournal(); err != nil {
-		return nil, err
-	} else if j != nil {
-		return nil, &UnfinishedError{Command: j.Command}
-	}
-	if err := d.sweep(); err != nil {
+	if err := d.unfinished(); err != nil {
 		return nil, err
 	}
-	p.journal.Command = lock.o.Command
+	p.journal.Command, p.journal.ID = lock.o.Command, newID()
 	if err := d.execute(p); err != nil {
 		_, undoErr := d.rollback(&p.journal)
 		if undoErr != nil {
@@ -75,7 +70,7 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	}
 	// The transaction is complete. After an interruption from here on, the next command cleans up.
 	d.prune(&p.journal)
-	_ = d.sweep()
+	_ = d.sweep(&p.journal)
 	return p.changes, nil
 }
 
@@ -91,6 +86,7 @@ type step struct {
 	old, new []byte
 	mode     fs.FileMode // of the new file
 	oldMode  fs.FileMode
+	info     fs.FileInfo // of the old file, from before its content was read
 }
 
 // plan checks everything that can be checked before the first write, and reports all problems.
@@ -114,6 +110,19 @@ func (t *Tree) plan(d disk) (*plan, error) {
 	if len(problems) > 0 {
 		return nil, errors.Join(OnePerCause(problems)...)
 	}
+	// What changes after this is found before the rename, what changed before it in the content.
+	infos := map[string]fs.FileInfo{}
+	for _, target := range targets {
+		info, err := d.lstat(target)
+		if err == nil {
+			infos[target] = info
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, explain("looking at", target, err))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
 	changes, err := t.Changes()
 	if err != nil {
 		return nil, err
@@ -130,18 +139,16 @@ func (t *Tree) plan(d disk) (*plan, error) {
 	dirs := map[string]bool{}
 	for _, c := range order {
 		op := operation{Path: targets[c.Path]}
-		s := step{old: c.Old, new: c.New, mode: c.Mode}
+		s := step{old: c.Old, new: c.New, mode: c.Mode, info: infos[op.Path]}
 		if s.mode == 0 {
 			s.mode = FileMode
 		}
 		if c.Old != nil {
 			op.Old = digest(c.Old)
-			info, err := d.fs.Stat(d.abs(op.Path))
-			if err != nil {
-				problems = append(problems, explain("looking at", c.Path, err))
-				continue
+			if s.info == nil {
+				return nil, &ChangedError{Paths: []string{c.Path}}
 			}
-			s.oldMode, s.mode = info.Mode().Perm(), info.Mode().Perm()
+			s.oldMode, s.mode = s.info.Mode().Perm(), s.info.Mode().Perm()
 		}
 		if c.New != nil {
 			op.New = digest(c.New)
@@ -209,52 +216,79 @@ func (t *Tree) changedMeanwhile(changes []Change) []string {
 
 // execute stages the files, writes the journal, applies the operations, and renames the journal.
 func (d disk) execute(p *plan) error {
-	for _, dir := range []string{operonDir, txnDir, stagedDir, savedDir} {
+	j := &p.journal
+	if err := d.writeJournal(&journal{Version: j.Version, Command: j.Command, ID: j.ID}); err != nil {
+		return err
+	}
+	for _, dir := range []string{operonDir, txnDir, j.dir(), path.Dir(j.staged(0)), path.Dir(j.saved(0))} {
 		if err := d.mkdir(dir); err != nil {
 			return err
 		}
+		// A link that came with a clone can point to another directory of the project.
+		if info, err := d.lstat(dir); err != nil || !info.IsDir() {
+			return &BlockedError{At: dir, Problem: "must be a directory"}
+		}
 	}
 	for i, s := range p.steps {
-		name := p.journal.Operations[i].Path
+		name := j.Operations[i].Path
 		if s.new != nil {
-			if err := d.create(staged(i), s.new, s.mode); err != nil {
+			if err := create(d.fs, d.abs(j.staged(i)), s.new, s.mode); err != nil {
 				return explain("writing", name, err)
 			}
 		}
 		if s.old != nil {
-			if err := d.create(saved(i), s.old, s.oldMode); err != nil {
+			if err := create(d.fs, d.abs(j.saved(i)), s.old, s.oldMode); err != nil {
 				return explain("saving", name, err)
 			}
 		}
 	}
-	record, err := json.Marshal(&p.journal)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", journalFile, err)
+	if err := d.writeJournal(j); err != nil {
+		return err
 	}
-	if err := d.create(journalTemp, record, FileMode); err != nil {
-		return explain("writing", journalFile, err)
-	}
-	if err := d.rename(journalTemp, journalFile); err != nil {
-		return explain("writing", journalFile, err)
-	}
-	for _, dir := range p.journal.Dirs {
+	for _, dir := range j.Dirs {
 		if err := d.mkdir(dir); err != nil {
 			return err
 		}
 	}
-	for i, op := range p.journal.Operations {
+	for i, op := range j.Operations {
+		if err := d.checkUnchanged(op.Path, p.steps[i].info); err != nil {
+			return err
+		}
 		if op.New == "" {
 			if err := d.fs.Remove(d.abs(op.Path)); err != nil {
 				return explain("deleting", op.Path, err)
 			}
 			continue
 		}
-		if err := d.rename(staged(i), op.Path); err != nil {
+		if err := d.rename(j.staged(i), op.Path); err != nil {
 			return explain("writing", op.Path, err)
 		}
 	}
-	if err := d.rename(journalFile, doneFile); err != nil {
-		return explain("putting aside", journalFile, err)
+	if err := d.stateFS.Rename(d.inState(journalFile), d.inState(doneFile)); err != nil {
+		return explain("putting aside", d.inState(journalFile), err)
+	}
+	return nil
+}
+
+func (d disk) writeJournal(j *journal) error {
+	data, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", journalFile, err)
+	}
+	return d.writeState(journalFile, journalTemp, data)
+}
+
+// checkUnchanged returns a *ChangedError if a file is not the one that the plan is for, whose description is nil if it did not exist:
+// an editor may have saved it since.
+func (d disk) checkUnchanged(name string, planned fs.FileInfo) error {
+	info, err := d.lstat(name)
+	switch {
+	case planned == nil && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return explain("looking at", name, err)
+	case err != nil || planned == nil || info.Size() != planned.Size() || !info.ModTime().Equal(planned.ModTime()) || d.isReal() && !os.SameFile(info, planned):
+		return &ChangedError{Paths: []string{name}}
 	}
 	return nil
 }
@@ -275,8 +309,8 @@ func (d disk) mkdir(name string) error {
 }
 
 // create writes a file that must not exist.
-func (d disk) create(name string, data []byte, mode fs.FileMode) error {
-	f, err := d.fs.OpenFile(d.abs(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+func create(fsys afero.Fs, name string, data []byte, mode fs.FileMode) error {
+	f, err := fsys.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -285,7 +319,7 @@ func (d disk) create(name string, data []byte, mode fs.FileMode) error {
 		err = closeErr
 	}
 	if err == nil {
-		err = d.fs.Chmod(d.abs(name), mode)
+		err = fsys.Chmod(name, mode)
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func TestCommitInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := Update(context.Background(), fsys, "/p", LockOptions{Command: "test"}, func(tree *Tree) error {
+	_, err := Update(context.Background(), at(fsys, "/p"), LockOptions{Command: "test"}, func(tree *Tree) error {
 		tree.WriteFile("PROJECT", []byte("new"), 0o644)
 		tree.WriteFile("b/c/d", []byte("d"), 0o644)
 		tree.Remove("a/gone")
@@ -112,7 +112,7 @@ func TestCommitFailsCompletely(t *testing.T) {
 			if got := photo(t, dir); got != before {
 				t.Fatalf("%v at %d left\n%s\nwant\n%s", cause, n, got, before)
 			}
-			if !errors.Is(err, cause) || strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "run the command again") {
+			if !errors.Is(err, cause) || strings.Contains(err.Error(), dir+"/") || !strings.Contains(err.Error(), "run the command again") {
 				t.Fatalf("%v at %d: message %q", cause, n, err)
 			}
 		}
@@ -133,7 +133,7 @@ func TestCommitKilled(t *testing.T) {
 			break
 		}
 		left := sources(photo(t, dir))
-		if err := Unfinished(afero.NewOsFs(), dir); err == nil && left != sources(before) && left != sources(want) {
+		if err := Unfinished(at(afero.NewOsFs(), dir)); err == nil && left != sources(before) && left != sources(want) {
 			t.Fatalf("killed at %d, nothing reports that the tree is mixed:\n%s", n, left)
 		}
 		u := mustUpdate(t, dir, nothing)
@@ -172,7 +172,7 @@ func TestRecoverKilled(t *testing.T) {
 		if fsys.count < n {
 			break
 		}
-		if Unfinished(afero.NewOsFs(), dir) == nil {
+		if Unfinished(at(afero.NewOsFs(), dir)) == nil {
 			continue // TestCommitKilled sees to those
 		}
 		before := photo(t, oldProject(t))
@@ -215,7 +215,7 @@ func interrupted(t *testing.T) string {
 		}
 		if data, _ := os.ReadFile(filepath.Join(dir, "hack/run.sh")); len(data) > 10 {
 			// Every command removes the lock file at its end, also one that fails.
-			if err := os.Remove(filepath.Join(dir, lockFile)); err != nil {
+			if err := os.Remove(filepath.Join(stateOf(t, dir), lockFile)); err != nil {
 				t.Fatal(err)
 			}
 			return dir
@@ -249,21 +249,25 @@ func TestRecoverRefusesBrokenJournals(t *testing.T) {
 		damage func(t *testing.T, dir string)
 		want   string
 	}{
-		"empty": {func(t *testing.T, dir string) { put(t, dir, journalFile, "", 0o644) }, "cannot be read"},
+		"empty": {func(t *testing.T, dir string) { put(t, stateOf(t, dir), journalFile, "", 0o644) }, "cannot be read"},
 		"foreign": {func(t *testing.T, dir string) {
-			put(t, dir, journalFile, `{"version":1,"who":"me","operations":[]}`, 0o644)
+			put(t, stateOf(t, dir), journalFile, `{"version":2,"who":"me","operations":[]}`, 0o644)
 		}, "unknown field"},
-		"newer": {func(t *testing.T, dir string) { put(t, dir, journalFile, `{"version":7}`, 0o644) }, "version 7"},
-		"outside": {func(t *testing.T, dir string) {
-			put(t, dir, journalFile, `{"version":1,"operations":[{"path":"../x","new":"`+digest(nil)+`"}]}`, 0o644)
-		}, "is not valid"},
-		"folder": {func(t *testing.T, dir string) {
-			put(t, dir, journalFile, `{"version":1,"operations":[],"folders":["cmd"]}`, 0o644)
-		}, "is not valid"},
+		"newer": {func(t *testing.T, dir string) { put(t, stateOf(t, dir), journalFile, `{"version":7}`, 0o644) }, "version 7"},
+		"no ID": {func(t *testing.T, dir string) { put(t, stateOf(t, dir), journalFile, `{"version":2}`, 0o644) }, "not valid"},
+		"ID outside": {func(t *testing.T, dir string) {
+			put(t, stateOf(t, dir), journalFile, `{"version":2,"id":"../.."}`, 0o644)
+		}, "not valid"},
+		"outside": {changed(`{"path":"../x","new":"`+digest(nil)+`"}`, ""), "is not valid"},
+		"loop":    {changed(`{"path":"/a","new":"`+digest(nil)+`"}`, ""), "is not valid"},
+		"folder":  {changed("", `"cmd"`), "is not valid"},
 		"saved file removed": {func(t *testing.T, dir string) {
-			entries, _ := os.ReadDir(filepath.Join(dir, savedDir))
-			for _, e := range entries {
-				if err := os.Remove(filepath.Join(dir, savedDir, e.Name())); err != nil {
+			saved, err := filepath.Glob(filepath.Join(dir, txnDir, "*", "old", "*"))
+			if err != nil || len(saved) == 0 {
+				t.Fatal(err, "no saved files")
+			}
+			for _, name := range saved {
+				if err := os.Remove(name); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -293,15 +297,108 @@ func TestRecoverRefusesBrokenJournals(t *testing.T) {
 	}
 }
 
+// changed returns a function that replaces the operations and the directories of a journal.
+func changed(operations, dirs string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		id := strings.Repeat("0", 32)
+		put(t, stateOf(t, dir), journalFile, `{"version":2,"id":"`+id+`","operations":[`+operations+`],"folders":[`+dirs+`]}`, 0o644)
+	}
+}
+
+// TestJournalOfClone expects records below the root to be without effect, as they can have come with a clone: the journal of the first
+// format, which was there, and the directory of a transaction.
+func TestJournalOfClone(t *testing.T) {
+	t.Parallel()
+	dir := oldProject(t)
+	old := "#!/bin/sh\n"
+	operation := `{"path":".git/hooks/post-commit","old":"` + digest([]byte(old)) + `","new":"` + strings.Repeat("a", 64) + `"}`
+	for name, data := range map[string]string{
+		".operon/txn/old/0":        old,
+		".operon/txn/journal.json": `{"version":1,"command":"operon generate","operations":[` + operation + `]}`,
+		".operon/journal.json":     `{"version":2,"id":"` + strings.Repeat("0", 32) + `","operations":[` + operation + `]}`,
+		".operon/done.json":        `{"version":1,"command":"operon generate","operations":[{"path":"/a","old":"` + digest(nil) + `"}]}`,
+		".operon/lock":             "\x00{}",
+	} {
+		put(t, dir, name, data, 0o755)
+	}
+	before := photo(t, dir)
+	if err := Unfinished(at(afero.NewOsFs(), dir)); err != nil {
+		t.Error(err)
+	}
+	if u := mustUpdate(t, dir, nothing); u.Recovered != nil {
+		t.Errorf("recovered %+v", u.Recovered)
+	}
+	if got := photo(t, dir); got != before {
+		t.Errorf("changed to\n%s\nfrom\n%s", got, before)
+	}
+	mustUpdate(t, dir, newProject)
+}
+
+// TestRecoverReplacedProject expects the journal of a project that was deleted to be ignored if another one has its identity.
+func TestRecoverReplacedProject(t *testing.T) {
+	t.Parallel()
+	dir := interrupted(t)
+	if err := os.RemoveAll(filepath.Join(dir, operonDir)); err != nil {
+		t.Fatal(err)
+	}
+	before := photo(t, dir)
+	if err := Unfinished(at(afero.NewOsFs(), dir)); err != nil {
+		t.Error(err)
+	}
+	if u := mustUpdate(t, dir, nothing); u.Recovered != nil {
+		t.Errorf("recovered %+v", u.Recovered)
+	}
+	if got := photo(t, dir); got != before {
+		t.Errorf("changed to\n%s\nfrom\n%s", got, before)
+	}
+	if entries, err := os.ReadDir(dir + "-state/"); err != nil || len(entries) > 0 {
+		t.Errorf("%v remain, %v", entries, err)
+	}
+}
+
+// TestRecoverMovedProject expects a project that was moved after an interruption to be recovered.
+func TestRecoverMovedProject(t *testing.T) {
+	t.Parallel()
+	dir := interrupted(t)
+	moved := Location{FS: afero.NewOsFs(), Root: dir + "-moved", StateDirs: at(nil, dir).StateDirs}
+	if err := os.Rename(dir, moved.Root); err != nil {
+		t.Fatal(err)
+	}
+	u, err := Update(t.Context(), moved, LockOptions{}, nothing)
+	if err != nil || u.Recovered == nil || len(u.Recovered.Restored) == 0 {
+		t.Errorf("%+v, %v", u, err)
+	}
+}
+
+// TestLinkedStaging expects staged files to be refused a directory that a link in a clone points to.
+func TestLinkedStaging(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{".operon", ".operon/txn"} {
+		dir := oldProject(t)
+		put(t, dir, ".git/hooks/sample", "", 0o644)
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		symlink(t, filepath.Join(dir, ".git", "hooks"), filepath.Join(dir, link))
+		before := photo(t, dir)
+		if _, err := update(afero.NewOsFs(), dir, newProject); err == nil || !strings.Contains(err.Error(), link+" must be a directory") {
+			t.Errorf("%s: error %v", link, err)
+		}
+		if got := photo(t, dir); got != before {
+			t.Errorf("%s: changed to\n%s\nfrom\n%s", link, got, before)
+		}
+	}
+}
+
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	dir := interrupted(t)
 	before := photo(t, dir)
-	err := Unfinished(afero.NewOsFs(), dir)
+	err := Unfinished(at(afero.NewOsFs(), dir))
 	if ue, ok := errors.AsType[*UnfinishedError](err); !ok || ue.Command != "operon create api" {
 		t.Errorf("error %v", err)
 	}
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "test"})
+	lock, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,23 +413,69 @@ func TestUnfinished(t *testing.T) {
 	if got := photo(t, dir); got != before {
 		t.Errorf("changed to\n%s", got)
 	}
-	if err := Unfinished(afero.NewOsFs(), t.TempDir()); err != nil {
+	if err := Unfinished(at(afero.NewOsFs(), t.TempDir())); err != nil {
 		t.Error(err)
 	}
 }
 
+// TestSweepLeavesForeignFiles expects other files below .operon to be kept, also in the directory of the transaction.
 func TestSweepLeavesForeignFiles(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	put(t, dir, ".operon/txn/new/3", "stale", 0o600)
-	put(t, dir, ".operon/txn/new/notes.txt", "mine", 0o644)
-	put(t, dir, ".operon/txn/journal.tmp", "{", 0o644)
+	dir := interrupted(t)
+	created, err := filepath.Glob(filepath.Join(dir, txnDir, "*", "new"))
+	if err != nil || len(created) != 1 {
+		t.Fatal(created, err)
+	}
+	put(t, created[0], "notes.txt", "mine", 0o644)
+	put(t, dir, ".operon/txn/other/new/3", "of another user", 0o600)
 	put(t, dir, ".operon/keep", "mine", 0o644)
 	mustUpdate(t, dir, nothing)
 	got := photo(t, dir)
-	if !strings.Contains(got, "notes.txt") || !strings.Contains(got, ".operon/keep") ||
-		strings.Contains(got, "new/3") || strings.Contains(got, "journal") || strings.Contains(got, "lock") {
+	if !strings.Contains(got, "notes.txt") || !strings.Contains(got, ".operon/keep") || !strings.Contains(got, "of another user") ||
+		strings.Contains(got, "/old") {
 		t.Error(got)
+	}
+}
+
+// TestCommitKeepsEdits saves a file before each change of a commit, as an editor does. The edit is never lost, except between the check
+// right before the rename and the rename.
+func TestCommitKeepsEdits(t *testing.T) {
+	t.Parallel()
+	const edit = "package main // saved by an editor\n"
+	lost, refused := 0, 0
+	for n := 1; ; n++ {
+		dir := oldProject(t)
+		fsys := &faultFs{failAt: n, edit: func() { put(t, dir, "cmd/main.go", edit, 0o644) }}
+		read := 0 // changes before the command has read the file
+		u, err := update(fsys, dir, func(tree *Tree) error {
+			read = fsys.count
+			return newProject(tree)
+		})
+		if fsys.count < n {
+			break
+		}
+		if n <= read {
+			continue
+		}
+		data, readErr := os.ReadFile(filepath.Join(dir, "cmd", "main.go"))
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if string(data) != edit {
+			lost++
+		}
+		if _, ok := errors.AsType[*ChangedError](err); ok {
+			refused++
+			put(t, dir, "cmd/main.go", "package main\n", 0o644)
+			if got, want := photo(t, dir), photo(t, oldProject(t)); got != want {
+				t.Fatalf("edited at %d:\n%s\nwant\n%s", n, got, want)
+			}
+		} else if err != nil || len(u.Changes) == 0 {
+			t.Fatalf("edited at %d: %v", n, err)
+		}
+	}
+	if lost > 1 || refused < 20 {
+		t.Errorf("%d edits were lost, %d commits were refused", lost, refused)
 	}
 }
 
@@ -393,7 +536,7 @@ func TestUpdateReturnsTheErrorOfChange(t *testing.T) {
 		t.Errorf("error %v, tree\n%s", err, photo(t, dir))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err = Update(ctx, afero.NewOsFs(), dir, LockOptions{Command: "test"}, func(tree *Tree) error {
+	_, err = Update(ctx, at(afero.NewOsFs(), dir), LockOptions{Command: "test"}, func(tree *Tree) error {
 		tree.WriteFile("x", []byte("x"), 0o644)
 		cancel()
 		return nil
@@ -408,7 +551,7 @@ func TestCommitNeedsTheLock(t *testing.T) {
 	dir := oldProject(t)
 	tree := NewTree(afero.NewOsFs(), dir)
 	tree.WriteFile("x", []byte("x"), 0o644)
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "test"})
+	lock, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

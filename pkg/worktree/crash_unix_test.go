@@ -70,7 +70,7 @@ func TestKillProcess(t *testing.T) {
 			}
 			break
 		}
-		if Unfinished(afero.NewOsFs(), dir) != nil {
+		if Unfinished(at(afero.NewOsFs(), dir)) != nil {
 			crash(t, dir, 5) // in the middle of recovery
 		}
 		mustUpdate(t, dir, nothing)

@@ -29,12 +29,21 @@ func TestReadOnlyFolderAsRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const user = 65534
+	parent := dir + "-home"
+	if err := os.Mkdir(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(parent, user, user); err != nil {
+		t.Fatal(err)
+	}
+	location := Location{FS: afero.NewOsFs(), Root: dir, StateDirs: []string{parent + "/operon"}}
 	before := photo(t, dir)
 	fail := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		_, _ = unix.SetfsuidRetUid(65534)
-		_, err := update(afero.NewOsFs(), dir, newProject)
+		_, _ = unix.SetfsuidRetUid(user)
+		_, err := Update(t.Context(), location, LockOptions{}, newProject)
 		fail <- err
 	}()
 	err := <-fail

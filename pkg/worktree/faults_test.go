@@ -21,7 +21,9 @@ type faultFs struct {
 	forever bool
 	err     error
 	// die is called instead of failing.
-	die   func()
+	die func()
+	// edit is called before the change, which then succeeds.
+	edit  func()
 	count int
 }
 
@@ -30,6 +32,10 @@ func (f *faultFs) Name() string { return f.OsFs.Name() }
 func (f *faultFs) mutate() error {
 	f.count++
 	if f.failAt == 0 || f.count < f.failAt || f.count > f.failAt && !f.forever {
+		return nil
+	}
+	if f.edit != nil {
+		f.edit()
 		return nil
 	}
 	if f.die != nil {
@@ -98,7 +104,7 @@ func (f *faultFile) WriteAt(p []byte, off int64) (int, error) {
 }
 
 func (f *faultFile) torn(p []byte, write func([]byte) (int, error)) (int, error) {
-	bad := f.fs.failAt > 0 && (f.fs.count+1 == f.fs.failAt || f.fs.forever && f.fs.count+1 > f.fs.failAt)
+	bad := f.fs.edit == nil && f.fs.failAt > 0 && (f.fs.count+1 == f.fs.failAt || f.fs.forever && f.fs.count+1 > f.fs.failAt)
 	half := 0
 	if bad && f.fs.count+1 == f.fs.failAt {
 		half, _ = write(p[:len(p)/2])
@@ -214,7 +220,7 @@ func newProject(tree *Tree) error {
 func nothing(*Tree) error { return nil }
 
 func update(fsys afero.Fs, dir string, change func(*Tree) error) (*Updated, error) {
-	return Update(context.Background(), fsys, dir, LockOptions{Command: "operon create api"}, change)
+	return Update(context.Background(), at(fsys, dir), LockOptions{Command: "operon create api"}, change)
 }
 
 func mustUpdate(t *testing.T, dir string, change func(*Tree) error) *Updated {
@@ -232,4 +238,19 @@ func newPhoto(t *testing.T) string {
 	dir := oldProject(t)
 	mustUpdate(t, dir, newProject)
 	return photo(t, dir)
+}
+
+// at returns the location of a project whose state is in a directory beside it.
+func at(fsys afero.Fs, root string) Location {
+	return Location{FS: fsys, Root: root, StateDirs: []string{root + "-state"}}
+}
+
+// stateOf returns the state directory of the project at root.
+func stateOf(t *testing.T, root string) string {
+	t.Helper()
+	d, err := at(afero.NewOsFs(), root).find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.state
 }

@@ -15,6 +15,9 @@ import (
 type disk struct {
 	fs   afero.Fs
 	root string
+	// state is the path of the project's state directory on stateFS, which is not limited to the root.
+	stateFS afero.Fs
+	state   string
 }
 
 func (d disk) abs(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
@@ -40,7 +43,7 @@ func (d disk) resolve(name string) (string, error) {
 	if name == "." || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
 		return "", fmt.Errorf("%s is not the name of a file in the project", name)
 	}
-	if name == lockFile || name == doneFile || name == txnDir || strings.HasPrefix(name, txnDir+"/") {
+	if name == txnDir || strings.HasPrefix(name, txnDir+"/") {
 		return "", fmt.Errorf("%s is reserved for transactions", name)
 	}
 	var done []string

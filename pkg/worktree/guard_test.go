@@ -70,7 +70,8 @@ func TestResolve(t *testing.T) {
 		"../x":             "not the name of a file",
 		"/etc/passwd":      "not the name of a file",
 		".":                "not the name of a file",
-		".operon/lock":     "reserved",
+		".operon/txn":      "reserved",
+		".operon/txn/x/y":  "reserved",
 		".operon/txn/new/": "not the name of a file",
 	} {
 		if _, err := d.resolve(name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
@@ -122,7 +123,7 @@ func TestRootRefusesLinks(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	put(t, outside, "file", "theirs", 0o644)
 	symlink(t, outside, filepath.Join(dir, "out"))
-	d, closeRoot, err := openRoot(afero.NewOsFs(), dir)
+	d, closeRoot, err := openRoot(at(afero.NewOsFs(), dir).disk())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +131,11 @@ func TestRootRefusesLinks(t *testing.T) {
 	put(t, dir, "mine", "mine", 0o644)
 	before := photo(t, outside)
 	for operation, err := range map[string]error{
-		"create": d.create("out/new", []byte("x"), FileMode),
+		"create": create(d.fs, d.abs("out/new"), []byte("x"), FileMode),
 		"mkdir":  d.mkdir("out/dir"),
 		"rename": d.rename("mine", "out/file"),
 		"remove": d.removeFile("out/file"),
-		"parent": d.create("../new", []byte("x"), FileMode),
+		"parent": create(d.fs, d.abs("../new"), []byte("x"), FileMode),
 	} {
 		if err == nil || strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: got error %v, want one without the path of the project", operation, err)

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,36 +14,53 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/afero"
 )
 
-// Paths of a running transaction. A command removes them at its end.
+// The files of a running transaction below the root, which a command removes at its end: staged and saved files in a directory of
+// txnDir for each transaction.
 const (
-	operonDir   = ".operon"
-	lockFile    = operonDir + "/lock"
-	txnDir      = operonDir + "/txn"
-	stagedDir   = txnDir + "/new"
-	savedDir    = txnDir + "/old"
-	journalFile = txnDir + "/journal.json"
-	journalTemp = txnDir + "/journal.tmp"
-	doneFile    = operonDir + "/done.json"
+	operonDir = ".operon"
+	txnDir    = operonDir + "/txn"
 )
 
-const journalVersion = 1
+// The files in the state directory of the project.
+const (
+	lockFile    = "lock"
+	journalFile = "journal.json"
+	journalTemp = "journal.tmp"
+	doneFile    = "done.json"
+)
 
-// A journal describes an unfinished transaction, so that it can be undone. While the file exists, the tree may be a mix
-// of old and new files. Renaming it to doneFile completes the transaction. If the command is interrupted after that,
-// doneFile shows the next command that the work is done.
+const journalVersion = 2
+
+// A journal describes an unfinished transaction, so that it can be undone. It is in the user's state directory, because it decides
+// which files a command changes: the files below the root may have come with a clone. While the file exists, the tree may be a mix
+// of old and new files. Renaming it to doneFile completes the transaction. If the command is interrupted after that, doneFile
+// shows the next command that the work is done.
 type journal struct {
 	Version int `json:"version"`
 	// Command is the command that started the transaction.
 	Command string `json:"command"`
-	// Operations are in the order of execution. The index of an operation is the name of its staged and its saved file.
-	Operations []operation `json:"operations"`
+	// ID is the name of the transaction's directory in txnDir. Nobody else can know it beforehand, so a directory with that name
+	// is the one that the command created.
+	ID string `json:"id"`
+	// Operations are in the order of execution. The index of an operation is the name of its staged and its saved file. There
+	// are none while files are staged.
+	Operations []operation `json:"operations,omitempty"`
 	// Dirs are the directories that the transaction creates, parents first.
 	Dirs []string `json:"folders,omitempty"`
 }
+
+// newID returns a new name for the directory of a transaction.
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+func (j *journal) dir() string         { return txnDir + "/" + j.ID }
+func (j *journal) staged(n int) string { return j.dir() + "/new/" + strconv.Itoa(n) }
+func (j *journal) saved(n int) string  { return j.dir() + "/old/" + strconv.Itoa(n) }
 
 // An operation replaces, creates (no Old) or deletes (no New) one file.
 type operation struct {
@@ -52,80 +70,92 @@ type operation struct {
 	New string `json:"new,omitempty"`
 }
 
-func staged(n int) string { return stagedDir + "/" + strconv.Itoa(n) }
-func saved(n int) string  { return savedDir + "/" + strconv.Itoa(n) }
-
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// JournalError reports that the files of an interrupted transaction are invalid or cannot be undone.
+// JournalError reports that the record of an interrupted transaction is invalid or cannot be undone.
 type JournalError struct {
+	// File is the path of the record.
+	File string
 	// Problem is the cause.
 	Problem string
 }
 
 func (e *JournalError) Error() string {
 	return fmt.Sprintf("%s, the record of an interrupted command, %s; nothing was changed; "+
-		"compare the project with version control, keep what you need of %s (the files from before the command) and remove %s",
-		journalFile, e.Problem, savedDir, txnDir)
+		"compare the project with version control, keep what you need of %s (old has the files from before the command), and remove both",
+		e.File, e.Problem, txnDir)
 }
 
 // readJournal returns the journal, or nil if there is none.
 func (d disk) readJournal() (*journal, error) {
-	for _, dir := range []string{operonDir, txnDir} {
-		info, err := d.lstat(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, explain("looking at", dir, err)
-		}
-		if !info.IsDir() {
-			return nil, fmt.Errorf("%s must be a directory; move it away", dir)
-		}
+	data, err := d.readState(journalFile)
+	if data == nil || err != nil {
+		return nil, err
 	}
-	info, err := d.lstat(journalFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, &JournalError{Problem: "is not a regular file"}
-	}
-	data, err := afero.ReadFile(d.fs, d.abs(journalFile))
+	j, err := parseJournal(data)
 	if err != nil {
-		return nil, explain("reading", journalFile, err)
+		return nil, d.journalError("%w", err)
 	}
-	return parseJournal(data)
+	return j, nil
 }
 
-// parseJournal validates the journal, because it may be damaged or come with a project of another user.
+// isUnfinished reports whether a journal describes changes that must be undone. That is not so if there is none, before the first
+// change, and if the files of the transaction are gone, because another project has taken the place of the one that was changed.
+func (d disk) isUnfinished(j *journal) (bool, error) {
+	if j == nil || len(j.Operations) == 0 {
+		return false, nil
+	}
+	for _, dir := range []string{operonDir, txnDir, j.dir()} {
+		info, err := d.lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, explain("looking at", dir, err)
+		}
+		if !info.IsDir() {
+			return false, fmt.Errorf("%s must be a directory; move it away", dir)
+		}
+	}
+	return true, nil
+}
+
+func (d disk) journalError(format string, args ...any) error {
+	return &JournalError{File: filepath.Join(d.state, journalFile), Problem: fmt.Errorf(format, args...).Error()}
+}
+
+// parseJournal validates the journal, because it may be damaged or written by another version. Errors say what it does.
 func parseJournal(data []byte) (*journal, error) {
 	var j journal
 	var head struct{ Version int }
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, &JournalError{Problem: "cannot be read (" + err.Error() + ")"}
+		return nil, fmt.Errorf("cannot be read (%w)", err)
 	}
 	if head.Version != journalVersion {
-		return nil, &JournalError{Problem: fmt.Sprintf("has version %d, this program supports version %d", head.Version, journalVersion)}
+		return nil, fmt.Errorf("has version %d, this program supports version %d", head.Version, journalVersion)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&j); err != nil {
-		return nil, &JournalError{Problem: "cannot be read (" + err.Error() + ")"}
+		return nil, fmt.Errorf("cannot be read (%w)", err)
+	}
+	if id, err := hex.DecodeString(j.ID); err != nil || len(id) != 16 {
+		return nil, fmt.Errorf("has the ID %q, which is not valid", j.ID)
 	}
 	seen := map[string]bool{}
 	for _, op := range j.Operations {
 		if !isLocalPath(op.Path) || seen[op.Path] || op.Old == op.New || !isDigest(op.Old) || !isDigest(op.New) {
-			return nil, &JournalError{Problem: fmt.Sprintf("has an entry for %q that is not valid", op.Path)}
+			return nil, fmt.Errorf("has an entry for %q that is not valid", op.Path)
 		}
 		seen[op.Path] = true
 	}
 	for _, dir := range j.Dirs {
 		below := func(op operation) bool { return strings.HasPrefix(op.Path, dir+"/") }
 		if !isLocalPath(dir) || !slices.ContainsFunc(j.Operations, below) {
-			return nil, &JournalError{Problem: fmt.Sprintf("has an entry for %q that is not valid", dir)}
+			return nil, fmt.Errorf("has an entry for %q that is not valid", dir)
 		}
 	}
 	return &j, nil

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/spf13/afero"
 )
 
 // Interval of attempts to lock, and delays of the first and of further notices.
@@ -51,6 +50,7 @@ func (h Holder) String() string {
 
 // ProjectLock is the lock of a project. Only one command can hold it.
 type ProjectLock struct {
+	at       Location
 	d        disk
 	o        LockOptions
 	file     *flock.Flock // nil if the file system does not support locks
@@ -67,13 +67,15 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
-// Lock locks the project at root. It waits for another command that holds the lock, and returns a *BusyError after the
-// timeout. The operating system releases the lock of a terminated process. On file systems without locks, such as those
-// in memory, it succeeds without effect.
-func Lock(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (*ProjectLock, error) {
-	l := &ProjectLock{d: disk{fs: fsys, root: root}, o: o}
-	if !l.d.isReal() {
-		return l, nil
+// Lock locks a project for commands of the current user on this machine. It waits for another command that holds the lock, and
+// returns a *BusyError after the timeout. The operating system releases the lock of a terminated process. On file systems without
+// locks, such as those in memory, it succeeds without effect.
+func Lock(ctx context.Context, at Location, o LockOptions) (*ProjectLock, error) {
+	l := &ProjectLock{at: at, o: o}
+	if d := at.disk(); !d.isReal() {
+		var err error
+		l.d, err = at.prepare()
+		return l, err
 	}
 	var timeout, notice <-chan time.Time // a nil channel never fires
 	if o.Timeout > 0 {
@@ -120,10 +122,11 @@ func (l *ProjectLock) try() (bool, error) {
 	if tryLock == nil {
 		tryLock = (*flock.Flock).TryLock
 	}
-	file := flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDWR))
+	name := l.d.inState(lockFile)
+	file := flock.New(name, flock.SetFlag(os.O_RDWR))
 	locked, err := tryLock(file)
-	if errors.Is(err, fs.ErrPermission) { // owned by another user, whose command may still be running
-		file = flock.New(l.d.abs(lockFile), flock.SetFlag(os.O_RDONLY))
+	if errors.Is(err, fs.ErrPermission) { // owned by root, whose command may still be running
+		file = flock.New(name, flock.SetFlag(os.O_RDONLY))
 		locked, err = tryLock(file)
 	}
 	switch {
@@ -135,14 +138,14 @@ func (l *ProjectLock) try() (bool, error) {
 		}
 		return true, nil
 	case err != nil:
-		return false, explain("locking the project with", lockFile, err)
+		return false, explain("locking the project with", name, err)
 	case !locked:
 		return false, nil
 	}
 	held, err := file.Stat()
 	if err == nil {
 		var named fs.FileInfo
-		if named, err = l.d.lstat(lockFile); err == nil && os.SameFile(held, named) {
+		if named, err = os.Lstat(name); err == nil && os.SameFile(held, named) {
 			l.file = file
 			l.writeHolder()
 			return true, nil
@@ -150,47 +153,34 @@ func (l *ProjectLock) try() (bool, error) {
 	}
 	_ = file.Unlock()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, explain("locking the project with", lockFile, err)
+		return false, explain("locking the project with", name, err)
 	}
 	return false, nil
 }
 
-// prepare creates the lock file.
+// prepare creates the lock file and the directory that it is in, which the command that releases the lock removes.
 func (l *ProjectLock) prepare() error {
-	switch err := l.d.fs.Mkdir(l.d.abs(operonDir), dirMode); {
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("the project's directory does not exist")
-	case err != nil && !errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("the project cannot be changed: %w", explain("creating the directory", operonDir, err))
+	d, err := l.at.prepare()
+	if err != nil {
+		return fmt.Errorf("the project cannot be locked: %w", err)
 	}
-	for _, name := range []string{operonDir, lockFile} {
-		info, err := l.d.lstat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return explain("looking at", name, err)
-		}
-		if name == operonDir && !info.IsDir() || name == lockFile && !info.Mode().IsRegular() {
-			want := "directory"
-			if name == lockFile {
-				want = "regular file"
-			}
-			return &BlockedError{At: name, Problem: "must be a " + want + " for the project's lock"}
-		}
+	l.d = d
+	name := d.inState(lockFile)
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return &BlockedError{At: name, Problem: "must be a regular file for the project's lock"}
 	}
-	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_CREATE|os.O_RDWR, FileMode)
+	f, err := d.stateFS.OpenFile(name, os.O_CREATE|os.O_RDWR, FileMode)
 	switch {
 	case err == nil:
 		return f.Close()
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // removed by the command that released the lock
-	case errors.Is(err, fs.ErrPermission) && l.d.exists(lockFile):
-		return nil // owned by another user
-	default:
-		_ = l.d.removeEmpty(operonDir)
-		return explain("locking the project with", lockFile, err)
+	case errors.Is(err, fs.ErrPermission):
+		if _, err := os.Lstat(name); err == nil {
+			return nil // owned by root
+		}
 	}
+	return explain("locking the project with", name, err)
 }
 
 // writeHolder records the holder in the lock file after its first byte: that byte is locked on Windows, and locked
@@ -200,7 +190,7 @@ func (l *ProjectLock) writeHolder() {
 	if err != nil {
 		return
 	}
-	f, err := l.d.fs.OpenFile(l.d.abs(lockFile), os.O_RDWR, FileMode)
+	f, err := l.d.stateFS.OpenFile(l.d.inState(lockFile), os.O_RDWR, FileMode)
 	if err != nil {
 		return
 	}
@@ -210,7 +200,7 @@ func (l *ProjectLock) writeHolder() {
 
 // holder reads the command that holds the lock.
 func (d disk) holder() Holder {
-	f, err := d.fs.Open(d.abs(lockFile))
+	f, err := d.stateFS.Open(d.inState(lockFile))
 	if err != nil {
 		return Holder{}
 	}
@@ -223,14 +213,9 @@ func (d disk) holder() Holder {
 	return holder
 }
 
-func (d disk) exists(name string) bool {
-	_, err := d.lstat(name)
-	return err == nil
-}
-
 // holds reports whether the lock of the project at root is held.
 func (l *ProjectLock) holds(root string) bool {
-	return l != nil && !l.released && l.d.root == root
+	return l != nil && !l.released && l.at.Root == root
 }
 
 // Unlock releases the lock and removes its file. Unlocking twice does nothing.
@@ -240,28 +225,35 @@ func (l *ProjectLock) Unlock() error {
 	}
 	l.released = true
 	if l.file != nil {
+		name := l.d.inState(lockFile)
 		if runtime.GOOS == "windows" {
 			// Windows cannot remove an open file: not before it is closed here, and not if the next command has opened
 			// it meanwhile, which then removes it.
 			if err := l.file.Unlock(); err != nil {
-				return explain("unlocking", lockFile, err)
+				return explain("unlocking", name, err)
 			}
-			_ = l.d.removeFile(lockFile)
+			_ = l.d.removeState(lockFile)
 		} else {
-			removeErr := l.d.removeFile(lockFile)
+			removeErr := l.d.removeState(lockFile)
 			if err := l.file.Unlock(); err != nil {
-				return explain("unlocking", lockFile, err)
+				return explain("unlocking", name, err)
 			}
 			if removeErr != nil {
 				return removeErr
 			}
 		}
 	} else if l.d.isReal() {
-		_ = l.d.removeFile(lockFile)
+		_ = l.d.removeState(lockFile)
 	}
 	// Until here, doneFile shows an interrupted and repeated command that its work was done. Failures are harmless, and
 	// another command that waits may have created its own file in the directory.
-	_ = l.d.removeFile(doneFile)
-	_ = l.d.removeEmpty(operonDir)
+	_ = l.d.removeState(doneFile)
+	if l.d.isReal() {
+		_ = os.Remove(l.d.state)
+		return nil
+	}
+	for _, dir := range []string{operonDir + "/state", operonDir} {
+		_ = l.d.removeEmpty(dir)
+	}
 	return nil
 }

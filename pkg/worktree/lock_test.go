@@ -19,7 +19,7 @@ import (
 
 func mustLock(t *testing.T, dir string) *ProjectLock {
 	t.Helper()
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "operon init", Timeout: time.Second})
+	lock, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "operon init", Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +30,14 @@ func TestLockNamesTheOther(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	held := mustLock(t, dir)
-	_, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "operon create api", Timeout: 50 * time.Millisecond})
+	_, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "operon create api", Timeout: 50 * time.Millisecond})
 	want := fmt.Sprintf("operon init (PID %d) is still changing this project after 50ms; try again when it has finished, or give a longer --lock-timeout", os.Getpid())
 	if be, ok := errors.AsType[*BusyError](err); !ok || be.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Lock(ctx, afero.NewOsFs(), dir, LockOptions{Command: "x", Timeout: time.Hour}); !errors.Is(err, context.Canceled) {
+	if _, err := Lock(ctx, at(afero.NewOsFs(), dir), LockOptions{Command: "x", Timeout: time.Hour}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	for range 2 {
@@ -56,7 +56,7 @@ func TestLockWaits(t *testing.T) {
 	held := mustLock(t, dir)
 	got := make(chan error)
 	go func() {
-		lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "second", Timeout: 10 * time.Second})
+		lock, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "second", Timeout: 10 * time.Second})
 		if err == nil {
 			err = lock.Unlock()
 		}
@@ -83,7 +83,7 @@ func TestLockExcludes(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 25 {
-				lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "x", Timeout: time.Minute})
+				lock, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "x", Timeout: time.Minute})
 				if err != nil {
 					t.Error(err)
 					return
@@ -136,13 +136,13 @@ func TestLockOfTheDead(t *testing.T) {
 	if _, err := out.Read(buf); err != nil || string(buf) != "locked" {
 		t.Errorf("child printed %q, %v", buf, err)
 	}
-	_, err = Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "second", Timeout: 30 * time.Millisecond})
+	_, err = Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "second", Timeout: 30 * time.Millisecond})
 	if be, ok := errors.AsType[*BusyError](err); !ok || be.Holder != (Holder{"operon init", cmd.Process.Pid}) {
 		t.Errorf("beside the living: %v", err)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	lock, err := Lock(context.Background(), afero.NewOsFs(), dir, LockOptions{Command: "a very much longer name", Timeout: 5 * time.Second})
+	lock, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "a very much longer name", Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatalf("after its death: %v", err)
 	}
@@ -157,25 +157,35 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 }
 
+// TestLockInBadPlaces expects a project that doesn't exist and a lock that is not a file to be refused, and what is in the project's
+// own .operon to be of no consequence.
 func TestLockInBadPlaces(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "file/.operon", "mine", 0o644)
 	put(t, dir, "folder/.operon/lock/x", "mine", 0o644)
+	put(t, dir, "blocked/x", "", 0o644)
+	put(t, stateOf(t, filepath.Join(dir, "blocked")), "lock/x", "", 0o644)
 	symlink(t, t.TempDir(), filepath.Join(dir, ".operon"))
 	before := photo(t, dir)
 	for sub, want := range map[string]string{
 		"missing": "the project's directory does not exist",
-		"file":    ".operon must be a directory",
-		"folder":  ".operon/lock must be a regular file",
-		".":       ".operon must be a directory",
+		"blocked": "lock must be a regular file",
+		"file":    "",
+		"folder":  "",
+		".":       "",
 	} {
-		_, err := Lock(context.Background(), afero.NewOsFs(), filepath.Join(dir, sub), LockOptions{Command: "x", Timeout: time.Second})
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
+		lock, err := Lock(context.Background(), at(afero.NewOsFs(), filepath.Join(dir, sub)), LockOptions{Command: "x", Timeout: time.Second})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v", sub, err)
 		}
+		if err == nil {
+			if err := lock.Unlock(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
-	if got := photo(t, dir); got != before {
+	if got := sources(photo(t, dir)); got != sources(before) {
 		t.Error(got)
 	}
 }
@@ -186,14 +196,14 @@ func TestLockWithoutLocks(t *testing.T) {
 	fails := func(err error) LockOptions {
 		return LockOptions{Unlocked: func() { warned++ }, tryLock: func(*flock.Flock) (bool, error) { return false, err }}
 	}
-	lock, err := Lock(t.Context(), afero.NewOsFs(), dir, fails(syscall.ENOSYS))
+	lock, err := Lock(t.Context(), at(afero.NewOsFs(), dir), fails(syscall.ENOSYS))
 	if err != nil || warned != 1 {
 		t.Fatalf("error %v, warned %d times", err, warned)
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Error(err)
 	}
-	_, err = Lock(t.Context(), afero.NewOsFs(), dir, fails(syscall.ENOLCK))
+	_, err = Lock(t.Context(), at(afero.NewOsFs(), dir), fails(syscall.ENOLCK))
 	if err == nil || !strings.Contains(err.Error(), "grants no locks; if it is NFS, start its lock service") {
 		t.Errorf("error %v", err)
 	}

@@ -2,10 +2,10 @@ package worktree
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 
@@ -33,19 +33,31 @@ type Recovery struct {
 
 // Unfinished returns an *UnfinishedError if an interrupted command left the project partly changed. It changes nothing, for
 // commands that only read.
-func Unfinished(fsys afero.Fs, root string) error {
-	j, err := disk{fs: fsys, root: root}.readJournal()
-	if err == nil && j != nil {
+func Unfinished(at Location) error {
+	d, err := at.find()
+	if err != nil {
+		return err
+	}
+	return d.unfinished()
+}
+
+func (d disk) unfinished() error {
+	j, err := d.readJournal()
+	if err != nil {
+		return err
+	}
+	unfinished, err := d.isUnfinished(j)
+	if unfinished {
 		err = &UnfinishedError{Command: j.Command}
 	}
 	return err
 }
 
-// Recover undoes the changes of an interrupted Commit. It returns nil if there are none. It may be interrupted and
-// repeated at any time. The lock must be held. If the journal is damaged or does not match the files on disk, the error
-// is a *JournalError and nothing is changed.
-func Recover(fsys afero.Fs, root string) (*Recovery, error) {
-	d, closeRoot, err := openRoot(fsys, root)
+// Recover undoes the changes of an interrupted Commit in the locked project. It returns nil if there are none. It may be interrupted
+// and repeated at any time. If the journal is damaged or does not match the files on disk, the error is a *JournalError and nothing
+// is changed.
+func Recover(lock *ProjectLock) (*Recovery, error) {
+	d, closeRoot, err := openRoot(lock.d)
 	if err != nil {
 		return nil, err
 	}
@@ -54,40 +66,54 @@ func Recover(fsys afero.Fs, root string) (*Recovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j == nil {
-		r := d.completed()
-		return r, errors.Join(d.sweep(), d.removeFile(doneFile))
+	unfinished, err := d.isUnfinished(j)
+	switch {
+	case err != nil:
+		return nil, err
+	case unfinished:
+		r, err := d.rollback(j)
+		if err != nil {
+			return nil, fmt.Errorf("undoing %s, which was interrupted: %w", j.Command, err)
+		}
+		return r, nil
+	case j != nil:
+		return nil, d.discard(j)
 	}
-	r, err := d.rollback(j)
-	if err != nil {
-		return nil, fmt.Errorf("undoing %s, which was interrupted: %w", j.Command, err)
-	}
-	return r, nil
+	r := d.completed()
+	return r, errors.Join(d.removeState(journalTemp), d.removeState(doneFile))
 }
 
 // completed cleans up after a command that was interrupted after its commit. It returns nil if there is none.
 func (d disk) completed() *Recovery {
-	data, there, err := d.read(doneFile)
-	var j journal
-	if err != nil || !there || json.Unmarshal(data, &j) != nil {
+	data, err := d.readState(doneFile)
+	if err != nil || data == nil {
 		return nil
 	}
-	d.prune(&j)
+	j, err := parseJournal(data)
+	if err != nil {
+		return nil
+	}
+	d.prune(j)
+	_ = d.sweep(j)
 	return &Recovery{Command: j.Command, Completed: true}
 }
 
 // RecoverIfNeeded runs Recover for a command that reads the project before it changes it. It locks the project only if an
-// interrupted command has left files.
-func RecoverIfNeeded(ctx context.Context, fsys afero.Fs, root string, o LockOptions) (recovery *Recovery, err error) {
-	if _, err := fsys.Stat(disk{fs: fsys, root: root}.abs(operonDir)); err != nil {
+// interrupted command has left records.
+func RecoverIfNeeded(ctx context.Context, at Location, o LockOptions) (recovery *Recovery, err error) {
+	d, err := at.find()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.stateFS.Stat(d.state); err != nil {
 		return nil, nil // the usual case
 	}
-	lock, err := Lock(ctx, fsys, root, o)
+	lock, err := Lock(ctx, at, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = lock.Unlock() }()
-	return Recover(fsys, root)
+	return Recover(lock)
 }
 
 // String describes the recovery for users.
@@ -106,7 +132,7 @@ func (d disk) rollback(j *journal) (*Recovery, error) {
 		if target, err := d.resolve(op.Path); err != nil {
 			return nil, err
 		} else if target != op.Path {
-			return nil, &JournalError{Problem: fmt.Sprintf("names %s, which is reached through a symbolic link now", op.Path)}
+			return nil, d.journalError("names %s, which is reached through a symbolic link now", op.Path)
 		}
 		data, there, err := d.read(op.Path)
 		if err != nil {
@@ -124,14 +150,14 @@ func (d disk) rollback(j *journal) (*Recovery, error) {
 			undo[i] = func() error { return d.fs.Remove(d.abs(op.Path)) }
 			r.Removed = append(r.Removed, op.Path)
 		default:
-			old, there, err := d.read(saved(i))
+			old, there, err := d.read(j.saved(i))
 			if err != nil {
-				return nil, explain("reading", saved(i), err)
+				return nil, explain("reading", j.saved(i), err)
 			}
 			if !there || digest(old) != op.Old {
-				return nil, &JournalError{Problem: fmt.Sprintf("needs %s, the old content of %s, which is missing or damaged", saved(i), op.Path)}
+				return nil, d.journalError("needs %s, the old content of %s, which is missing or damaged", j.saved(i), op.Path)
 			}
-			undo[i] = func() error { return d.rename(saved(i), op.Path) }
+			undo[i] = func() error { return d.rename(j.saved(i), op.Path) }
 			r.Restored = append(r.Restored, op.Path)
 		}
 	}
@@ -148,15 +174,20 @@ func (d disk) rollback(j *journal) (*Recovery, error) {
 			return nil, err
 		}
 	}
-	if err := d.removeFile(journalFile); err != nil {
-		return nil, err
-	}
-	return r, d.sweep()
+	return r, d.discard(j)
 }
 
-// sweep removes the files of transactions from .operon when there is no journal. Other files and their directories are kept.
-func (d disk) sweep() error {
-	for _, dir := range []string{stagedDir, savedDir} {
+// discard removes the files of a transaction and its journal. The journal goes last, or the files would stay without one.
+func (d disk) discard(j *journal) error {
+	if err := d.sweep(j); err != nil {
+		return err
+	}
+	return errors.Join(d.removeState(journalTemp), d.removeState(journalFile))
+}
+
+// sweep removes the files of a transaction from .operon.
+func (d disk) sweep(j *journal) error {
+	for _, dir := range []string{path.Dir(j.staged(0)), path.Dir(j.saved(0))} {
 		entries, err := afero.ReadDir(d.fs, d.abs(dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return explain("listing", dir, err)
@@ -173,10 +204,7 @@ func (d disk) sweep() error {
 			return err
 		}
 	}
-	if err := d.removeFile(journalTemp); err != nil {
-		return err
-	}
-	for _, dir := range []string{txnDir, operonDir} {
+	for _, dir := range []string{j.dir(), txnDir, operonDir} {
 		if err := d.removeEmpty(dir); err != nil {
 			return err
 		}

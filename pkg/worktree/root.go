@@ -16,17 +16,18 @@ type rootFs struct {
 	dir  string
 }
 
-// openRoot returns the project at root for changes, and a function that closes it. File systems other than that of the
-// operating system, such as those of tests, are used as they are.
-func openRoot(fsys afero.Fs, root string) (disk, func(), error) {
-	if _, ok := fsys.(*afero.OsFs); !ok {
-		return disk{fs: fsys, root: root}, func() {}, nil
+// openRoot returns the disk for changes, and a function that closes it. File systems other than that of the operating system, such as
+// those of tests, are used as they are.
+func openRoot(d disk) (disk, func(), error) {
+	if _, ok := d.fs.(*afero.OsFs); !ok {
+		return d, func() {}, nil
 	}
-	r, err := os.OpenRoot(root)
+	r, err := os.OpenRoot(d.root)
 	if err != nil {
 		return disk{}, nil, explain("opening the directory of the project", "", err)
 	}
-	return disk{fs: rootFs{root: r, dir: root}, root: root}, func() { _ = r.Close() }, nil
+	d.fs = rootFs{root: r, dir: d.root}
+	return d, func() { _ = r.Close() }, nil
 }
 
 // rel returns a name relative to the directory. A name outside of it is refused by the root.

@@ -254,7 +254,7 @@ func (t *Tree) Changes() ([]Change, error) {
 }
 
 // Walk lists the files in a directory and below it, sorted, except for directories for which skip returns true and for
-// files of a running transaction in .operon. Symbolic links are listed but not followed. A missing directory has no
+// files of a running transaction. Symbolic links are listed but not followed. A missing directory has no
 // files.
 func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	dir = path.Clean(dir)
@@ -267,11 +267,8 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 			return &fs.PathError{Op: "list", Path: t.rel(p), Err: t.cause(t.rel(p), err)}
 		}
 		name := t.rel(p)
-		if name == txnDir || name == lockFile || name == doneFile {
-			if info.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
+		if name == txnDir && info.IsDir() {
+			return filepath.SkipDir
 		}
 		if info.IsDir() {
 			if skip != nil && name != dir && skip(name) {

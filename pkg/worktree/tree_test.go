@@ -58,8 +58,7 @@ func TestTree(t *testing.T) {
 func TestTreeWalk(t *testing.T) {
 	t.Parallel()
 	dir := oldProject(t)
-	put(t, dir, ".operon/lock", "", 0o644)
-	put(t, dir, ".operon/txn/new/0", "", 0o644)
+	put(t, dir, ".operon/txn/0/new/0", "", 0o644)
 	put(t, dir, ".operon/notes", "", 0o644)
 	tree := NewTree(afero.NewOsFs(), dir)
 	tree.WriteFile("hack/new", nil, 0)

@@ -1,10 +1,6 @@
 package worktree
 
-import (
-	"context"
-
-	"github.com/spf13/afero"
-)
+import "context"
 
 // Updated is the result of Update.
 type Updated struct {
@@ -17,18 +13,18 @@ type Updated struct {
 // Update changes a project: it locks the project, recovers from an interrupted command, calls change with a new tree,
 // commits the tree and releases the lock. If change returns an error, nothing is written and the error is returned
 // unchanged.
-func Update(ctx context.Context, fsys afero.Fs, root string, o LockOptions, change func(*Tree) error) (*Updated, error) {
-	lock, err := Lock(ctx, fsys, root, o)
+func Update(ctx context.Context, at Location, o LockOptions, change func(*Tree) error) (*Updated, error) {
+	lock, err := Lock(ctx, at, o)
 	if err != nil {
 		return nil, err
 	}
 	// An error of Unlock does not affect the changes, and the lock ends with the process.
 	defer func() { _ = lock.Unlock() }()
 	updated := &Updated{}
-	if updated.Recovered, err = Recover(fsys, root); err != nil {
+	if updated.Recovered, err = Recover(lock); err != nil {
 		return nil, err
 	}
-	tree := NewTree(fsys, root)
+	tree := NewTree(at.FS, at.Root)
 	if err := change(tree); err != nil {
 		return updated, err
 	}
