@@ -9,7 +9,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // bundleFlags are the flags of bundle.
@@ -73,7 +72,7 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 	p := a.at(root)
 	if o.check {
 		p.DryRun = true
-		err = worktree.Unfinished(a.FS, root)
+		err = p.Unfinished()
 	} else {
 		p, err = action.OpenAt(c.Context(), p.Config, root)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/worktree"
+	"github.com/operon-sdk/operon/pkg/userstate"
 )
 
 // projectRoot returns the root directory of the project that the working directory is in.
@@ -24,7 +24,7 @@ func (a *app) intactProject() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return root, worktree.Unfinished(a.FS, root)
+	return root, a.at(root).Unfinished()
 }
 
 // actions returns the configuration of pkg/action.
@@ -32,7 +32,7 @@ func (a *app) actions() action.Config {
 	at, _, _ := a.sourceDate() // commands that depend on it validate it
 	return action.Config{
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
-		Build: a.Build, CacheDir: a.cache(""), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
+		Build: a.Build, CacheDir: a.cache(""), StateDirs: userstate.Dirs(a.Getenv), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(),
 		Report: a.printMessage,
 		Step: func(describe func() string, step func() error) error {

@@ -42,6 +42,8 @@ type Config struct {
 	Build string
 	// CacheDir is the directory for caches, or empty for none.
 	CacheDir string
+	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs.
+	StateDirs []string
 
 	// DryRun makes commands return the changes without writing them.
 	DryRun bool

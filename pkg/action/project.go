@@ -39,7 +39,7 @@ func (p *Project) recover(ctx context.Context) error {
 	if p.DryRun {
 		return nil
 	}
-	recovery, err := worktree.RecoverIfNeeded(ctx, p.FS, p.Root, p.lockOptions())
+	recovery, err := worktree.RecoverIfNeeded(ctx, p.location(), p.lockOptions())
 	if err != nil || recovery == nil {
 		return err
 	}
@@ -52,6 +52,15 @@ func (p *Project) recover(ctx context.Context) error {
 
 // Load reads PROJECT outside of a transaction, such as before prompts.
 func (p *Project) Load(layouts Layouts) (*project.Config, error) { return Load(p.tree(), layouts) }
+
+// Unfinished returns an error if an interrupted command left the project partly changed. It changes nothing, for commands that only
+// read.
+func (p *Project) Unfinished() error { return worktree.Unfinished(p.location()) }
+
+// location returns where the project is.
+func (p *Project) location() worktree.Location {
+	return worktree.Location{FS: p.FS, Root: p.Root, StateDirs: p.StateDirs}
+}
 
 // tree returns the files of the project, without changes.
 func (p *Project) tree() *worktree.Tree { return worktree.NewTree(p.FS, p.Root) }

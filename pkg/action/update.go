@@ -62,7 +62,7 @@ func (p *Project) updateOverConflicts(ctx context.Context, change func(*worktree
 	if p.DryRun {
 		return p.preview(change)
 	}
-	updated, err := worktree.Update(ctx, p.FS, p.Root, p.lockOptions(), change)
+	updated, err := worktree.Update(ctx, p.location(), p.lockOptions(), change)
 	if updated != nil && updated.Recovered != nil {
 		p.reportf(Progress, "%s", updated.Recovered)
 	}
@@ -74,7 +74,7 @@ func (p *Project) updateOverConflicts(ctx context.Context, change func(*worktree
 
 // preview returns the changes that change would make.
 func (p *Project) preview(change func(*worktree.Tree) error) (*Result, error) {
-	if err := worktree.Unfinished(p.FS, p.Root); err != nil {
+	if err := p.Unfinished(); err != nil {
 		return nil, err
 	}
 	tree := p.tree()

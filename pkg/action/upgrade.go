@@ -103,7 +103,7 @@ func (p *Project) PreviewUpgrade(ctx context.Context, o UpgradeOptions) (*Upgrad
 	if err != nil {
 		return nil, err
 	}
-	if err := worktree.Unfinished(p.FS, p.Root); err != nil {
+	if err := p.Unfinished(); err != nil {
 		return nil, err
 	}
 	u, err := p.applyUpgrade(ctx, p.tree(), known, o)

@@ -203,7 +203,7 @@ func TestRequirementsAreTidy(t *testing.T) {
 		func(tree *worktree.Tree) { tree.WriteFile("b/b_test.go", []byte(second), 0o644) },
 		func(tree *worktree.Tree) { tree.Remove("b/b_test.go") },
 	} {
-		u, err := worktree.Update(t.Context(), afero.NewOsFs(), dir, worktree.LockOptions{}, func(tree *worktree.Tree) error {
+		u, err := worktree.Update(t.Context(), worktree.Location{FS: afero.NewOsFs(), Root: dir, StateDirs: []string{dir + "-state"}}, worktree.LockOptions{}, func(tree *worktree.Tree) error {
 			step(tree)
 			_, err := UpdateRequirements(tree)
 			return err

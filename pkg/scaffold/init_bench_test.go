@@ -14,7 +14,7 @@ func BenchmarkInit(b *testing.B) {
 	data.Versions = Pinned()
 	for b.Loop() {
 		dir := b.TempDir()
-		_, err := worktree.Update(b.Context(), afero.NewOsFs(), dir, worktree.LockOptions{}, func(tree *worktree.Tree) error {
+		_, err := worktree.Update(b.Context(), worktree.Location{FS: afero.NewOsFs(), Root: dir, StateDirs: []string{dir + "-state"}}, worktree.LockOptions{}, func(tree *worktree.Tree) error {
 			_, err := Init(tree, data)
 			return err
 		})

@@ -30,22 +30,23 @@ import (
 // Mode is the mode of the directories.
 const Mode fs.FileMode = 0o700
 
-// Dirs returns where the user's state directory can be, in the order of preference. Home is the user's home directory, or empty if
-// it is unknown, and temp is the directory for temporary files. It does not look at the disk.
-func Dirs(getenv func(string) string, home, temp string) []string {
+// Dirs returns where the user's state directory can be with the given environment, in the order of preference. It does not look at
+// the disk.
+func Dirs(getenv func(string) string) []string {
 	var dirs []string
-	if dir := base(getenv, home); filepath.IsAbs(dir) {
+	if dir := base(getenv); filepath.IsAbs(dir) {
 		dirs = append(dirs, filepath.Join(dir, "operon"))
 	}
 	name := "operon-state"
 	if uid := os.Getuid(); uid >= 0 { // on Windows each user has a directory for temporary files
 		name += "-" + strconv.Itoa(uid)
 	}
-	return append(dirs, filepath.Join(temp, name))
+	return append(dirs, filepath.Join(os.TempDir(), name))
 }
 
 // base returns the directory for the state of all programs, or an empty string.
-func base(getenv func(string) string, home string) string {
+func base(getenv func(string) string) string {
+	home := getenv("HOME")
 	switch dir := getenv("XDG_STATE_HOME"); {
 	case filepath.IsAbs(dir): // the XDG specification ignores relative paths
 		return dir

@@ -121,11 +121,8 @@ func TestDirs(t *testing.T) {
 			continue // LocalAppData decides
 		}
 		got := Dirs(func(name string) string {
-			if name == "XDG_STATE_HOME" {
-				return test.xdg
-			}
-			return ""
-		}, test.home, os.TempDir())
+			return map[string]string{"XDG_STATE_HOME": test.xdg, "HOME": test.home}[name]
+		})
 		if len(got) != test.count || !strings.HasPrefix(got[0], test.want) {
 			t.Errorf("%+v: %q", test, got)
 		}

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd"
+	"github.com/operon-sdk/operon/pkg/userstate"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary as
@@ -29,17 +32,29 @@ func Main(m *testing.M) {
 // suite runs the tests of a package.
 type suite struct{ *testing.M }
 
-// Run sets BuildFlags for the go commands of all child processes, and runs the tests. Commands run in this process then, two at a
+// Run sets BuildFlags for the go commands of all child processes and a state directory for this process and its children, and runs
+// the tests. Commands run in this process then, two at a
 // time, and keep more memory alive than one: collecting garbage less often saves a fifth of the CPU time.
 func (s suite) Run() int {
 	debug.SetGCPercent(400)
-	for name, value := range map[string]string{"GOFLAGS": BuildFlags, "CGO_ENABLED": "0"} {
+	state, err := os.MkdirTemp("", "operon-test-state-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(state) }() // a process that a failed test has left may still write to it
+	for name, value := range map[string]string{"GOFLAGS": BuildFlags, "CGO_ENABLED": "0", "XDG_STATE_HOME": state} {
 		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 	}
 	return s.M.Run()
+}
+
+// Location returns the location of a project for commands that tests run in this process or as programs.
+func Location(root string) worktree.Location {
+	return worktree.Location{FS: afero.NewOsFs(), Root: root, StateDirs: userstate.Dirs(os.Getenv)}
 }
 
 // NeverSlow is Env.SlowAfter for tests whose output must not depend on the speed of the machine. Programs that tests start have it

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/afero"
-
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -57,7 +55,7 @@ func TestInterruptEndsTheWait(t *testing.T) {
 	}
 	dir := t.TempDir()
 	clitest.MustRun(t, dir, "init", "--domain", "example.com", "--repo", "example.com/crash", "--project-name", "crash")
-	lock, err := worktree.Lock(t.Context(), afero.NewOsFs(), dir, worktree.LockOptions{Command: "operon rename"})
+	lock, err := worktree.Lock(t.Context(), clitest.Location(dir), worktree.LockOptions{Command: "operon rename"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/spf13/afero"
-
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -30,7 +28,7 @@ func TestTwoUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	lock, err := worktree.Lock(t.Context(), afero.NewOsFs(), dir, worktree.LockOptions{Command: "operon rename"})
+	lock, err := worktree.Lock(t.Context(), clitest.Location(dir), worktree.LockOptions{Command: "operon rename"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/pkg/userstate"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -103,7 +104,8 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: hold DIR COMMAND")
 	}
-	lock, err := worktree.Lock(context.Background(), afero.NewOsFs(), ts.MkAbs(args[0]), worktree.LockOptions{Command: args[1], Timeout: time.Second})
+	location := worktree.Location{FS: afero.NewOsFs(), Root: ts.MkAbs(args[0]), StateDirs: userstate.Dirs(ts.Getenv)}
+	lock, err := worktree.Lock(context.Background(), location, worktree.LockOptions{Command: args[1], Timeout: time.Second})
 	ts.Check(err)
 	ts.Defer(func() { _ = lock.Unlock() })
 }
