@@ -33,10 +33,10 @@ func layers() map[string][]string {
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/project",
 			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
-			"pkg/watches", "pkg/worktree",
+			"pkg/userstate", "pkg/watches", "pkg/worktree",
 		},
 		"cmd/operon-runtime": {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
-		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/worktree"},
+		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/userstate", "pkg/worktree"},
 		"pkg/action": {
 			"pkg/ansiblerole",
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
@@ -75,7 +75,7 @@ func layers() map[string][]string {
 		"pkg/image":                     {"pkg/diag", "pkg/image/reference", "pkg/transport"},
 		"pkg/image/reference":           {},
 		"pkg/kube":                      {"pkg/safeyaml"},
-		"pkg/local":                     {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/watches"},
+		"pkg/local":                     {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
 		"pkg/makefile":                  {"pkg/diag"},
 		"pkg/manifest":                  {"pkg/diag", "pkg/safeyaml"},
 		"pkg/merge":                     {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff"},
@@ -106,8 +106,9 @@ func layers() map[string][]string {
 		"pkg/textdiff":  {"pkg/diag"},
 		"pkg/transport": {},
 		"pkg/typecheck": {"pkg/diag", "pkg/filecache", "pkg/goenv", "pkg/gosource", "pkg/gotool", "pkg/tempdir", "pkg/worktree"},
+		"pkg/userstate": {},
 		"pkg/watches":   {"pkg/diag", "pkg/safeyaml"},
-		"pkg/worktree":  {"pkg/diag", "pkg/safeyaml", "pkg/textdiff"},
+		"pkg/worktree":  {"pkg/diag", "pkg/safeyaml", "pkg/textdiff", "pkg/userstate"},
 		"templates":     {},
 	}
 }

@@ -69,12 +69,14 @@ func (a *app) runInProject(ctx context.Context, run func(*action.Project) (*acti
 }
 
 // open opens the project that the working directory is in.
-func (a *app) open(ctx context.Context) (*action.Project, error) {
+func (a *app) open(ctx context.Context) (*action.Project, error) { return a.openWith(ctx, a.actions()) }
+
+func (a *app) openWith(ctx context.Context, config action.Config) (*action.Project, error) {
 	dir, err := a.workDir()
 	if err != nil {
 		return nil, err
 	}
-	return action.Open(ctx, a.actions(), dir)
+	return action.Open(ctx, config, dir)
 }
 
 // openProject is open for commands that use PROJECT before they run.

@@ -67,7 +67,9 @@ nothing.`,
   %[1]s upgrade --from operator-sdk-1.42`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p, err := a.open(c.Context())
+			config := a.actions()
+			config.DryRun = config.DryRun || check || diff != ""
+			p, err := a.openWith(c.Context(), config)
 			switch {
 			case err != nil:
 				return unlessCompleted(err)

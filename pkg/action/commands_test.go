@@ -69,7 +69,7 @@ func TestCommands(t *testing.T) {
 	output := capture(t)
 	var messages []Message
 	config := Config{
-		FS: afero.NewOsFs(), Dir: filepath.Join(t.TempDir(), "memcached-operator"), Environ: os.Environ(), Program: "operon",
+		FS: afero.NewOsFs(), Dir: filepath.Join(t.TempDir(), "memcached-operator"), StateDirs: []string{t.TempDir()}, Environ: os.Environ(), Program: "operon",
 		Version: "0.0.0", Go: gotool.Go{Start: startGo, Offline: true, Progress: io.Discard},
 		Report: func(m Message) { messages = append(messages, m) },
 	}

@@ -36,7 +36,7 @@ func TestChartsAreRenderedOnce(t *testing.T) {
 		write(name, text)
 	}
 	calls, build := 0, "1"
-	config := Config{FS: afero.NewOsFs(), Dir: root, Program: "operon", Build: "b", CacheDir: cache, Charts: helmchart.Runtime{
+	config := Config{StateDirs: []string{t.TempDir()}, FS: afero.NewOsFs(), Dir: root, Program: "operon", Build: "b", CacheDir: cache, Charts: helmchart.Runtime{
 		Build: func() string { return build },
 		Run: func(_ context.Context, _ string, in io.Reader, out, _ io.Writer, _ ...string) error {
 			calls++

@@ -34,10 +34,10 @@ func OpenAt(ctx context.Context, config Config, root string) (*Project, error) {
 }
 
 // recover recovers the project from an interrupted command. It returns ErrCompleted if that was the same command with the
-// same arguments and its work is done.
+// same arguments and its work is done. A dry run writes nothing, so it fails if there is something to undo.
 func (p *Project) recover(ctx context.Context) error {
 	if p.DryRun {
-		return nil
+		return p.Unfinished()
 	}
 	recovery, err := worktree.RecoverIfNeeded(ctx, p.location(), p.lockOptions())
 	if err != nil || recovery == nil {

@@ -248,7 +248,7 @@ func at(fsys afero.Fs, root string) Location {
 // stateOf returns the state directory of the project at root.
 func stateOf(t *testing.T, root string) string {
 	t.Helper()
-	d, err := at(afero.NewOsFs(), root).find()
+	d, _, err := at(afero.NewOsFs(), root).find()
 	if err != nil {
 		t.Fatal(err)
 	}

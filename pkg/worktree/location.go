@@ -23,8 +23,20 @@ type Location struct {
 // disk returns the files of a location, without the state directory.
 func (at Location) disk() disk { return disk{fs: at.FS, root: at.Root, stateFS: at.FS} }
 
-// find returns the disk with the state directory, which need not exist.
-func (at Location) find() (disk, error) { return at.withState(userstate.Find) }
+// find returns the disk with the state directory, and whether that exists.
+func (at Location) find() (d disk, exists bool, err error) {
+	if _, err := at.FS.Stat(at.Root); errors.Is(err, fs.ErrNotExist) {
+		return disk{}, false, nil
+	}
+	if d, err = at.withState(userstate.Find); err != nil {
+		return disk{}, false, err
+	}
+	_, err = d.stateFS.Stat(d.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, false, nil
+	}
+	return d, err == nil, err
+}
 
 // prepare creates the state directory and returns the disk with it.
 func (at Location) prepare() (disk, error) {

@@ -34,8 +34,8 @@ type Recovery struct {
 // Unfinished returns an *UnfinishedError if an interrupted command left the project partly changed. It changes nothing, for
 // commands that only read.
 func Unfinished(at Location) error {
-	d, err := at.find()
-	if err != nil {
+	d, exists, err := at.find()
+	if err != nil || !exists {
 		return err
 	}
 	return d.unfinished()
@@ -101,12 +101,8 @@ func (d disk) completed() *Recovery {
 // RecoverIfNeeded runs Recover for a command that reads the project before it changes it. It locks the project only if an
 // interrupted command has left records.
 func RecoverIfNeeded(ctx context.Context, at Location, o LockOptions) (recovery *Recovery, err error) {
-	d, err := at.find()
-	if err != nil {
+	if _, exists, err := at.find(); err != nil || !exists {
 		return nil, err
-	}
-	if _, err := d.stateFS.Stat(d.state); err != nil {
-		return nil, nil // the usual case
 	}
 	lock, err := Lock(ctx, at, o)
 	if err != nil {
