@@ -32,7 +32,7 @@ func (a *app) actions() action.Config {
 	at, _, _ := a.sourceDate() // commands that depend on it validate it
 	return action.Config{
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
-		Build: a.Build, CacheDir: a.cache(""), StateDirs: userstate.Dirs(a.Getenv), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
+		Build: a.Build, CacheDir: a.cache(""), StateDirs: a.stateDirs(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(),
 		Report: a.printMessage,
 		Step: func(describe func() string, step func() error) error {
@@ -157,3 +157,6 @@ func (a *app) checked(result *action.Result, err error, fix string) error {
 	}
 	return a.checkChanges(result.Changes, fix)
 }
+
+// stateDirs returns the candidates for the user's state directory.
+func (a *app) stateDirs() []string { return userstate.Dirs(a.Getenv) }

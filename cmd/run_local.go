@@ -24,7 +24,7 @@ import (
 type runLocalOptions struct {
 	watch, samples, webhooks bool
 	kubeconfig, namespace    string
-	controlPlane, logs       string
+	controlPlane, logs, name string
 }
 
 // The values of --logs.
@@ -49,8 +49,9 @@ program operon-runtime, which needs no build. That of Ansible projects requires 
 ansible-runner, the Python package kubernetes and the collections of requirements.yml on this
 machine.
 
-While a temporary control plane runs, 'tool kubectl' uses it, and .operon/kubeconfig is its
-kubeconfig.
+While a temporary control plane runs, 'tool kubectl' uses it, and other programs find a copy of its
+kubeconfig in .operon/kubeconfig. A project can run once at a time; with --name, it can run again,
+and the copy is .operon/kubeconfig-NAME.
 
 At a terminal, each entry of the manager's log is one line: time, level, controller, message and
 fields. Stack traces and fields that repeat others are left out.`,
@@ -63,6 +64,9 @@ fields. Stack traces and fields that repeat others are left out.`,
   # With the manager's log as the manager writes it:
   %[1]s run local --logs full
 
+  # A second time, with a control plane of its own:
+  %[1]s run local --control-plane embedded --name second
+
   # Against a cluster:
   %[1]s run local --kubeconfig ~/.kube/dev --namespace team-a`, a.program),
 		Args: noArgs,
@@ -74,6 +78,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
+	flags.StringVar(&o.name, "name", "", "`name` of this run, to run the project more than once at the same time")
 	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks (default: only with the embedded control plane)")
 	flags.StringVar(&o.logs, "logs", "", "log format of the manager (default: compact at a terminal, otherwise full)")
 	completeValues(c, "control-plane", local.PlaneAuto, local.PlaneEmbedded, local.PlaneKubeconfig)
@@ -99,6 +104,9 @@ func (o *runLocalOptions) check() error {
 	}
 	if o.namespace != "" {
 		findings = append(findings, checkNamespace("--namespace", o.namespace)...)
+	}
+	if !local.IsValidName(o.name) {
+		findings.Add("--name", o.name, "must be at most 40 lower case letters, digits and dashes, and begin and end with a letter or digit")
 	}
 	return findings.Err()
 }
@@ -150,7 +158,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		}
 	}
 	return local.Run(ctx, local.Options{
-		Root: root, Config: config, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
+		Root: root, Config: config, StateDirs: p.StateDirs, Name: o.name, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
 		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
 		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
 		Generate: generate, Progress: a.progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,

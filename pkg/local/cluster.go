@@ -114,12 +114,12 @@ func (r *runner) embed(ctx context.Context) error {
 		return err
 	}
 	r.kubeconfig = r.plane.KubeconfigPath()
-	if err := writeKubeconfig(r.o.Root, r.plane.Kubeconfig()); err != nil {
+	if err := r.claim.publish(r.plane.Kubeconfig()); err != nil {
 		r.progressf("the API server is at %s, its kubeconfig is %s; 'tool kubectl' will not find it: %v", r.plane.URL, r.kubeconfig, err)
 		return nil
 	}
 	r.published = true
-	r.progressf("the API server is at %s, its kubeconfig is %s; in another terminal:\n  %s", r.plane.URL, KubeconfigFile, r.kubectlHint(ctx))
+	r.progressf("the API server is at %s, its kubeconfig is %s; in another terminal:\n  %s", r.plane.URL, r.claim.kubeconfig(), r.kubectlHint(ctx))
 	return nil
 }
 
@@ -132,7 +132,11 @@ func (r *runner) kubectlHint(ctx context.Context) string {
 		builtIn[resource.Name] = resource.Group()
 	}
 	names := append(resourceNames(r.o.Config.Resources(), builtIn), "all")
-	return r.o.Command + " tool kubectl get " + strings.Join(names, ",") + " -A"
+	command := r.o.Command + " tool kubectl "
+	if r.o.Name != "" {
+		command += "--kubeconfig " + r.claim.kubeconfig() + " "
+	}
+	return command + "get " + strings.Join(names, ",") + " -A"
 }
 
 // resourceNames returns the names of the project's kinds for kubectl: plurals, with the group for those that are used twice

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/userstate"
 )
 
 // KubectlEnviron returns the environment of kubectl with arguments: environ, and as KUBECONFIG the kubeconfig of the control plane that
 // Run has started for the project at root. It returns environ if the arguments name a cluster, or need none and there is no such
 // control plane.
-func KubectlEnviron(ctx context.Context, root func() (string, error), environ, args []string) ([]string, error) {
+func KubectlEnviron(ctx context.Context, stateDirs []string, root func() (string, error), environ, args []string) ([]string, error) {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
@@ -25,7 +26,7 @@ func KubectlEnviron(ctx context.Context, root func() (string, error), environ, a
 			return environ, nil
 		}
 	}
-	file, err := runningKubeconfig(ctx, root)
+	file, err := runningKubeconfig(ctx, stateDirs, root)
 	if err != nil {
 		if !needsCluster(args) {
 			return environ, nil
@@ -44,14 +45,18 @@ func needsCluster(args []string) bool {
 }
 
 // runningKubeconfig returns the kubeconfig of the control plane that Run has started for the project.
-func runningKubeconfig(ctx context.Context, root func() (string, error)) (string, error) {
+func runningKubeconfig(ctx context.Context, stateDirs []string, root func() (string, error)) (string, error) {
 	dir, err := root()
 	if err != nil {
 		return "", err
 	}
 	const fix = "start one with 'run local --control-plane embedded' in another terminal, or name a cluster with --kubeconfig"
-	file := filepath.Join(dir, filepath.FromSlash(KubeconfigFile))
-	cluster, err := kube.Files{Paths: []string{file}, Names: []string{KubeconfigFile}}.Load()
+	state, err := userstate.Find(stateDirs, dir)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(state, kubeconfigFile)
+	cluster, err := kube.Files{Paths: []string{file}, Names: []string{"the kubeconfig of run local"}}.Load()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("no control plane runs for this project; " + fix)
 	}
@@ -59,7 +64,7 @@ func runningKubeconfig(ctx context.Context, root func() (string, error)) (string
 		_, err = cluster.Ping(ctx, kube.ReachTimeout)
 	}
 	if err != nil {
-		return "", fmt.Errorf("no control plane runs for this project: %s was left by a run that was killed: %w; %s", KubeconfigFile, err, fix)
+		return "", fmt.Errorf("no control plane runs for this project: the last run was killed: %w; %s", err, fix)
 	}
 	return file, nil
 }

@@ -33,6 +33,10 @@ type Options struct {
 	// Root is the project's directory, Config its PROJECT file.
 	Root   string
 	Config *project.Config
+	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs. Name distinguishes the run from others of
+	// the project; empty is the one whose control plane KubectlEnviron finds.
+	StateDirs []string
+	Name      string
 	// ControlPlane is PlaneAuto, PlaneEmbedded or PlaneKubeconfig. Locator finds the cluster of the kubeconfig.
 	ControlPlane string
 	Locator      kube.Locator
@@ -81,6 +85,7 @@ type Program struct {
 type runner struct {
 	o         Options
 	workspace *tempdir.Dir
+	claim     *claim
 
 	// cluster is nil until an embedded control plane runs; plane is nil on a kubeconfig's cluster.
 	cluster    *kube.Client
@@ -114,6 +119,11 @@ func Run(ctx context.Context, o Options) error {
 	if err := r.choose(ctx); err != nil {
 		return err
 	}
+	var err error
+	if r.claim, err = claimRun(o.StateDirs, o.Root, o.Name); err != nil {
+		return err
+	}
+	defer r.claim.release()
 	r.progressf("generating code and manifests")
 	if err := o.Generate(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -121,7 +131,7 @@ func Run(ctx context.Context, o Options) error {
 		}
 		return err
 	}
-	err := r.run(ctx)
+	err = r.run(ctx)
 	if closing := r.close(); err == nil {
 		err = closing
 	}
@@ -279,7 +289,7 @@ func (r *runner) close() error {
 		cancel()
 	}
 	if r.published {
-		errs = append(errs, removeKubeconfig(r.o.Root, r.plane.Kubeconfig()))
+		errs = append(errs, r.claim.withdraw(r.plane.Kubeconfig()))
 	}
 	if r.plane != nil {
 		errs = append(errs, r.plane.Stop())

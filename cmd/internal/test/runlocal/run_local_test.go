@@ -116,7 +116,7 @@ func TestRunLocal(t *testing.T) {
 		}
 		p = clitest.StartProcess(t, dir, []string{"TMPDIR=" + p.TempDir}, "tool", "kubectl", "get", "pods")
 		p.MustEnd(1)
-		if want := "error: no control plane runs for this project: .operon/kubeconfig was left by a run that was killed: "; !strings.HasPrefix(p.Output(), want) {
+		if want := "error: no control plane runs for this project: the last run was killed: "; !strings.HasPrefix(p.Output(), want) {
 			t.Errorf("it does not print %q", want)
 		}
 	})
