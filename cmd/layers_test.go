@@ -68,11 +68,11 @@ func layers() map[string][]string {
 		"pkg/gosource":                  {"pkg/diag", "pkg/textdiff", "pkg/worktree"},
 		"pkg/gotool":                    {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
 		"pkg/helmchart":                 {"pkg/crd", "pkg/diag", "pkg/rbac", "pkg/safeyaml"},
-		"pkg/helmchart/source":          {"pkg/helmchart", "pkg/helmchart/variant", "pkg/safeyaml", "pkg/tempdir", "pkg/transport"},
+		"pkg/helmchart/source":          {"pkg/helmchart", "pkg/helmchart/variant", "pkg/safeyaml", "pkg/tempdir", "pkg/transport", "pkg/vcs"},
 		"pkg/helmchart/variant":         {},
 		"pkg/helmoperator":              {"pkg/buildinfo", "pkg/customresource", "pkg/dependents", "pkg/diag", "pkg/helmoperator/release", "pkg/redact", "pkg/safeyaml", "pkg/watches"},
 		"pkg/helmoperator/release":      {"pkg/dependents", "pkg/helmchart/variant", "pkg/redact", "pkg/safeyaml"},
-		"pkg/image":                     {"pkg/diag", "pkg/image/reference", "pkg/transport"},
+		"pkg/image":                     {"pkg/diag", "pkg/image/reference", "pkg/transport", "pkg/vcs"},
 		"pkg/image/reference":           {},
 		"pkg/kube":                      {"pkg/safeyaml"},
 		"pkg/local":                     {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
@@ -99,7 +99,7 @@ func layers() map[string][]string {
 			"pkg/diag", "pkg/gosource", "pkg/project", "pkg/safeyaml", "pkg/textdiff", "pkg/watches", "pkg/worktree", "templates",
 		},
 		"pkg/scorecard": {
-			"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/image/reference", "pkg/kube", "pkg/safeyaml",
+			"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/image/reference", "pkg/kube", "pkg/safeyaml", "pkg/vcs",
 		},
 		"pkg/startup":   {},
 		"pkg/tempdir":   {},
@@ -107,8 +107,9 @@ func layers() map[string][]string {
 		"pkg/transport": {},
 		"pkg/typecheck": {"pkg/diag", "pkg/filecache", "pkg/goenv", "pkg/gosource", "pkg/gotool", "pkg/tempdir", "pkg/worktree"},
 		"pkg/userstate": {},
+		"pkg/vcs":       {},
 		"pkg/watches":   {"pkg/diag", "pkg/safeyaml"},
-		"pkg/worktree":  {"pkg/diag", "pkg/safeyaml", "pkg/textdiff", "pkg/userstate"},
+		"pkg/worktree":  {"pkg/diag", "pkg/safeyaml", "pkg/textdiff", "pkg/userstate", "pkg/vcs"},
 		"templates":     {},
 	}
 }

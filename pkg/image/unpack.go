@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
 // A LayerError reports a layer that is damaged, or that is not permitted in a bundle.
@@ -158,6 +160,9 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 	kept := u.isKept(name)
 	if kept && (!utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f })) {
 		return errors.New(`has a name with a backslash, a control character or invalid UTF-8; rename the file`)
+	}
+	if kept && vcs.Element(name) != "" {
+		return errors.New("is in a directory of version control; build the image without it")
 	}
 	added := &node{layer: u.layerName, entry: h.Name, explicit: true, kept: kept}
 	switch {

@@ -168,6 +168,7 @@ func TestLayersRefused(t *testing.T) {
 		{"directory and file", []item{file("manifests/f/g", ""), file("manifests/f", "")}, "manifests/f", "a directory and a file"},
 		{"whiteout of the parent", []item{file("manifests/.wh...", "")}, "manifests/.wh...", "outside of its directory"},
 		{"whiteout of nothing", []item{file("manifests/.wh.", "")}, "manifests/.wh.", "outside of its directory"},
+		{"repository", []item{file("manifests/.git/config", "")}, "manifests/.git/config", "directory of version control"},
 		{"backslash", []item{file(`manifests/..\evil`, "")}, `manifests/..\evil`, "backslash"},
 		{"control", []item{file("manifests/a\nb", "")}, "manifests/a\nb", "control character"},
 		{"deep", []item{file(strings.Repeat("d/", 120)+"f", "")}, strings.Repeat("d/", 120) + "f", "more than 100 directories"},

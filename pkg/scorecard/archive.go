@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
 // maxConfigMap is the maximum size of a ConfigMap's content in bytes.
@@ -93,6 +95,9 @@ func unpack(stream io.Reader, root *os.Root, dir, mount string, limits outputLim
 		rest, ok := strings.CutPrefix(name+"/", inside+"/")
 		if rest = strings.TrimSuffix(rest, "/"); !ok || rest != "" && !filepath.IsLocal(filepath.FromSlash(rest)) {
 			return fmt.Errorf("the test's files contain %q, which is not in %s", header.Name, mount)
+		}
+		if vcs.Element(rest) != "" {
+			return fmt.Errorf("the test's files contain %q, which is in a directory of version control", header.Name)
 		}
 		target := filepath.Join(dir, filepath.FromSlash(rest))
 		switch header.Typeflag {

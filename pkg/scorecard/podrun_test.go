@@ -85,6 +85,16 @@ func openRoot(t *testing.T) (root *os.Root, parent string) {
 	return root, parent
 }
 
+// TestUnpackRepository verifies that a test writes nothing that git would run.
+func TestUnpackRepository(t *testing.T) {
+	t.Parallel()
+	root, _ := openRoot(t)
+	err := unpack(packEntries(t, fileEntry("out/git~1/config", 3)), root, ".", "/out/", maxOutput())
+	if err == nil || !strings.Contains(err.Error(), "directory of version control") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestUnpackInside verifies that a test writes no files outside its directory.
 func TestUnpackInside(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
 // A disk is the directory of a project on a file system. Names are relative to root and separated by slashes.
@@ -37,8 +39,8 @@ func (d disk) lstat(name string) (fs.FileInfo, error) {
 // maxLinks is the maximum number of symbolic links in a path, as in most kernels.
 const maxLinks = 40
 
-// resolve returns a name with symbolic links followed. It is an error if a link points out of the root, if a file is in
-// place of a directory, or if the result exists and is not a regular file.
+// resolve returns a name with symbolic links followed. It is an error if a link points out of the root or into the directory of a
+// version control system, if a file is in place of a directory, or if the result exists and is not a regular file.
 func (d disk) resolve(name string) (string, error) {
 	if name == "." || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
 		return "", fmt.Errorf("%s is not the name of a file in the project", name)
@@ -62,6 +64,9 @@ func (d disk) resolve(name string) (string, error) {
 			continue
 		}
 		here := path.Join(append(append([]string(nil), done...), part)...)
+		if vcs.Element(part) != "" {
+			return "", &RepositoryError{Path: name, Directory: here}
+		}
 		info, err := d.lstat(here)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -194,6 +199,19 @@ func (e *OutsideError) Error() string {
 		return fmt.Sprintf("%s is a symbolic link out of the project; replace it with a regular file", e.Link)
 	}
 	return fmt.Sprintf("%s would be written outside of the project, because %s is a symbolic link out of it; replace the link with a directory", e.Path, e.Link)
+}
+
+// RepositoryError reports that a change would be written to the directory of a version control system.
+type RepositoryError struct {
+	// Path is the changed file, Directory the one in its path, with links followed; both are relative.
+	Path, Directory string
+}
+
+func (e *RepositoryError) Error() string {
+	if strings.HasPrefix(e.Path, e.Directory) {
+		return fmt.Sprintf("%q is in a directory of version control, which Operon never changes", e.Path)
+	}
+	return fmt.Sprintf("%q is in %q through a symbolic link, a directory of version control, which Operon never changes", e.Path, e.Directory)
 }
 
 func outsideError(name, link string) error { return &OutsideError{Path: name, Link: link} }

@@ -32,6 +32,7 @@ func TestResolve(t *testing.T) {
 		"pool":          "loop",
 		"self":          ".",
 		"real/deep/top": "../..",
+		"hooks":         ".git/hooks",
 	} {
 		symlink(t, target, filepath.Join(dir, link))
 	}
@@ -70,6 +71,10 @@ func TestResolve(t *testing.T) {
 		"../x":             "not the name of a file",
 		"/etc/passwd":      "not the name of a file",
 		".":                "not the name of a file",
+		".git/hooks/x":     `".git/hooks/x" is in a directory of version control`,
+		"real/.Git/x":      `"real/.Git/x" is in a directory of version control`,
+		".git":             "directory of version control",
+		"hooks/x":          `"hooks/x" is in ".git" through a symbolic link, a directory of version control`,
 		".operon/txn":      "reserved",
 		".operon/txn/x/y":  "reserved",
 		".operon/txn/new/": "not the name of a file",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
 const (
@@ -66,11 +67,14 @@ func isParsed(name string) bool {
 	return false
 }
 
-// checkPath returns an error for paths that are not below the directory of the chart.
+// checkPath returns an error for paths that are not below the directory of the chart, or in a directory of version control.
 func checkPath(name string) error {
 	if name == "" || path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") ||
 		strings.ContainsAny(name, "\\\x00") || len(name) > 1 && name[1] == ':' {
 		return fmt.Errorf("%q: the path is not in the directory of the chart", name)
+	}
+	if element := vcs.Element(name); element != "" {
+		return fmt.Errorf("%q: a chart must not contain %q, a directory of version control; package the chart again without it", name, element)
 	}
 	return nil
 }

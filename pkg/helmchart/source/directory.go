@@ -16,9 +16,11 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
-// readDirectory returns the files of a chart's directory. Files that .helmignore excludes are left out, and so is .git.
+// readDirectory returns the files of a chart's directory. Files that .helmignore excludes are left out, and so are the
+// directories of version control.
 // Symbolic links are followed within the directory.
 func readDirectory(dir string, b *budget) (helmchart.Files, error) {
 	root, err := os.OpenRoot(dir)
@@ -76,7 +78,7 @@ func (d *directory) read(dir string, parents []fs.FileInfo) error {
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", name, withoutPath(err))
 		}
-		if name == ".git" || d.rules.Ignore(name, info) {
+		if vcs.Element(entry.Name()) != "" || d.rules.Ignore(name, info) {
 			continue
 		}
 		switch {

@@ -130,6 +130,7 @@ func TestFetchDirectory(t *testing.T) {
 	files["values.yaml.bak"] = []byte("x")
 	files["values.yaml"] = []byte("\xEF\xBB\xBFa: b\r\n")
 	files[".git/config"] = []byte("x")
+	files["files/.hg/hgrc"] = []byte("x")
 	files["templates/.swp"] = []byte("x")
 	files["files/empty"] = nil
 	dir := writeChart(t, filepath.Join(t.TempDir(), "other-name"), files)
@@ -265,6 +266,7 @@ func TestFetchHostileArchives(t *testing.T) {
 		"backslash":   {tarball(t, []tar.Header{file(`app\..\..\x`)}, []string{"x"}), "the path is not in the directory of the chart"},
 		"drive":       {tarball(t, []tar.Header{file("app/c:/x")}, []string{"x"}), "the path is not in the directory of the chart"},
 		"no root":     {tarball(t, []tar.Header{file("Chart.yaml")}, []string{"x"}), "the file is not in the directory of the chart"},
+		"repository":  {tarball(t, []tar.Header{file("app/files/.GIT/config")}, []string{"x"}), `"files/.GIT/config": a chart must not contain ".GIT"`},
 		"symlink":     {link(tar.TypeSymlink, "/etc/passwd"), "links are not supported in chart archives"},
 		"hard link":   {link(tar.TypeLink, "/etc/passwd"), "links are not supported in chart archives"},
 		"device":      {link(tar.TypeChar, ""), "neither a file nor a directory"},
