@@ -51,6 +51,7 @@ two.`,
 	// The sub-commands have flags of the same names.
 	f := c.Flags()
 	a.addOffline(f)
+	a.addAllowRemote(f)
 	f.StringVar(&o.Image, "image", "", "reference of the manager `image`, written to config/manager")
 	f.StringVarP(&o.Version, "version", "v", "", "semantic `version` of the bundle")
 	f.StringVar(&o.Channels, "channels", "", "comma-separated `channels` of the bundle (default: alpha for a new bundle)")

@@ -68,6 +68,7 @@ has changed.`,
 	f.BoolVar(&o.Manifests, "manifests", false, "generate only the manifests")
 	f.BoolVar(&o.Metadata, "metadata", false, "generate only the metadata and the Dockerfile")
 	f.BoolVar(&o.overwrite, "overwrite", true, "update existing metadata and Dockerfile; =false keeps them")
+	a.addAllowRemote(f)
 	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and write nothing")
 	return c
 }

@@ -61,6 +61,7 @@ The format is for projects that still use it; 'pkgman-to-bundle' converts it to 
 	f.StringVar(&o.Channel, "channel", "", "`channel` to make the version the head of")
 	f.BoolVar(&o.IsDefault, "default-channel", false, "make the channel of --channel the default of the package")
 	f.BoolVar(&o.objects, "update-objects", true, "write the other manifests besides the CSV; =false keeps them")
+	a.addAllowRemote(f)
 	f.BoolVar(&o.stdout, "stdout", false, "print the manifests and the package manifest, and write nothing")
 	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
 	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")

@@ -32,7 +32,7 @@ func (a *app) actions() action.Config {
 	at, _, _ := a.sourceDate() // commands that depend on it validate it
 	return action.Config{
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
-		Build: a.Build, CacheDir: a.cache(""), StateDirs: a.stateDirs(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
+		Build: a.Build, CacheDir: a.cache(""), StateDirs: a.stateDirs(), Remote: a.remote(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(),
 		Report: a.printMessage,
 		Step: func(describe func() string, step func() error) error {

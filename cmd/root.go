@@ -29,6 +29,8 @@ type app struct {
 	dir                    string
 	entered                string // the value of -C after enterDirectory
 	dryRun, verbose, quiet bool
+	// allowRemote is --allow-remote-resources.
+	allowRemote bool
 	// output is -o of the commands that print a result, which result collects.
 	output string
 	result *result

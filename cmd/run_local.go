@@ -78,6 +78,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
+	a.addAllowRemote(flags)
 	flags.StringVar(&o.name, "name", "", "`name` of this run, to run the project more than once at the same time")
 	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks (default: only with the embedded control plane)")
 	flags.StringVar(&o.logs, "logs", "", "log format of the manager (default: compact at a terminal, otherwise full)")
@@ -161,7 +162,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		Root: root, Config: config, StateDirs: p.StateDirs, Name: o.name, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
 		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
 		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
-		Generate: generate, Progress: a.progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,
+		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,
 	})
 }
 

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,11 @@ kubectl is part of the control plane that 'run local' builds, and uses that cont
 				if err := a.checkIntact(); err != nil {
 					return err
 				}
-				return manifest.Kustomize(c.Context(), dir, args, a.Out, a.Err)
+				remote := manifest.AllowRemote
+				if i := slices.Index(args, "--offline"); i >= 0 {
+					args, remote = slices.Delete(args, i, i+1), manifest.RefuseRemote
+				}
+				return manifest.Kustomize(c.Context(), remote, dir, args, a.Out, a.Err)
 			}),
 		a.tool("setup-envtest", "Install the API server and etcd for tests", "use 1.36 -p path",
 			func(c *cobra.Command, dir string, args []string) error {

@@ -87,6 +87,7 @@ nothing.`,
 	}
 	f := c.Flags()
 	a.addOffline(f)
+	a.addAllowRemote(f)
 	a.addOutput(c, textOutput, jsonOutput)
 	f.StringVar(&o.From, "from", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.15, or a version of either (default: detected)")
 	f.StringVar(&o.To, "to", "", "target `version` of Operon; must be this binary's version")

@@ -2,6 +2,7 @@ package action
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Stdin struct {
 
 // readObjects reads the manifests of the operator. With an error of type diag.Findings, which may be empty, it returns the
 // objects that could be read.
-func (b *bundleRun) readObjects(tree *worktree.Tree) ([]manifest.Object, []bundle.Note, error) {
+func (b *bundleRun) readObjects(ctx context.Context, tree *worktree.Tree) ([]manifest.Object, []bundle.Note, error) {
 	r := &manifestReader{Config: &b.Config}
 	switch {
 	case b.InputDir != "":
@@ -40,7 +41,7 @@ func (b *bundleRun) readObjects(tree *worktree.Tree) ([]manifest.Object, []bundl
 	case b.readsStdin():
 		return b.readStdin(false)
 	default:
-		objects, err := b.buildManifests(tree)
+		objects, err := b.buildManifests(ctx, tree)
 		return objects, nil, err
 	}
 	if !b.readsStdin() {
@@ -112,12 +113,12 @@ func notKubernetesNote(p diag.Finding) bundle.Note {
 const managerImage = "controller"
 
 // buildManifests builds the kustomization of the bundle.
-func (b *bundleRun) buildManifests(tree *worktree.Tree) ([]manifest.Object, error) {
+func (b *bundleRun) buildManifests(ctx context.Context, tree *worktree.Tree) ([]manifest.Object, error) {
 	for _, name := range manifest.KustomizationFiles() {
 		if !tree.Exists(path.Join(b.kustomizeDir, name)) {
 			continue
 		}
-		data, err := b.buildCached(tree, b.kustomizeDir)
+		data, err := b.buildCached(ctx, tree, b.kustomizeDir)
 		if err != nil {
 			return nil, err
 		}
@@ -137,9 +138,9 @@ func (b *bundleRun) buildManifests(tree *worktree.Tree) ([]manifest.Object, erro
 }
 
 // buildCached builds a kustomization of the project, or returns the output of an earlier build with the same inputs.
-func (p *Project) buildCached(tree *worktree.Tree, dir string) ([]byte, error) {
+func (p *Project) buildCached(ctx context.Context, tree *worktree.Tree, dir string) ([]byte, error) {
 	records := p.records()
-	out, built, err := manifest.BuildAgain(tree.Root(), dir, tree.Edits(), manifest.ReadBuilt(records.Get(buildRecord, dir)))
+	out, built, err := p.Remote.BuildAgain(ctx, tree.Root(), dir, tree.Edits(), manifest.ReadBuilt(records.Get(buildRecord, dir)))
 	if err != nil || built == nil {
 		return out, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/typecheck"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -40,6 +41,8 @@ type Config struct {
 	Charts helmchart.Runtime
 	// Build identifies the build of the program. If it is empty, results that depend on the build are not cached.
 	Build string
+	// Remote decides about references of kustomizations to other machines.
+	Remote manifest.Remote
 	// CacheDir is the directory for caches, or empty for none.
 	CacheDir string
 	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs.

@@ -73,7 +73,7 @@ type bundleRun struct {
 
 // GenerateBundle updates the bundle: the CSV, the other manifests, the metadata and the Dockerfile.
 func (p *Project) GenerateBundle(ctx context.Context, o GenerateBundleOptions) (*Result, error) {
-	b, err := p.resolveGenerateBundle(o, false)
+	b, err := p.resolveGenerateBundle(ctx, o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (p *Project) GenerateBundle(ctx context.Context, o GenerateBundleOptions) (
 
 // RenderBundle returns the manifests of the bundle as a YAML stream, without changing the project.
 func (p *Project) RenderBundle(ctx context.Context, o GenerateBundleOptions) ([]byte, error) {
-	b, err := p.resolveGenerateBundle(o, true)
+	b, err := p.resolveGenerateBundle(ctx, o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (p *Project) RenderBundle(ctx context.Context, o GenerateBundleOptions) ([]
 	return p.renderManifests(generated)
 }
 
-func (p *Project) resolveGenerateBundle(o GenerateBundleOptions, render bool) (*bundleRun, error) {
+func (p *Project) resolveGenerateBundle(ctx context.Context, o GenerateBundleOptions, render bool) (*bundleRun, error) {
 	b := &bundleRun{Project: p, GenerateBundleOptions: o}
 	err := b.readProject()
 	findings := b.check(o.Stdin.Pipe)
@@ -125,7 +125,7 @@ func (p *Project) resolveGenerateBundle(o GenerateBundleOptions, render bool) (*
 		return nil, err
 	}
 	if findings = append(findings, outside...); len(findings) > 0 {
-		return nil, errors.Join(findings, b.inputProblems(p.tree()))
+		return nil, errors.Join(findings, b.inputProblems(ctx, p.tree()))
 	}
 	return b, nil
 }
@@ -190,12 +190,12 @@ func (b *bundleRun) generate(ctx context.Context, tree *worktree.Tree) (*bundle.
 }
 
 // readInput reads the input of the bundle.
-func (b *bundleRun) readInput(tree *worktree.Tree) (bundle.Input, []bundle.Note, error) {
+func (b *bundleRun) readInput(ctx context.Context, tree *worktree.Tree) (bundle.Input, []bundle.Note, error) {
 	input := bundle.Input{
 		Package: b.Package, Version: b.Version, Layout: b.layout, Builder: b.builder(),
 		ServiceAccounts: b.ServiceAccounts, ExistingRoles: b.ExistingRoles, Replaces: b.replaces,
 	}
-	objects, notes, err := b.readObjects(tree)
+	objects, notes, err := b.readObjects(ctx, tree)
 	problems, ok := err.(diag.Findings)
 	if err != nil && !ok {
 		return input, nil, err
@@ -215,11 +215,11 @@ func (b *bundleRun) readInput(tree *worktree.Tree) (bundle.Input, []bundle.Note,
 
 // inputProblems returns the problems of the input for invalid options, so that all problems are reported together, unless the
 // source of the input is unclear.
-func (b *bundleRun) inputProblems(tree *worktree.Tree) error {
+func (b *bundleRun) inputProblems(ctx context.Context, tree *worktree.Tree) error {
 	if !b.Manifests || len(b.checkSources(b.Stdin.Pipe && !b.pipeToo)) > 0 {
 		return nil
 	}
-	input, _, err := b.readInput(tree)
+	input, _, err := b.readInput(ctx, tree)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func asFindings(err error) (diag.Findings, error) {
 
 // generateManifests reads the input, generates the manifests and reports notes.
 func (b *bundleRun) generateManifests(ctx context.Context, tree *worktree.Tree) (*bundle.Manifests, error) {
-	input, notes, err := b.readInput(tree)
+	input, notes, err := b.readInput(ctx, tree)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type packageRun struct {
 
 // GeneratePackageManifests updates a version of the operator in the package manifest format, and the package manifest.
 func (p *Project) GeneratePackageManifests(ctx context.Context, o PackageManifestsOptions) (*Result, error) {
-	r, err := p.resolvePackageManifests(o, false)
+	r, err := p.resolvePackageManifests(ctx, o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (p *Project) GeneratePackageManifests(ctx context.Context, o PackageManifes
 
 // RenderPackageManifests returns the manifests and the package manifest as a YAML stream, without changing the project.
 func (p *Project) RenderPackageManifests(ctx context.Context, o PackageManifestsOptions) ([]byte, error) {
-	r, err := p.resolvePackageManifests(o, true)
+	r, err := p.resolvePackageManifests(ctx, o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (p *Project) RenderPackageManifests(ctx context.Context, o PackageManifests
 	return fmt.Appendf(manifests, "---\n%s", text), err
 }
 
-func (p *Project) resolvePackageManifests(o PackageManifestsOptions, render bool) (*packageRun, error) {
+func (p *Project) resolvePackageManifests(ctx context.Context, o PackageManifestsOptions, render bool) (*packageRun, error) {
 	r := &packageRun{PackageManifestsOptions: o, bundleRun: bundleRun{
 		Project: p, pipeToo: true, GenerateBundleOptions: GenerateBundleOptions{SourceOptions: o.SourceOptions, Version: o.Version, Manifests: true},
 	}}
@@ -105,7 +105,7 @@ func (p *Project) resolvePackageManifests(o PackageManifestsOptions, render bool
 		return nil, err
 	}
 	if len(findings) > 0 {
-		return nil, errors.Join(findings, r.inputProblems(p.tree()))
+		return nil, errors.Join(findings, r.inputProblems(ctx, p.tree()))
 	}
 	r.copyDir = path.Join(r.outputDir, o.Version)
 	return r, nil
@@ -160,7 +160,7 @@ func (r *packageRun) generate(ctx context.Context, tree *worktree.Tree) (*bundle
 		problems = pkg.CheckDefault()
 	}
 	if len(problems) > 0 {
-		return nil, nil, errors.Join(problems, r.inputProblems(tree))
+		return nil, nil, errors.Join(problems, r.inputProblems(ctx, tree))
 	}
 	generated, err := r.generateManifests(ctx, tree)
 	if err != nil {

@@ -57,7 +57,7 @@ func (p *Project) upgradeRuntime(
 	if err != nil {
 		return nil, err
 	}
-	verifier := migrate.NewVerifier(p.tree())
+	verifier := p.verifier(ctx)
 	verifier.NoProgram = true
 	u := &upgrade{noProgram: true}
 	err = layout.mergeDockerfile(tree, func() error {

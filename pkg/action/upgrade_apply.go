@@ -104,7 +104,7 @@ func (p *Project) upgradeTree(
 	if err != nil {
 		return nil, err
 	}
-	verifier := migrate.NewVerifier(p.tree())
+	verifier := p.verifier(ctx)
 	files := func(layout string) (*migrate.Result, error) {
 		return migrate.Files(tree, current, migrate.Options{
 			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: tool, Layout: layout,
@@ -250,4 +250,13 @@ func (p *Project) tidy(ctx context.Context, tree *worktree.Tree, u *upgrade) err
 		return nil
 	}
 	return err
+}
+
+// verifier returns the verifier of an upgrade.
+func (p *Project) verifier(ctx context.Context) *migrate.Verifier {
+	verifier := migrate.NewVerifier(p.tree())
+	verifier.Build = func(dir string, files map[string][]byte) ([]byte, error) {
+		return p.Remote.Build(ctx, p.Root, dir, files)
+	}
+	return verifier
 }

@@ -102,11 +102,11 @@ spec: {group: example.com}
 func TestCRDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if found, err := crds(dir, nil); err != nil || len(found) != 0 {
+	if found, err := (manifests{root: dir}).crds(nil); err != nil || len(found) != 0 {
 		t.Errorf("without config: %v, %v", found, err)
 	}
 	write(t, dir, "config/crd/bases/a.yaml", crdText)
-	if found, err := crds(dir, nil); err != nil || len(found) != 1 || found[0].GetName() != "as.example.com" {
+	if found, err := (manifests{root: dir}).crds(nil); err != nil || len(found) != 1 || found[0].GetName() != "as.example.com" {
 		t.Errorf("from bases: %v, %v", found, err)
 	}
 	write(t, dir, "config/crd/patch.yaml", strings.Replace(crdText, "spec: {group: example.com}", "spec:", 1)+`  conversion:
@@ -116,7 +116,7 @@ func TestCRDs(t *testing.T) {
       conversionReviewVersions: [v1]
 `)
 	write(t, dir, "config/crd/kustomization.yaml", "resources: [bases/a.yaml]\npatches: [{path: patch.yaml}]\n")
-	found, err := crds(dir, &endpoint{port: 1234, ca: []byte("CA")})
+	found, err := manifests{root: dir}.crds(&endpoint{port: 1234, ca: []byte("CA")})
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
@@ -125,12 +125,12 @@ func TestCRDs(t *testing.T) {
 		kube.ValueAt(webhook, "clientConfig", "service") != nil || len(kube.ListAt(webhook, "conversionReviewVersions")) != 1 {
 		t.Errorf("conversion: %v", webhook)
 	}
-	found, err = crds(dir, nil)
+	found, err = manifests{root: dir}.crds(nil)
 	if err != nil || kube.ValueAt(found[0].Object, "spec", "conversion", "strategy") != "None" || kube.ValueAt(found[0].Object, "spec", "conversion", "webhook") != nil {
 		t.Errorf("without webhooks: %v, %v", found, err)
 	}
 	write(t, dir, "config/crd/kustomization.yaml", "resources: [bases/b.yaml]\n")
-	if _, err := crds(dir, nil); err == nil || strings.Contains(err.Error(), dir) {
+	if _, err := (manifests{root: dir}).crds(nil); err == nil || strings.Contains(err.Error(), dir) {
 		t.Errorf("a broken kustomization: %v", err)
 	}
 }
@@ -166,7 +166,7 @@ func TestSamples(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "config/samples/a.yaml", "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec:\n  # nothing yet\n")
 	write(t, dir, "config/samples/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n")
-	found, err := samples(dir)
+	found, err := manifests{root: dir}.samples()
 	if err != nil || len(found) != 2 {
 		t.Fatal(found, err)
 	}

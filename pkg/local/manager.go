@@ -23,7 +23,7 @@ const (
 
 // applyCRDs applies the CRDs, waits until they are served, and returns their names. It changes nothing if the cluster rejects one.
 func (r *runner) applyCRDs(ctx context.Context) (names []string, err error) {
-	definitions, err := crds(r.o.Root, r.endpoint())
+	definitions, err := r.manifests().crds(r.endpoint())
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (r *runner) tempDir() string { return filepath.Join(r.workspace.Path, "tmp"
 
 // applySamples applies config/samples and returns the names of the applied objects.
 func (r *runner) applySamples(ctx context.Context) (names []string, err error) {
-	objects, err := samples(r.o.Root)
+	objects, err := r.manifests().samples()
 	if err != nil {
 		return nil, err
 	}

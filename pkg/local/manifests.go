@@ -16,11 +16,25 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
+// manifests are those of the project at root.
+type manifests struct {
+	root string
+	// build builds the kustomization in a directory; nil refuses references to other machines.
+	build func(dir string) ([]byte, error)
+}
+
+// manifests returns the manifests of the project.
+func (r *runner) manifests() manifests { return manifests{root: r.o.Root, build: r.o.Build} }
+
 // readDir returns the objects of a kustomization, or of the YAML files in a directory without one.
-func readDir(root, dir string, globs ...string) ([]*kube.Object, error) {
-	full := filepath.Join(root, filepath.FromSlash(dir))
+func (m manifests) readDir(dir string, globs ...string) ([]*kube.Object, error) {
+	full := filepath.Join(m.root, filepath.FromSlash(dir))
 	if isFile(filepath.Join(full, "kustomization.yaml")) {
-		data, err := manifest.Build(root, filepath.FromSlash(dir))
+		build := m.build
+		if build == nil {
+			build = func(dir string) ([]byte, error) { return manifest.Build(m.root, dir) }
+		}
+		data, err := build(filepath.FromSlash(dir))
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +71,8 @@ type endpoint struct {
 }
 
 // crds returns the project's custom resource definitions. They convert objects with the webhook at e, or not at all if e is nil.
-func crds(root string, e *endpoint) ([]*kube.Object, error) {
-	objects, err := readDir(root, project.CRDDir, "bases/*.yaml", "bases/*.yml")
+func (m manifests) crds(e *endpoint) ([]*kube.Object, error) {
+	objects, err := m.readDir(project.CRDDir, "bases/*.yaml", "bases/*.yml")
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +133,8 @@ func webhooks(root, name string, e *endpoint) ([]*kube.Object, error) {
 
 // samples returns the objects of config/samples. A "spec:" without a value, as scaffolded by peers, becomes an empty object, since
 // API servers reject null.
-func samples(root string) ([]*kube.Object, error) {
-	objects, err := readDir(root, project.SamplesDir, "*.yaml", "*.yml")
+func (m manifests) samples() ([]*kube.Object, error) {
+	objects, err := m.readDir(project.SamplesDir, "*.yaml", "*.yml")
 	for _, o := range objects {
 		if spec, ok := o.Object["spec"]; ok && spec == nil {
 			o.Object["spec"] = map[string]any{}

@@ -94,7 +94,7 @@ func (r *runner) unregister(ctx context.Context) error {
 		errs = append(errs, r.cluster.Delete(ctx, o, ""))
 	}
 	r.registered = nil
-	definitions, err := crds(r.o.Root, nil)
+	definitions, err := r.manifests().crds(nil)
 	for _, crd := range definitions {
 		if kube.ValueAt(crd.Object, "spec", "conversion") != nil {
 			errs = append(errs, r.cluster.Apply(ctx, crd, ""))

@@ -62,6 +62,8 @@ type Options struct {
 	Now func() time.Time
 	// Command is the start of command lines for the project, such as "operon -C dir".
 	Command string
+	// Build builds the kustomization in a directory of the project; nil refuses references to other machines.
+	Build func(dir string) ([]byte, error)
 	// Generate updates the project's generated files.
 	Generate func(ctx context.Context) error
 	// Progress receives lines about steps, Report the errors after which Run waits for a change.

@@ -32,7 +32,7 @@ func TestBuildBounds(t *testing.T) {
 			for name, text := range test.files {
 				over[name] = []byte(text)
 			}
-			_, err = manifest.BuildOver(t.TempDir(), ".", over)
+			_, err = manifest.RefuseRemote.Build(t.Context(), t.TempDir(), ".", over)
 			if _, ok := errors.AsType[*safeyaml.Error](err); !ok || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("in an overlay: %v; want %s", err, test.want)
 			}

@@ -2,15 +2,16 @@ package manifest
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
@@ -30,15 +31,16 @@ type answer struct {
 	Answer string `json:"answer"`
 }
 
-// BuildAgain is BuildOver with a cached result, or nil. The second result is the one to cache: nil if the kustomization is unchanged
-// or depends on remote resources.
-func BuildAgain(dir, path string, files map[string][]byte, before *Built) ([]byte, *Built, error) {
+// BuildAgain is Build with a cached result, or nil. The second result is the one to cache: nil if the kustomization is unchanged
+// or refers to other machines.
+func (r Remote) BuildAgain(ctx context.Context, dir, path string, files map[string][]byte, before *Built) ([]byte, *Built, error) {
 	fsys := newOverlayFS(dir, files)
+	fsys.remote = r
 	if before != nil && before.Kustomize == KustomizeVersion && before.Dir == path && before.valid(fsys) {
 		return before.Output, nil, nil
 	}
 	watched := &watchedFS{FileSystem: fsys, recorded: map[answer]bool{}}
-	out, err := buildOn(fsys, watched, path)
+	out, err := buildOn(ctx, fsys, watched, path)
 	if err != nil || watched.uncacheable {
 		return out, nil, err
 	}
@@ -132,9 +134,6 @@ func (w *watchedFS) disable() {
 	w.uncacheable = true
 }
 
-// remote matches the URL of a repository or file in a kustomization.
-var remote = regexp.MustCompile(`(?m)^\s*(?:-|\w+:)\s*["']?[^#]*(?:://|git@|github\.com|\?ref=|\.git\b)`)
-
 // local reports whether a kustomization uses only files: no URLs, no programs, and no environment variables, to which files of
 // variables can refer.
 func local(kustomization []byte) bool {
@@ -143,7 +142,7 @@ func local(kustomization []byte) bool {
 			return false
 		}
 	}
-	return !remote.Match(kustomization)
+	return RefuseRemote.check(konfig.DefaultKustomizationFileName(), kustomization) == nil
 }
 
 func (w *watchedFS) ReadFile(path string) ([]byte, error) {

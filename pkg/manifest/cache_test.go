@@ -41,7 +41,7 @@ func TestBuildOver(t *testing.T) {
 	}
 	over := map[string][]byte{"one/a.yaml": []byte(configMap("new")), "two/b.yaml": []byte(configMap("more")),
 		"two/kustomization.yaml": []byte("resources:\n- b.yaml\n")}
-	got, err := manifest.BuildOver(dir, "top", over)
+	got, err := manifest.RefuseRemote.Build(t.Context(), dir, "top", over)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestBuildOver(t *testing.T) {
 	if string(got) != string(want) || !strings.Contains(string(want), "name: more") {
 		t.Errorf("the overlay gives\n%s\ninstead of\n%s", got, want)
 	}
-	if _, err := manifest.BuildOver(dir, "top", map[string][]byte{"one/a.yaml": nil}); err == nil {
+	if _, err := manifest.RefuseRemote.Build(t.Context(), dir, "top", map[string][]byte{"one/a.yaml": nil}); err == nil {
 		t.Error("a file that is taken away was built")
 	}
 	// A directory may have another name, through a symbolic link.
@@ -64,7 +64,7 @@ func TestBuildOver(t *testing.T) {
 		}
 		t.Fatal(err)
 	}
-	got, err = manifest.BuildOver(link, "top", map[string][]byte{"one/a.yaml": []byte(configMap("linked")), "three/c.yaml": []byte(configMap("far")),
+	got, err = manifest.RefuseRemote.Build(t.Context(), link, "top", map[string][]byte{"one/a.yaml": []byte(configMap("linked")), "three/c.yaml": []byte(configMap("far")),
 		"three/kustomization.yaml": []byte("resources:\n- c.yaml\n"),
 		"top/kustomization.yaml":   []byte("resources:\n- ../one\n- ../three\n")})
 	if err != nil || !strings.Contains(string(got), "name: linked") || !strings.Contains(string(got), "name: far") {
@@ -87,13 +87,13 @@ func TestBuildAgain(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, map[string]string{"top/kustomization.yaml": kustomization + "configMapGenerator:\n- name: c\n  files: [v.txt]\n", "top/a.yaml": configMap("a"), "top/v.txt": "a=1\n"})
-			first, built, err := manifest.BuildAgain(dir, "top", nil, nil)
+			first, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", nil, nil)
 			if err != nil || built == nil {
 				t.Fatal(built, err)
 			}
 			built.Output = append([]byte("# cached\n"), built.Output...)
 			write(t, dir, change)
-			again, rebuilt, err := manifest.BuildAgain(dir, "top", nil, built)
+			again, rebuilt, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", nil, built)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestBuildAgainEnvironment(t *testing.T) {
 	write(t, dir, map[string]string{
 		"top/kustomization.yaml": "configMapGenerator:\n- name: c\n  envs:\n  - v.txt\n", "top/v.txt": "PATH\n",
 	})
-	if _, built, err := manifest.BuildAgain(dir, "top", nil, nil); err != nil || built != nil {
+	if _, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", nil, nil); err != nil || built != nil {
 		t.Error("a kustomization of the environment is cached", err)
 	}
 }

@@ -24,6 +24,6 @@ func FuzzBuild(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), kustomization, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = BuildOver(dir, ".", map[string][]byte{"a.yaml": a, "b.yaml": b})
+		_, _ = RefuseRemote.Build(t.Context(), dir, ".", map[string][]byte{"a.yaml": a, "b.yaml": b})
 	})
 }

@@ -1,5 +1,5 @@
-// Package manifest reads and writes Kubernetes manifests and builds kustomizations. Decode reads the Objects of a file, Build and
-// BuildOver build a kustomization, and Kustomize runs the kustomize command line in-process.
+// Package manifest reads and writes Kubernetes manifests and builds kustomizations. Decode reads the Objects of a file, Build builds
+// a kustomization, and Kustomize runs the kustomize command line in-process.
 package manifest
 
 import (
@@ -34,20 +34,50 @@ func IsKustomization(file string) bool {
 	return slices.Contains(KustomizationFiles(), filepath.Base(file))
 }
 
-// Build builds a kustomization like kustomize build and returns the objects as a stream of YAML documents. Its path is relative to
-// dir or absolute.
+// Build is Remote.Build for a kustomization that must not refer to other machines. It never waits.
 func Build(dir, path string) ([]byte, error) {
-	return BuildOver(dir, path, nil)
+	return RefuseRemote.Build(context.Background(), dir, path, nil)
 }
 
-// BuildOver is Build with files that replace those of dir: contents by slash-separated name, or nil to remove a file.
-func BuildOver(dir, path string, files map[string][]byte) ([]byte, error) {
+// Build builds a kustomization like kustomize build and returns the objects as a stream of YAML documents. Its path is relative to
+// dir or absolute. files replace those of dir: contents by slash-separated name, or nil to remove a file. The error is a *RemoteError
+// if a reference to another machine is refused.
+func (r Remote) Build(ctx context.Context, dir, path string, files map[string][]byte) ([]byte, error) {
 	over := newOverlayFS(dir, files)
-	return buildOn(over, over, path)
+	over.remote = r
+	return buildOn(ctx, over, over, path)
 }
 
 // buildOn builds a kustomization on a file system that reads from an overlay.
-func buildOn(over *overlayFS, fsys filesys.FileSystem, path string) ([]byte, error) {
+func buildOn(ctx context.Context, over *overlayFS, fsys filesys.FileSystem, path string) (out []byte, err error) {
+	if over.remote == RefuseRemote {
+		return buildNow(over, fsys, path)
+	}
+	err = waitFor(ctx, func() error {
+		var err error
+		out, err = buildNow(over, fsys, path)
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // out may still be written
+	}
+	return out, err
+}
+
+// waitFor runs a function that ignores contexts, as kustomize does while it waits for another machine. It returns when the context
+// ends; the function continues until the process ends.
+func waitFor(ctx context.Context, run func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- run() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func buildNow(over *overlayFS, fsys filesys.FileSystem, path string) ([]byte, error) {
 	shortenSchema()
 	options := krusty.MakeDefaultOptions()
 	// As in the kustomize command, namespaces and CRDs are first unless the kustomization has another order.
@@ -102,10 +132,14 @@ func SetImage(ctx context.Context, dir, subdir, name, ref string, files map[stri
 }
 
 // Kustomize runs the kustomize command line in this process: build, edit, create, localize, openapi and version with their flags.
-// Paths are relative to dir.
-func Kustomize(ctx context.Context, dir string, args []string, out, errOut io.Writer) error {
+// Paths are relative to dir. References to other machines are decided about by remote, in arguments and in kustomizations.
+func Kustomize(ctx context.Context, remote Remote, dir string, args []string, out, errOut io.Writer) error {
 	shortenSchema()
 	fsys := newRootedFS(dir)
+	fsys.remote = remote
+	if err := remote.checkArguments(args); err != nil {
+		return err
+	}
 	deps := provider.NewDefaultDepProvider()
 	buildCommand := build.NewCmdBuild(fsys, build.MakeHelp(konfig.ProgramName, "build"), out)
 	build.AddFunctionAlphaEnablementFlags(buildCommand.Flags())
@@ -134,8 +168,12 @@ func Kustomize(ctx context.Context, dir string, args []string, out, errOut io.Wr
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	if err := root.ExecuteContext(ctx); fsys.refused == nil {
-		return err
+	err := waitFor(ctx, func() error { return root.ExecuteContext(ctx) })
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return fsys.refused
+	if fsys.refused != nil {
+		return fsys.refused
+	}
+	return err
 }

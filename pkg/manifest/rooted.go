@@ -24,7 +24,9 @@ type limits struct {
 	mu    sync.Mutex
 	paths map[string]bool
 	sum   safeyaml.Set
-	// refused is the problem of the first file that exceeds a limit. The errors of kustomize do not wrap it.
+	// remote decides about references to other machines.
+	remote Remote
+	// refused is the problem of the first file that exceeds a limit or has a refused reference. The errors of kustomize do not wrap it.
 	refused error
 }
 
@@ -40,8 +42,8 @@ func newRootedFS(dir string) rootedFS {
 	}}
 }
 
-// check checks the limits of a file, which can be YAML whatever its name is. After a file that exceeds a limit, all reads fail, as
-// kustomize might continue without it.
+// check checks the limits and the references of a file, which can be YAML whatever its name is. After a file that is refused, all
+// reads fail, as kustomize might continue without it.
 func (r rootedFS) check(path string, data []byte, err error) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,11 +54,14 @@ func (r rootedFS) check(path string, data []byte, err error) ([]byte, error) {
 		r.paths[r.at(path)] = true
 		err = r.sum.Check(data)
 	}
+	if rel, err := filepath.Rel(r.dir, r.at(path)); err == nil {
+		path = filepath.ToSlash(rel)
+	}
 	if limit, ok := errors.AsType[*safeyaml.Error](err); ok {
-		if rel, err := filepath.Rel(r.dir, r.at(path)); err == nil {
-			path = filepath.ToSlash(rel)
-		}
 		r.refused = diag.Findings{Unbounded(path, limit)}
+	} else if err == nil {
+		err = r.remote.check(path, data)
+		r.refused = err
 	}
 	return data, err
 }

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,6 +46,9 @@ func (e *kustomizationError) Unwrap() error { return e.err }
 
 // A Verifier compares the results of a project's kustomizations before and after an upgrade.
 type Verifier struct {
+	// Build builds the kustomization in a directory of the project, with files that replace those on disk. NewVerifier sets one that
+	// refuses references to other machines.
+	Build func(dir string, files map[string][]byte) ([]byte, error)
 	// NoProgram means that the program of the manager is not in the project, so that its flags are not verified.
 	NoProgram bool
 	before    *worktree.Tree
@@ -64,7 +68,9 @@ type buildResult struct {
 
 // NewVerifier returns a Verifier for the project on disk.
 func NewVerifier(before *worktree.Tree) *Verifier {
-	return &Verifier{before: before, built: map[string]buildResult{}}
+	return &Verifier{before: before, built: map[string]buildResult{}, Build: func(dir string, files map[string][]byte) ([]byte, error) {
+		return manifest.RefuseRemote.Build(context.Background(), before.Root(), dir, files)
+	}}
 }
 
 // buildBefore builds the kustomization in a directory before the upgrade, once. old contains kustomizations without
@@ -72,7 +78,7 @@ func NewVerifier(before *worktree.Tree) *Verifier {
 func (v *Verifier) buildBefore(dir string, old map[string][]byte) ([]byte, error) {
 	b, ok := v.built[dir]
 	if !ok {
-		b.stream, b.err = manifest.BuildOver(v.before.Root(), dir, old)
+		b.stream, b.err = v.Build(dir, old)
 		v.built[dir] = b
 	}
 	return b.stream, b.err
@@ -129,10 +135,16 @@ func (v *Verifier) Verify(after *worktree.Tree, resolved map[string][]byte) ([]L
 	for _, name := range roots {
 		dir := path.Dir(name)
 		oldText, err := v.buildBefore(dir, old)
+		if remote, ok := errors.AsType[*manifest.RemoteError](err); ok {
+			return nil, remote
+		}
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
 		if err != nil {
 			continue // already failed before
 		}
-		newText, err := manifest.BuildOver(before.Root(), dir, over)
+		newText, err := v.Build(dir, over)
 		if err != nil {
 			return nil, &kustomizationError{dir, fmt.Errorf("%s would not build: %w", dir, errors.Unwrap(err))}
 		}
