@@ -49,6 +49,9 @@ program operon-runtime, which needs no build. That of Ansible projects requires 
 ansible-runner, the Python package kubernetes and the collections of requirements.yml on this
 machine.
 
+The variables of the manager are those of config/manager/manager.yaml, except for PATH, HOME and
+others that name programs or directories of the pod.
+
 While a temporary control plane runs, 'tool kubectl' uses it, and other programs find a copy of its
 kubeconfig in .operon/kubeconfig. A project can run once at a time; with --name, it can run again,
 and the copy is .operon/kubeconfig-NAME.
@@ -171,10 +174,11 @@ func (a *app) localProgram(root string, config *project.Config) (program local.P
 	switch {
 	case config.IsHelm():
 		program.Name, err = a.runtimeProgram()
-		program.Args = []string{helmOperator, "run"}
+		program.Args, program.Flags = []string{helmOperator, "run"}, []string{"metrics-bind-address", "health-probe-bind-address"}
 	case config.IsAnsible():
 		program.Name, err = a.runtimeProgram()
 		program.Args = []string{ansibleOperator, "run"}
+		program.Flags = []string{"metrics-bind-address", "health-probe-bind-address", "run-directory"}
 		program.Environ = a.ansibleEnviron(root)
 	default:
 		if _, err = local.MainPackage(root); err != nil {

@@ -56,7 +56,10 @@ func (r *runner) build(ctx context.Context) error {
 
 // useProgram takes the manager that is not built.
 func (r *runner) useProgram(ctx context.Context) error {
-	r.binary, r.flags = r.o.Program.Name, r.readFlags(ctx, r.o.Program.Name)
+	r.binary, r.flags = r.o.Program.Name, map[string]bool{}
+	for _, name := range r.o.Program.Flags {
+		r.flags[name] = true
+	}
 	return ctx.Err()
 }
 
@@ -77,14 +80,15 @@ func (r *runner) buildArgs(binary, pkg string) []string {
 	return append(args, "-o", binary, pkg)
 }
 
-// readFlags returns the flags in the help of the manager. A manager that does not parse flags finds no cluster and is killed.
+// readFlags returns the flags in the help of the manager. A manager that does not parse flags finds no cluster and ends, or is killed
+// after a time that is long enough for a busy machine: without its flags, the manager would listen on all addresses.
 func (r *runner) readFlags(ctx context.Context, binary string) map[string]bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var out bytes.Buffer
 	environ := append(append([]string{}, r.o.Environ...), "KUBECONFIG="+filepath.Join(r.workspace.Path, "none"))
 	// The exit code of help is not significant.
-	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: r.o.Root, Env: environ, Name: binary, Args: append(slices.Clone(r.o.Program.Args), "-h"), Stdout: &out, Stderr: &out})
+	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: r.o.Root, Env: environ, Name: binary, Args: []string{"-h"}, Stdout: &out, Stderr: &out})
 	flags := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\s+(?:-\w, )?--?([a-z][a-z0-9-]*)`).FindAllStringSubmatch(out.String(), -1) {
 		flags[m[1]] = true

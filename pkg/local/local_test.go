@@ -77,13 +77,21 @@ spec:
         env:
         - {name: IMAGE, value: "a:1"}
         - {name: EMPTY, value: ""}
+        - {name: ANSIBLE_GATHERING, value: explicit}
+        - {name: ANSIBLE_LOCAL_TEMP, value: /tmp/.ansible/tmp}
+        - {name: ANSIBLE_REMOTE_TEMP, value: /tmp/.ansible/tmp}
+        - {name: ANSIBLE_LIBRARY, value: ./library}
+        - {name: XDG_CONFIG_HOME, value: /tmp/.config}
+        - {name: PATH, value: /evil}
+        - {name: LD_PRELOAD, value: evil.so}
+        - {name: PYTHONPATH, value: evil}
         - name: WATCH_NAMESPACE
           valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
         - name: GOMEMLIMIT
           valueFrom: {resourceFieldRef: {resource: limits.memory}}
 `)
 	env, err := managerEnv(dir, "team")
-	if want := []string{"IMAGE=a:1", "EMPTY=", "WATCH_NAMESPACE=team"}; err != nil || !slices.Equal(env, want) {
+	if want := []string{"IMAGE=a:1", "EMPTY=", "ANSIBLE_GATHERING=explicit", "WATCH_NAMESPACE=team"}; err != nil || !slices.Equal(env, want) {
 		t.Errorf("got %q, %v, want %q", env, err, want)
 	}
 	write(t, dir, "config/manager/manager.yaml", "a: {")

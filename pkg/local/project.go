@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -56,7 +57,23 @@ func webhookPort(root, mainPackage string) int {
 	return defaultWebhookPort
 }
 
-// managerEnv returns the environment variables of the manager in config/manager that have a value outside of a pod.
+// ofMachine reports whether a variable of the manager's pod is set by the machine that the manager runs on: it names programs and
+// directories, which are others than in the pod. Ansible executes modules from its temporary directory, for example.
+func ofMachine(name, value string) bool {
+	switch name {
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TMP", "TEMP", "KUBECONFIG":
+		return true
+	}
+	for _, prefix := range []string{"XDG_", "LD_", "DYLD_", "PYTHON", "GIT_", "SSH_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "ANSIBLE_") && strings.ContainsAny(value, `/\~`)
+}
+
+// managerEnv returns the environment variables of the manager in config/manager that have a value outside of a pod and are not
+// of the machine.
 func managerEnv(root, namespace string) ([]string, error) {
 	const name = project.ManagerFile
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
@@ -77,7 +94,9 @@ func managerEnv(root, namespace string) ([]string, error) {
 		}
 		for _, entry := range kube.ListAt(managerContainer(o), "env") {
 			variable := kube.ValueAt(entry, "name")
-			if value, ok := kube.ValueAt(entry, "value").(string); ok {
+			if value, ok := kube.ValueAt(entry, "value").(string); ok && ofMachine(fmt.Sprint(variable), value) {
+				continue
+			} else if ok {
 				env = append(env, fmt.Sprintf("%s=%s", variable, value))
 			} else if kube.ValueAt(entry, "valueFrom", "fieldRef", "fieldPath") == "metadata.namespace" {
 				env = append(env, fmt.Sprintf("%s=%s", variable, namespace))

@@ -79,6 +79,8 @@ type Program struct {
 	Name string
 	// Args are the arguments before the flags of the manager.
 	Args []string
+	// Flags are the names of its flags that Run can set.
+	Flags []string
 	// Environ are variables in addition to those of Options.Environ and of the manager's manifest, over which they have precedence.
 	Environ []string
 }
