@@ -117,10 +117,10 @@ func (r Runtime) failure(ctx context.Context, err error, errOut *tail) error {
 	}
 	printed := errOut.message()
 	switch {
+	case printed == "" || ended.ExitCode() < 0: // a signal has ended it, or a panic, whose exit code is that of an unknown command
+		return fmt.Errorf("%s ended unexpectedly: %w%s", Program, err, errOut.cause())
 	case ended.ExitCode() == ExitProtocol || ended.ExitCode() == exitUnknownCommand:
 		return r.mismatch(errors.New(printed))
-	case printed == "" || ended.ExitCode() < 0: // a signal has ended it, or a panic
-		return fmt.Errorf("%s ended unexpectedly: %w%s", Program, err, errOut.lastLine())
 	}
 	return errors.New(printed)
 }
@@ -154,9 +154,14 @@ func (t *tail) message() string {
 	return strings.TrimSpace(text[at+len("\nerror: "):])
 }
 
-// lastLine returns ": " and the last line that was printed, or "".
-func (t *tail) lastLine() string {
+// cause returns ": " and the cause of a panic or the last line that was printed, or "".
+func (t *tail) cause() string {
 	lines := strings.Split(strings.TrimSpace(string(t.data)), "\n")
+	for _, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return ": " + strings.TrimSpace(line)
+		}
+	}
 	if last := lines[len(lines)-1]; last != "" {
 		return ": " + last
 	}

@@ -63,7 +63,8 @@ func TestRuntimeErrors(t *testing.T) {
 		"no answer":       {out: "{", want: "operon-runtime: invalid answer: unexpected end of JSON input" + versions, mismatch: true},
 		"killed":          {errOut: "error: early\n", err: exit(-1), want: "operon-runtime ended unexpectedly: exit status: error: early"},
 		"nothing":         {err: exit(1), want: "operon-runtime ended unexpectedly: exit status"},
-		"panic":           {errOut: strings.Repeat("x\n", 100_000) + "panic: y", err: exit(1), want: "operon-runtime ended unexpectedly: exit status: panic: y"},
+		"panic":           {errOut: strings.Repeat("x\n", 100_000) + "panic: y\n\ngoroutine 1 [running]:\n", err: exit(2), want: "operon-runtime ended unexpectedly: exit status: panic: y"},
+		"memory":          {errOut: "fatal error: runtime: out of memory\n\ngoroutine 1 [running]:\nmain.main()\n", err: exit(2), want: "operon-runtime ended unexpectedly: exit status: fatal error: runtime: out of memory"},
 		"not started":     {err: io.ErrClosedPipe, want: "io: read/write on closed pipe", unchanged: true},
 		"canceled":        {ctx: canceled, errOut: "error: interrupted\n", err: exit(1), want: "context canceled"},
 	} {

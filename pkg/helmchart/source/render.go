@@ -20,8 +20,12 @@ import (
 
 // Render renders a chart with each set of values, as for the first installation of a release. The function lookup finds no
 // objects, and functions of chance and time return constants. The error is that of a chart that cannot be loaded; values that a template rejects cause the error of their
-// rendering.
+// rendering. A rendering that exceeds the limits of time and memory is an error, too.
 func Render(ctx context.Context, request helmchart.RenderRequest) (*helmchart.RenderAnswer, error) {
+	return render(ctx, request, &limits{time: maxRenderTime, memory: maxRenderMemory})
+}
+
+func render(ctx context.Context, request helmchart.RenderRequest, l *limits) (*helmchart.RenderAnswer, error) {
 	loaded, err := loadChart(request.Files)
 	if err != nil {
 		return nil, err
@@ -39,7 +43,7 @@ func Render(ctx context.Context, request helmchart.RenderRequest) (*helmchart.Re
 	if problem := kubernetesProblem(loaded.Metadata.KubeVersion); problem != "" {
 		answer.Warnings = append(answer.Warnings, problem)
 	}
-	r := &renderer{request: request}
+	r := &renderer{request: request, limits: l}
 	if r.capabilities, err = capabilities(request.BuiltinOnly, answer.CRDs); err != nil {
 		return nil, err
 	}
@@ -75,26 +79,25 @@ type renderer struct {
 	request        helmchart.RenderRequest
 	capabilities   *common.Capabilities
 	externalSchema string
+	limits         *limits
 }
 
-// renderUntil renders the chart with a set of values. The error is that of the context; the goroutine of a template that
+// renderUntil renders the chart with a set of values. The error is that of the context or of a limit; the goroutine of a template that
 // does not end is left to the end of the process, as templates cannot be interrupted.
 func (r *renderer) renderUntil(ctx context.Context, values map[string]any) (helmchart.Rendering, error) {
-	done := make(chan helmchart.Rendering, 1)
+	done := make(chan struct{})
+	var rendering helmchart.Rendering
 	go func() {
-		var rendering helmchart.Rendering
+		defer close(done)
 		var err error
 		if rendering.Objects, rendering.Warnings, err = r.render(ctx, values); err != nil {
 			rendering.Objects, rendering.Error = nil, templateError(err)
 		}
-		done <- rendering
 	}()
-	select {
-	case rendering := <-done:
-		return rendering, nil
-	case <-ctx.Done():
-		return helmchart.Rendering{}, ctx.Err()
+	if err := r.limits.wait(ctx, done); err != nil {
+		return helmchart.Rendering{}, err
 	}
+	return rendering, nil
 }
 
 // render renders the chart with a set of values. Helm changes charts that it renders, so each rendering has its own.
@@ -120,7 +123,10 @@ func (r *renderer) render(ctx context.Context, values map[string]any) (objects [
 		warnings = append(warnings, "the values violate the schema of the chart: "+oneLine(detail))
 	}
 	// The same objects each time, and without generating keys.
-	rendered, err := (engine.Engine{CustomTemplateFuncs: variant.First().Functions()}).RenderWithContext(ctx, loaded, top)
+	mark(loaded)
+	functions := variant.First().Functions()
+	functions[markName] = r.limits.enter
+	rendered, err := (engine.Engine{CustomTemplateFuncs: functions}).RenderWithContext(ctx, loaded, top)
 	if err != nil {
 		return nil, nil, err
 	}
