@@ -73,7 +73,7 @@ func createFile(dir *os.Root, name string, data []byte, mode fs.FileMode) error 
 	return errors.Join(err, file.Close())
 }
 
-// withdraw removes what publish has written, unless somebody has replaced it since. The project can be gone.
+// withdraw removes what publish has written, unless another process has replaced it since. The project can be gone.
 func (c *claim) withdraw(kubeconfig []byte) error {
 	if err := os.Remove(filepath.Join(c.state, c.file(kubeconfigFile))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the kubeconfig: %w", err)

@@ -1,4 +1,4 @@
-// Package userstate finds the directory of the current user in which Operon records what only this user's machine may say
+// Package userstate finds the directory of the current user in which Operon records what only this user's machine decides
 // about a project: the lock, the journal of an unfinished command, and the kubeconfig of a running control plane. None of it is
 // below the project's directory, where it could have come with a clone.
 //
@@ -6,11 +6,11 @@
 //
 // It is operon in XDG_STATE_HOME, or by default in ~/.local/state, on macOS in ~/Library/Application Support, and on Windows in
 // %LocalAppData%. Where that cannot be written to, as in a container whose user has no home directory, it is operon-state-UID
-// in the directory for temporary files. Only the user can read and write it, and one that belongs to somebody else is refused.
+// in the directory for temporary files. Only the user can read and write it, and one that belongs to another user is refused.
 //
 // # One directory per project
 //
-// A project is identified by the device and the inode of its root. Symbolic links and mounts lead to the same project, a project
+// A project is identified by the device and the inode of its root. Symbolic links and mounts are the same project, a project
 // that was moved keeps its state, and a copy has none. On file systems whose inodes change with each mount, a project that is
 // mounted again has no state.
 package userstate

@@ -127,7 +127,7 @@ func (d disk) journalError(format string, args ...any) error {
 	return &JournalError{File: filepath.Join(d.state, journalFile), Problem: fmt.Errorf(format, args...).Error()}
 }
 
-// parseJournal validates the journal, because it may be damaged or written by another version. Errors say what it does.
+// parseJournal validates the journal, because it may be damaged or written by another version. Errors are predicates of the journal.
 func parseJournal(data []byte) (*journal, error) {
 	var j journal
 	var head struct{ Version int }
