@@ -159,7 +159,7 @@ func (c *Client) WaitEstablished(ctx context.Context, name string, timeout time.
 		for _, condition := range Conditions(crd) {
 			switch {
 			case condition.Type == "Established" && condition.Status == "True":
-				return true, nil
+				return c.serves(ctx, crd)
 			case condition.Type == "NamesAccepted" && condition.Status == "False":
 				return false, fmt.Errorf("its names are taken: %s", condition.Message)
 			}
@@ -170,6 +170,26 @@ func (c *Client) WaitEstablished(ctx context.Context, name string, timeout time.
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// serves reports whether the API server lists the kind of a custom resource definition in all of its served versions. On a busy machine
+// that is later than the condition Established.
+func (c *Client) serves(ctx context.Context, crd *Object) (bool, error) {
+	group, kind := StringAt(crd.Object, "spec", "group"), StringAt(crd.Object, "spec", "names", "kind")
+	for _, version := range ListAt(crd.Object, "spec", "versions") {
+		if ValueAt(version, "served") != true {
+			continue
+		}
+		object := &Object{}
+		object.SetAPIVersion(group + "/" + StringAt(version, "name"))
+		object.SetKind(kind)
+		if _, err := c.kindPath(ctx, object, "default"); IsNotFound(err) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Patch merges a patch into an object.
