@@ -21,6 +21,10 @@ Output:
 Files:
   HOME, USERPROFILE      home directory
   XDG_CACHE_HOME         directory of caches (Linux; default: ~/.cache)
+  XDG_STATE_HOME         directory of locks and records of interrupted commands
+                         (default: ~/.local/state; see docs/security.md)
+  OPERON_ALLOW_REMOTE_RESOURCES
+                         true is --allow-remote-resources for all commands
   TMPDIR                 directory of temporary files
   SOURCE_DATE_EPOCH      time of generated files and images, in seconds since
                          1970, for reproducible results
