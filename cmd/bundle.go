@@ -66,6 +66,9 @@ two.`,
 }
 
 func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
+	if _, _, err := a.sourceDate(); err != nil {
+		return err
+	}
 	root, err := a.projectRoot()
 	if err != nil {
 		return err

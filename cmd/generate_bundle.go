@@ -84,6 +84,9 @@ func (a *app) runGenerateBundle(c *cobra.Command, o generateBundleFlags) error {
 func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
 	render func(*action.Project, context.Context, T) ([]byte, error),
 	generate func(*action.Project, context.Context, T) (*action.Result, error)) error {
+	if _, _, err := a.sourceDate(); err != nil {
+		return err
+	}
 	root, err := a.projectOrDir()
 	if err != nil {
 		return err

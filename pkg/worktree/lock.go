@@ -54,6 +54,7 @@ type ProjectLock struct {
 	d        disk
 	o        LockOptions
 	file     *flock.Flock // nil if the file system does not support locks
+	rootDir  *os.File     // the locked directory of the project, or nil
 	released bool
 }
 
@@ -67,7 +68,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
-// Lock locks a project for commands of the current user on this machine. It waits for another command that holds the lock, and
+// Lock locks a project for commands on this machine, where directories can be locked also for those of other users. It waits for another command that holds the lock, and
 // returns a *BusyError after the timeout. The operating system releases the lock of a terminated process. On file systems without
 // locks, such as those in memory, it succeeds without effect.
 func Lock(ctx context.Context, at Location, o LockOptions) (*ProjectLock, error) {
@@ -146,9 +147,14 @@ func (l *ProjectLock) try() (bool, error) {
 	if err == nil {
 		var named fs.FileInfo
 		if named, err = os.Lstat(name); err == nil && os.SameFile(held, named) {
-			l.file = file
-			l.writeHolder()
-			return true, nil
+			var free bool
+			if l.rootDir, free = lockRoot(l.at.Root); free {
+				l.file = file
+				l.writeHolder()
+				return true, nil
+			}
+			_ = file.Unlock()
+			return false, nil
 		}
 	}
 	_ = file.Unlock()
@@ -224,6 +230,9 @@ func (l *ProjectLock) Unlock() error {
 		return nil
 	}
 	l.released = true
+	if l.rootDir != nil {
+		defer func() { _ = l.rootDir.Close() }() // which unlocks it
+	}
 	if l.file != nil {
 		name := l.d.inState(lockFile)
 		if runtime.GOOS == "windows" {

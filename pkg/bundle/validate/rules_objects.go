@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,7 @@ func (c *content) ruleSchemas() {
 			continue
 		}
 		sound := true
-		for _, err := range crdvalidation.ValidateCustomResourceDefinition(context.Background(), &internal) {
+		for _, err := range inOrder(crdvalidation.ValidateCustomResourceDefinition(context.Background(), &internal)) {
 			if strings.Contains(err.Field, "openAPIV3Schema") {
 				sound = false
 				text := c.phrases().goValue.ReplaceAllString(err.ErrorBody(), "Invalid value: ")
@@ -92,6 +93,12 @@ func (c *content) ruleSchemas() {
 			c.ruleExamples(crds[i], &internal)
 		}
 	}
+}
+
+// inOrder sorts the errors of a library that follows the order of maps.
+func inOrder(errs field.ErrorList) field.ErrorList {
+	slices.SortStableFunc(errs, func(a, b *field.Error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errs
 }
 
 // ruleExamples checks the examples against the schemas of a CRD.
@@ -116,7 +123,7 @@ func (c *content) ruleExamples(obj manifest.Object, crd *apiextensions.CustomRes
 			if example["apiVersion"] != crd.Spec.Group+"/"+version.Name || example["kind"] != crd.Spec.Names.Kind {
 				continue
 			}
-			for _, err := range schemavalidation.ValidateCustomResource(field.NewPath("alm-examples").Index(i), example, validator) {
+			for _, err := range inOrder(schemavalidation.ValidateCustomResource(field.NewPath("alm-examples").Index(i), example, validator)) {
 				c.own(c.csv, "sample-invalid", "metadata.annotations.alm-examples",
 					fmt.Sprintf("the example of %s does not match the schema in %s: %s", crd.Spec.Names.Kind, obj.File, err.Error()),
 					"correct the sample in config/samples, and generate the bundle again")

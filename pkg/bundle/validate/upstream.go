@@ -81,8 +81,7 @@ func (c *content) checkObjects() []Finding {
 		}
 		anyName := func(string, bool) []string { return nil }
 		errs := apimeta.ValidateObjectMetaAccessor(metav1.Object(u), false, anyName, field.NewPath("metadata"))
-		slices.SortStableFunc(errs, func(a, b *field.Error) int { return cmp.Compare(a.Error(), b.Error()) })
-		for _, err := range errs {
+		for _, err := range inOrder(errs) {
 			finding := Finding{
 				Level: Error, Rule: "object-metadata", Object: describe(obj), Field: err.Field, Text: err.ErrorBody(),
 				Message: apierrors.ErrFailedValidation("error validating object: "+sdkWords(err.Error()), obj.Name()).Error(),

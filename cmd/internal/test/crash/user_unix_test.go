@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// TestTwoUsers checks that a command waits for that of another user, whose lock it cannot write.
+// TestTwoUsers checks that a command waits for that of another user, whose state directory it cannot read.
 func TestTwoUsers(t *testing.T) {
 	t.Parallel()
 	base, program := clitest.ShareProgram(t)
@@ -42,7 +42,7 @@ func TestTwoUsers(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := create("100ms"); err == nil || !strings.Contains(out, "error: operon rename (PID ") || !strings.Contains(out, "is still changing this project") {
+	if out, err := create("100ms"); err == nil || !strings.Contains(out, "error: another command is still changing this project") {
 		t.Errorf("error %v\n%s", err, out)
 	}
 	if err := lock.Unlock(); err != nil {
