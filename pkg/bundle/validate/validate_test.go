@@ -486,6 +486,50 @@ func TestEveryFinding(t *testing.T) {
 	}
 }
 
+// TestSchemasInOrder checks that problems of a schema are listed in a stable order.
+func TestSchemasInOrder(t *testing.T) {
+	t.Parallel()
+	var properties strings.Builder
+	for _, name := range []string{"badger", "marten", "polecat", "stoat", "weasel"} {
+		fmt.Fprintf(&properties, "          %s: {type: integer, default: text, items: {type: string}}\n", name)
+	}
+	files := good(t)
+	files["manifests/otters.yaml"] = &fstest.MapFile{Data: []byte(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: otters.lake.example.com
+spec:
+  group: lake.example.com
+  names: {kind: Otter, listKind: OtterList, plural: otters, singular: otter}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+` + properties.String())}
+	texts := func() (texts []string) {
+		for _, f := range check(t, files, validate.Options{}).Findings {
+			if strings.Contains(f.Field, "openAPIV3Schema") {
+				texts = append(texts, f.Rule+" "+f.Field+" "+f.Text)
+			}
+		}
+		return texts
+	}
+	want := texts()
+	if len(want) < 5 {
+		t.Fatalf("got %q", want)
+	}
+	for range 10 {
+		if got := texts(); !slices.Equal(got, want) {
+			t.Fatalf("findings = %q, before %q", got, want)
+		}
+	}
+}
+
 // TestExamplesInOrder checks that APIs without an example are listed in a stable order.
 func TestExamplesInOrder(t *testing.T) {
 	t.Parallel()
