@@ -7,7 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -124,6 +126,23 @@ func TestEnvironmentHelp(t *testing.T) {
 	for name := range read {
 		if !strings.Contains(environmentHelp, name) && !strings.HasPrefix(name, "GO") {
 			t.Errorf("'help environment' does not list %s", name)
+		}
+	}
+}
+
+// A fullDisk is an output that cannot be written to.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestHelpOnFullDisk expects help that cannot be printed to fail.
+func TestHelpOnFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"help", "--help", "create api --help", "help bundle", "help environment", "tool"} {
+		var errOut bytes.Buffer
+		env := &Env{In: strings.NewReader(""), Out: fullDisk{}, Err: &errOut, FS: afero.NewMemMapFs(), Dir: t.TempDir(), Now: time.Now}
+		if code := Main(t.Context(), env, append([]string{"operon"}, strings.Fields(args)...)); code != 1 || !strings.Contains(errOut.String(), "no space left on device") {
+			t.Errorf("%s: exit code %d\n%s", args, code, errOut.String())
 		}
 	}
 }

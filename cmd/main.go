@@ -38,6 +38,9 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		// Flags before the name of a command are parsed without the root's own error function.
 		err = a.flagError(root, err)
 	}
+	if err == nil {
+		err = a.helpError
+	}
 	if errors.Is(err, context.Canceled) {
 		err = errInterrupted
 	}

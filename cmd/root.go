@@ -29,6 +29,8 @@ type app struct {
 	dir                    string
 	entered                string // the value of -C after enterDirectory
 	dryRun, verbose, quiet bool
+	// helpError is the error of printing a help text, which cobra does not return.
+	helpError error
 	// allowRemote is --allow-remote-resources.
 	allowRemote bool
 	// output is -o of the commands that print a result, which result collects.
@@ -106,7 +108,11 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	root.AddCommand(newBuild(a), newScorecardTest(a)) // hidden
 	root.AddCommand(oldCommands(a)...)
 	root.SetHelpCommand(help)
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { fmt.Fprint(a.Out, helpText(c, a.helpWidth())) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		if _, err := fmt.Fprint(a.Out, helpText(c, a.helpWidth())); err != nil {
+			a.helpError = fmt.Errorf("printing the help: %w", err)
+		}
+	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	nameValues(root)
 	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // only shells need it
