@@ -57,6 +57,16 @@ func Location(root string) worktree.Location {
 	return worktree.Location{FS: afero.NewOsFs(), Root: root, StateDirs: userstate.Dirs(os.Getenv)}
 }
 
+// StateDir returns the directory in the state directory of tests for the project at root.
+func StateDir(t *testing.T, root string) string {
+	t.Helper()
+	dir, err := userstate.Find(userstate.Dirs(os.Getenv), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // NeverSlow is Env.SlowAfter for tests whose output must not depend on the speed of the machine. Programs that tests start have it
 // unless OPERON_TEST_SLOW_AFTER is set.
 const NeverSlow = time.Hour

@@ -97,7 +97,7 @@ func TestTerminatedEdit(t *testing.T) {
 			t.Fatalf("the go command was not run: %v", err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".operon", "lock")); err != nil {
+	if _, err := os.Stat(filepath.Join(clitest.StateDir(t, dir), "lock")); err != nil {
 		t.Fatalf("the command runs without a lock: %v", err)
 	}
 	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -107,8 +107,10 @@ func TestTerminatedEdit(t *testing.T) {
 	if !strings.HasSuffix(p.Output(), "error: interrupted\n") {
 		t.Errorf("got %s", p.Output())
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".operon")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf(".operon is left: %v", err)
+	for _, left := range []string{filepath.Join(dir, ".operon"), clitest.StateDir(t, dir)} {
+		if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", left, err)
+		}
 	}
 	clitest.CompareTrees(t, before, dir)
 }
