@@ -106,6 +106,11 @@ func TestRunLocal(t *testing.T) {
 		p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--namespace", "team")
 		p.WaitFor("press Ctrl-C", 1)
 		p.Cluster().Must("", "get", "--namespace", "team", memcached)
+		second := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
+		second.MustEnd(1)
+		if want := fmt.Sprintf("error: process %d already runs the project in ", p.Cmd.Process.Pid); !strings.Contains(second.Output(), want) {
+			t.Errorf("a second run does not print %q:\n%s", want, second.Output())
+		}
 		if err := p.Cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
