@@ -53,7 +53,7 @@ func TestRunLocalHybrid(t *testing.T) {
 	clitest.EditFile(t, dir, "helm-charts/shop/values.yaml", "itemsPerPage: 24", "itemsPerPage: 25")
 	p.WaitFor("\tdeployed again\t", 1)
 	p.WaitFor("starting the manager", 4)
-	if n := strings.Count(p.Output(), "changed: "); n != 3 {
+	if n := strings.Count(p.Output(), "\nchanged: "); n != 3 {
 		t.Errorf("%d changes instead of 3 in the output\n%s", n, p.Output())
 	}
 	c.Must("", "delete", shop, "--timeout=60s")
