@@ -29,6 +29,8 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 		return err
 	}
 	o.ProjectVersion = m.Value("VERSION")
+	// Flags that commands share are fields of the app, and those of the Makefile are not the user's.
+	other := &app{Env: a.Env, result: &result{}, program: a.program}
 	for _, command := range m.Commands(bundleTarget) {
 		for _, words := range m.SimpleCommands(command) {
 			i := slices.Index(words, "generate")
@@ -38,9 +40,9 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 			var flags *pflag.FlagSet
 			switch rest := words[i+1:]; {
 			case len(rest) > 0 && rest[0] == "bundle":
-				flags, words = newGenerateBundle(a).Flags(), rest[1:]
+				flags, words = newGenerateBundle(other).Flags(), rest[1:]
 			case len(rest) > 1 && rest[0] == "kustomize" && rest[1] == "manifests":
-				flags, words = newGenerateKustomizeManifests(a).Flags(), rest[2:]
+				flags, words = newGenerateKustomizeManifests(other).Flags(), rest[2:]
 			default:
 				continue
 			}
@@ -71,6 +73,8 @@ func (a *app) applyFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefi
 		case err != nil || slices.Contains([]string{"quiet", "verbose", "plugins", "interactive"}, f.Name):
 		case !m.IsResolved(value):
 			a.notef("note: %s: --%s is not followed, as it depends on the output of a command", at, f.Name)
+		case f.Name == allowRemoteFlag:
+			a.notef("note: %s: --%s is not followed; only you can allow it", at, f.Name)
 		case f.Name == "version":
 			o.ProjectVersion = value
 		case f.Name == "overwrite":
