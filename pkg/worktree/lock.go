@@ -68,9 +68,9 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
-// Lock locks a project for commands on this machine, where directories can be locked also for those of other users. It waits for another command that holds the lock, and
-// returns a *BusyError after the timeout. The operating system releases the lock of a terminated process. On file systems without
-// locks, such as those in memory, it succeeds without effect.
+// Lock locks a project for commands on this machine, also for those of other users where directories can be locked. It waits for
+// another command that holds the lock, and returns a *BusyError after the timeout. The operating system releases the lock of a
+// terminated process. On file systems without locks, such as those in memory, it succeeds without effect.
 func Lock(ctx context.Context, at Location, o LockOptions) (*ProjectLock, error) {
 	l := &ProjectLock{at: at, o: o}
 	if d := at.disk(); !d.isReal() {
@@ -153,7 +153,9 @@ func (l *ProjectLock) try() (bool, error) {
 				l.writeHolder()
 				return true, nil
 			}
+			_ = l.d.removeState(lockFile)
 			_ = file.Unlock()
+			_ = os.Remove(l.d.state) // unless it contains other files
 			return false, nil
 		}
 	}
