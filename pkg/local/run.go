@@ -120,14 +120,15 @@ type runner struct {
 // while the manager runs, and the error of ctx before that.
 func Run(ctx context.Context, o Options) error {
 	r := &runner{o: o}
-	if err := r.choose(ctx); err != nil {
-		return err
-	}
+	// Before anything that a run at the same time would hold, such as the port of webhooks.
 	var err error
 	if r.claim, err = claimRun(o.StateDirs, o.Root, o.Name); err != nil {
 		return err
 	}
 	defer r.claim.release()
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
 	r.progressf("generating code and manifests")
 	if err := o.Generate(ctx); err != nil {
 		if ctx.Err() != nil {
