@@ -67,7 +67,7 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 			return nil, fmt.Errorf("%w\nundoing what was done failed too: %w\nthe next command that changes this project will finish it", err, undoErr)
 		}
 		if changed, ok := errors.AsType[*ChangedError](err); ok {
-			return nil, changed // whose text says that nothing was written
+			return nil, changed // which already reports that nothing was written
 		}
 		return nil, fmt.Errorf("%w (nothing was changed)", err)
 	}
