@@ -73,13 +73,9 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 	if err != nil {
 		return err
 	}
-	p := a.at(root)
-	if o.check {
-		p.DryRun = true
-		err = p.Unfinished()
-	} else {
-		p, err = action.OpenAt(c.Context(), p.Config, root)
-	}
+	config := a.actions()
+	config.DryRun = config.DryRun || o.check
+	p, err := action.OpenAt(c.Context(), config, root)
 	if err != nil {
 		return unlessCompleted(err)
 	}
