@@ -55,12 +55,20 @@ func (r Remote) check(file string, data []byte) error {
 		documents = plugins(data)
 	}
 	for _, reference := range references(nil, documents) {
-		if !isRemote(reference) {
-			continue
+		if err := r.checkReference(file, reference); err != nil {
+			return err
 		}
-		if problem := remoteProblem(reference); r == RefuseRemote || problem != "" {
-			return &RemoteError{File: file, Reference: reference, Problem: problem}
-		}
+	}
+	return nil
+}
+
+// checkReference returns an error for a reference that is refused.
+func (r Remote) checkReference(file, reference string) error {
+	if !isRemote(reference) {
+		return nil
+	}
+	if problem := remoteProblem(reference); r == RefuseRemote || problem != "" {
+		return &RemoteError{File: file, Reference: reference, Problem: problem}
 	}
 	return nil
 }
@@ -74,11 +82,11 @@ func (r Remote) checkArguments(args []string) error {
 		return nil
 	}
 	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") || !isRemote(arg) {
+		if strings.HasPrefix(arg, "-") {
 			continue
 		}
-		if problem := remoteProblem(arg); r == RefuseRemote || problem != "" {
-			return &RemoteError{File: "kustomize " + args[0], Reference: arg, Problem: problem}
+		if err := r.checkReference("kustomize "+args[0], arg); err != nil {
+			return err
 		}
 	}
 	return nil
