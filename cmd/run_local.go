@@ -49,7 +49,7 @@ program operon-runtime, which needs no build. That of Ansible projects requires 
 ansible-runner, the Python package kubernetes and the collections of requirements.yml on this
 machine.
 
-The variables of the manager are those of config/manager/manager.yaml, except for PATH, HOME and
+The manager gets the environment variables in config/manager/manager.yaml, except for PATH, HOME and
 others that name programs or directories of the pod.
 
 While a temporary control plane runs, 'tool kubectl' uses it, and other programs find a copy of its

@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// manifests are those of the project at root.
+// manifests reads the manifests of the project at root.
 type manifests struct {
 	root string
 	// build builds the kustomization in a directory; nil refuses references to other machines.

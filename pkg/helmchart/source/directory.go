@@ -19,9 +19,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
-// readDirectory returns the files of a chart's directory. Files that .helmignore excludes are left out, and so are the
-// directories of version control.
-// Symbolic links are followed within the directory.
+// readDirectory returns the files of a chart's directory, without those that .helmignore excludes and without directories of version
+// control. Symbolic links are followed within the directory.
 func readDirectory(dir string, b *budget) (helmchart.Files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
