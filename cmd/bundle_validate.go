@@ -86,7 +86,7 @@ in parallel, and their results are printed in the order of the arguments.`,
 
 // listOptional prints the optional validators.
 func (a *app) listOptional() error {
-	w := tabwriter.NewWriter(a.Out, 0, 4, 4, ' ', 0)
+	w := tabwriter.NewWriter(a.textOut(), 0, 4, 4, ' ', 0)
 	fmt.Fprintln(w, "NAME\tLABELS\tDESCRIPTION")
 	for _, optional := range validate.Optionals() {
 		fmt.Fprintf(w, "%s\tname=%s\t%s\n", optional.Name, optional.Name, optional.Description)
@@ -118,7 +118,11 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	for _, arg := range args {
 		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), dir, arg, a.registries(o.registryOptions)) })
 	}
-	w := validate.NewWriter(a.Out, o.output)
+	out := a.Out
+	if o.output == validate.Text {
+		out = a.textOut()
+	}
+	w := validate.NewWriter(out, o.output)
 	failed := 0
 	var unread []error
 	err = validate.Bundles(c.Context(), sources, options, func(r validate.Result) error {

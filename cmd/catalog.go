@@ -39,7 +39,7 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 			}
 			problems = append(problems, loaded.Check()...)
 			if len(problems) > 0 {
-				if _, err := fmt.Fprintln(a.Out, problems); err != nil {
+				if _, err := fmt.Fprintln(a.textOut(), problems); err != nil {
 					return err
 				}
 			}
@@ -91,7 +91,7 @@ with problems is drawn too; the problems are listed on stderr.`,
 				}
 			}
 			a.warnShortened(loaded.Check())
-			_, err = fmt.Fprint(a.Out, graph)
+			_, err = fmt.Fprint(a.textOut(), graph)
 			return err
 		},
 	}

@@ -111,7 +111,7 @@ func (a *app) printCharts(charts []action.ChartStatus) error {
 		a.progressf("the project has no charts")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.Out, 0, 4, 3, ' ', 0)
+	table := tabwriter.NewWriter(a.textOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tVERSION\tEDITED\tKINDS\tSOURCE")
 	for _, chart := range charts {
 		edited := "unknown"

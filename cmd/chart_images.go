@@ -62,7 +62,7 @@ that exist, and variables with an image of another repository, are kept.`,
 
 // printImages prints images as a table.
 func (a *app) printImages(charts []action.ChartImages) error {
-	table := tabwriter.NewWriter(a.Out, 0, 4, 3, ' ', 0)
+	table := tabwriter.NewWriter(a.textOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "KIND\tVALUE\tIMAGE\tRELATED")
 	for _, chart := range charts {
 		for _, image := range chart.Images {

@@ -64,7 +64,7 @@ func (a *app) annotate(level, text string, at diag.Position) bool {
 	d := a.diagnose(text, at)
 	var properties []string
 	add := func(key, value string) {
-		properties = append(properties, key+"="+strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(value))
+		properties = append(properties, key+"="+strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(diag.EscapeLine(value)))
 	}
 	if d.File != "" {
 		add("file", a.repositoryPath(d.path, d.File))
@@ -79,7 +79,7 @@ func (a *app) annotate(level, text string, at diag.Position) bool {
 	if len(properties) > 0 {
 		command += " " + strings.Join(properties, ",")
 	}
-	fmt.Fprintf(a.Err, "::%s::%s\n", command, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(d.Message))
+	fmt.Fprintf(a.Err, "::%s::%s\n", command, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(diag.Escape(d.Message)))
 	return true
 }
 
@@ -180,14 +180,15 @@ func (a *app) printError(err error) {
 		switch part.role {
 		case single:
 			if !a.annotate("error", part.text, part.at) {
-				fmt.Fprintf(a.Err, "%s %s\n", a.red("error:"), part.text)
+				fmt.Fprint(a.Err, a.red("error:"))
+				fmt.Fprintf(a.text(), " %s\n", part.text)
 			}
 		case listed:
 			if !a.annotate("error", part.text, part.at) {
-				fmt.Fprintf(a.Err, "  %s\n", strings.ReplaceAll(part.text, "\n", "\n  "))
+				fmt.Fprintf(a.text(), "  %s\n", strings.ReplaceAll(part.text, "\n", "\n  "))
 			}
 		case advice, count:
-			fmt.Fprintln(a.Err, part.text)
+			fmt.Fprintln(a.text(), part.text)
 		}
 	}
 }

@@ -61,10 +61,10 @@ func (a *app) report(err error) int {
 	}
 	a.printError(err)
 	if hint != "" {
-		fmt.Fprintln(a.Err, hint)
+		fmt.Fprintln(a.text(), hint)
 	}
 	if len(a.answered) > 0 {
-		fmt.Fprintf(a.Err, "the command with your answers: %s\n", joinWords(slices.Concat([]string{a.program}, a.args, a.answered)))
+		fmt.Fprintf(a.text(), "the command with your answers: %s\n", joinWords(slices.Concat([]string{a.program}, a.args, a.answered)))
 	}
 	return code
 }

@@ -191,7 +191,7 @@ func (a *app) printWritten(verb, location, digest string) error {
 	if digest != "" {
 		location += "  " + digest
 	}
-	_, err := fmt.Fprintf(a.Out, "%-8s %s\n", verb, location)
+	_, err := fmt.Fprintf(a.textOut(), "%-8s %s\n", verb, location)
 	return err
 }
 

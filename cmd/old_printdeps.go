@@ -51,7 +51,7 @@ func (a *app) printDeps(text []byte, asFile bool) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(a.textOut(), 0, 0, 2, ' ', 0)
 	for _, r := range mod.Require {
 		if !r.Indirect {
 			fmt.Fprintf(table, "%s\t%s\n", r.Mod.Path, r.Mod.Version)

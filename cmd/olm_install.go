@@ -139,7 +139,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	for _, object := range release.All() {
 		rows = append(rows, olm.Row{Name: object.GetName(), Namespace: object.GetNamespace(), Kind: object.GetKind(), Status: olm.StatusInstalled})
 	}
-	return printRows(a.Out, rows, false)
+	return printRows(a.textOut(), rows, false)
 }
 
 // printObjects prints the objects that would be applied.

@@ -85,7 +85,7 @@ func (a *app) printStatus(status *olm.Status, wide bool) error {
 	for _, contradiction := range status.Contradictions {
 		a.progressf("%s: an upgrade was interrupted, or --olm-image was given", contradiction)
 	}
-	if err := printRows(a.Out, status.Objects, wide); err != nil {
+	if err := printRows(a.textOut(), status.Objects, wide); err != nil {
 		return err
 	}
 	a.progressf("")

@@ -62,7 +62,7 @@ func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error
 	}
 	if a.dryRun {
 		a.progressf("OLM %s and the namespaces %s will be deleted", found.Version, strings.Join(found.Namespaces(), " and "))
-		_, err := fmt.Fprint(a.Out, joinLines(data.Lines()))
+		_, err := fmt.Fprint(a.textOut(), joinLines(data.Lines()))
 		return err
 	}
 	if err := a.confirmDataLoss(data, force); err != nil {
@@ -93,7 +93,7 @@ func (a *app) confirmDataLoss(data *olm.UserData, force bool) error {
 	if !a.InTerminal || !a.OutTerminal {
 		return fmt.Errorf("users would lose these objects, and nothing was removed:\n%sgive --force to remove all of them", lines)
 	}
-	fmt.Fprint(a.Err, lines)
+	fmt.Fprint(a.text(), lines)
 	remove, err := a.prompt().Confirm("Remove OLM and all of this?", false)
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func (a *app) printChanges(changes []worktree.Change) error {
 	grouped := a.OutTerminal && len(changes) > maxChanges && !a.verbose
 	if !grouped {
 		for _, c := range changes {
-			if _, err := fmt.Fprintln(a.Out, c); err != nil {
+			if _, err := fmt.Fprintln(a.textOut(), c); err != nil {
 				return err
 			}
 		}
@@ -156,7 +156,7 @@ func (a *app) countChanges(changes []worktree.Change, grouped bool) error {
 		if grouped {
 			line += ": " + strings.Join(dirs, ", ")
 		}
-		if _, err := fmt.Fprintln(a.Out, line); err != nil {
+		if _, err := fmt.Fprintln(a.textOut(), line); err != nil {
 			return err
 		}
 	}
@@ -169,7 +169,7 @@ func (a *app) printDiff(changes []worktree.Change) error {
 	if a.structured() {
 		return nil
 	}
-	_, err := fmt.Fprint(a.Out, worktree.Diff(changes))
+	_, err := fmt.Fprint(a.textOut(), worktree.Diff(changes))
 	return err
 }
 

@@ -258,7 +258,7 @@ func (a *app) workDir() (string, error) {
 // progressf prints progress, notes and warnings on stderr, unless -q is given.
 func (a *app) progressf(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.Err, format+"\n", args...)
+		fmt.Fprintf(a.text(), format+"\n", args...)
 	}
 }
 
@@ -268,6 +268,6 @@ func (a *app) progress(message string) { a.progressf("%s", message) }
 // verbosef prints details on stderr if --verbose is given.
 func (a *app) verbosef(format string, args ...any) {
 	if a.verbose {
-		fmt.Fprintf(a.Err, format+"\n", args...)
+		fmt.Fprintf(a.text(), format+"\n", args...)
 	}
 }

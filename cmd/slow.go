@@ -48,7 +48,7 @@ func (a *app) progressWriter() io.Writer {
 	if a.quiet {
 		return io.Discard
 	}
-	return &lockedWriter{w: a.Err}
+	return &lockedWriter{w: a.text()}
 }
 
 // lockedWriter is a writer for several goroutines.

@@ -108,7 +108,7 @@ func (a *app) printUpgradePreview(preview *action.UpgradePreview) error {
 		if a.structured() {
 			return nil
 		}
-		_, err := fmt.Fprintf(a.Out, format, args...)
+		_, err := fmt.Fprintf(a.textOut(), format, args...)
 		return err
 	}
 	files := map[string]migrate.File{}

@@ -17,15 +17,16 @@ type Position struct {
 	Line, Column int
 }
 
-// String returns the position as FILE:LINE:COLUMN, without what is unknown.
+// String returns the position as FILE:LINE:COLUMN, without what is unknown. The name of the file is escaped.
 func (p Position) String() string {
+	file := EscapeLine(p.File)
 	switch {
 	case p.Line == 0:
-		return p.File
+		return file
 	case p.Column == 0:
-		return fmt.Sprintf("%s:%d", p.File, p.Line)
+		return fmt.Sprintf("%s:%d", file, p.Line)
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 }
 
 // Compare orders positions by file, line and column.
@@ -63,8 +64,9 @@ type Finding struct {
 }
 
 // Error returns position, problem and fix if the finding is about a file, or else field, value, problem and suggestion. Empty
-// parts are omitted.
+// parts are omitted. Lines after the first are indented.
 func (f Finding) Error() string {
+	f.Field, f.Problem, f.Fix = EscapeLine(f.Field), continued(f.Problem), continued(f.Fix)
 	switch {
 	case f.File != "":
 		return f.Position.String() + ": " + f.text()

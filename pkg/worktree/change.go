@@ -1,5 +1,7 @@
 package worktree
 
+import "github.com/operon-sdk/operon/pkg/diag"
+
 // Action returns the kind of the change: created, updated, deleted or moved.
 func (c Change) Action() string {
 	switch {
@@ -13,12 +15,12 @@ func (c Change) Action() string {
 	return "updated"
 }
 
-// Place returns the path of the file, with the former path of a moved file: "main.go -> cmd/main.go".
+// Place returns the escaped path of the file, with the former path of a moved file: "main.go -> cmd/main.go".
 func (c Change) Place() string {
 	if c.From != "" {
-		return c.From + " -> " + c.Path
+		return diag.EscapeLine(c.From) + " -> " + diag.EscapeLine(c.Path)
 	}
-	return c.Path
+	return diag.EscapeLine(c.Path)
 }
 
 // String returns a line for users: "updated  cmd/main.go".
