@@ -118,11 +118,7 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	for _, arg := range args {
 		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), dir, arg, a.registries(o.registryOptions)) })
 	}
-	out := a.Out
-	if o.output == validate.Text {
-		out = a.textOut()
-	}
-	w := validate.NewWriter(out, o.output)
+	w := validate.NewWriter(a.outputAs(o.output), o.output)
 	failed := 0
 	var unread []error
 	err = validate.Bundles(c.Context(), sources, options, func(r validate.Result) error {
@@ -279,7 +275,7 @@ func (a *app) externalValidators(ctx context.Context, dir, paths, shown string) 
 	var results []apierrors.ManifestResult
 	for _, program := range filepath.SplitList(paths) {
 		var out bytes.Buffer
-		command := Command{Dir: dir, Environ: a.Environ, Out: &out, Err: a.Err, Name: program, Args: []string{filepath.FromSlash(shown)}}
+		command := Command{Dir: dir, Environ: a.Environ, Out: &out, Err: a.text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
 		if err := a.Run(ctx, command); err != nil {
 			return nil, fmt.Errorf("running the validator %s: %w", program, err)
 		}

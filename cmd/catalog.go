@@ -38,8 +38,14 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 				return err
 			}
 			problems = append(problems, loaded.Check()...)
-			if len(problems) > 0 {
-				if _, err := fmt.Fprintln(a.textOut(), problems); err != nil {
+			first, rest := diag.Shorten(problems, "finding")
+			for _, problem := range first {
+				if _, err := fmt.Fprintln(a.textOut(), diag.Continue(problem.Error())); err != nil {
+					return err
+				}
+			}
+			for _, line := range rest {
+				if _, err := fmt.Fprintln(a.textOut(), line); err != nil {
 					return err
 				}
 			}

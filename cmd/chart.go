@@ -95,7 +95,7 @@ whether their files have been edited.`,
 				return err
 			}
 			if output != "" {
-				return printAs(a.Out, output, charts)
+				return printAs(a.outputAs(output), output, charts)
 			}
 			return a.printCharts(charts)
 		},
@@ -122,7 +122,7 @@ func (a *app) printCharts(charts []action.ChartStatus) error {
 		if chart.Repo != "" {
 			source = strings.TrimSuffix(chart.Repo, "/") + " " + source
 		}
-		fmt.Fprintln(table, strings.Join([]string{chart.Name, cmp.Or(chart.Version, "-"), edited, strings.Join(chart.Kinds, ","), source}, "\t"))
+		fmt.Fprintln(table, tableRow(chart.Name, cmp.Or(chart.Version, "-"), edited, strings.Join(chart.Kinds, ","), source))
 	}
 	return table.Flush()
 }

@@ -47,7 +47,7 @@ that exist, and variables with an image of another repository, are kept.`,
 				return err
 			}
 			if output != "" {
-				return printAs(a.Out, output, charts)
+				return printAs(a.outputAs(output), output, charts)
 			}
 			return a.printImages(charts)
 		},
@@ -70,10 +70,10 @@ func (a *app) printImages(charts []action.ChartImages) error {
 			if image.Related {
 				variable = image.Variable
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", chart.Kind, image.Path, image.Default, variable)
+			fmt.Fprintln(table, tableRow(chart.Kind, image.Path, image.Default, variable))
 		}
 		for _, ref := range chart.Left {
-			fmt.Fprintf(table, "%s\t-\t%s\t-\n", chart.Kind, ref)
+			fmt.Fprintln(table, tableRow(chart.Kind, "-", ref, "-"))
 		}
 	}
 	return table.Flush()

@@ -63,23 +63,16 @@ func (a *app) annotate(level, text string, at diag.Position) bool {
 	}
 	d := a.diagnose(text, at)
 	var properties []string
-	add := func(key, value string) {
-		properties = append(properties, key+"="+strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(diag.EscapeLine(value)))
-	}
 	if d.File != "" {
-		add("file", a.repositoryPath(d.path, d.File))
+		properties = append(properties, property("file", a.repositoryPath(d.path, d.File)))
 	}
 	if d.Line > 0 {
-		add("line", strconv.Itoa(d.Line))
+		properties = append(properties, property("line", strconv.Itoa(d.Line)))
 	}
 	if d.Column > 0 {
-		add("col", strconv.Itoa(d.Column))
+		properties = append(properties, property("col", strconv.Itoa(d.Column)))
 	}
-	command := level
-	if len(properties) > 0 {
-		command += " " + strings.Join(properties, ",")
-	}
-	fmt.Fprintf(a.Err, "::%s::%s\n", command, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(diag.Escape(d.Message)))
+	a.workflowCommand(level, properties, d.Message)
 	return true
 }
 
@@ -181,11 +174,11 @@ func (a *app) printError(err error) {
 		case single:
 			if !a.annotate("error", part.text, part.at) {
 				fmt.Fprint(a.Err, a.red("error:"))
-				fmt.Fprintf(a.text(), " %s\n", part.text)
+				fmt.Fprintf(a.text(), " %s\n", diag.Continue(part.text))
 			}
 		case listed:
 			if !a.annotate("error", part.text, part.at) {
-				fmt.Fprintf(a.text(), "  %s\n", strings.ReplaceAll(part.text, "\n", "\n  "))
+				fmt.Fprintf(a.text(), "  %s\n", strings.ReplaceAll(strings.ReplaceAll(part.text, "\r\n", "\n"), "\n", "\n  "))
 			}
 		case advice, count:
 			fmt.Fprintln(a.text(), part.text)

@@ -23,6 +23,8 @@ Files:
   XDG_CACHE_HOME         directory of caches (Linux; default: ~/.cache)
   XDG_STATE_HOME         directory of locks and records of interrupted commands
                          (default: ~/.local/state; see docs/security.md)
+  CI                     any value but false skips the question of 'run local'
+                         before it runs the code of a project the first time
   OPERON_ALLOW_REMOTE_RESOURCES
                          true is --allow-remote-resources for all commands
   TMPDIR                 directory of temporary files
@@ -40,6 +42,7 @@ Go:
 Ansible:
   ANSIBLE_ROLES_PATH, ANSIBLE_COLLECTIONS_PATH, ANSIBLE_…
                          'run local' passes Ansible's variables to it
+  ANSIBLE_CONFIG         settings of ansible-galaxy for 'image build'
   VIRTUAL_ENV            virtual environment with the Python for modules
 
 Clusters:

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,13 +101,33 @@ func (c *ansibleContent) warnMissing() error {
 	return nil
 }
 
+// ansibleConfig returns the file that Ansible would read outside of a project, or "".
+func (a *app) ansibleConfig() string {
+	if file := a.Getenv("ANSIBLE_CONFIG"); file != "" {
+		return absolute(a.Dir, file)
+	}
+	candidates := []string{"/etc/ansible/ansible.cfg"}
+	if home := a.Getenv("HOME"); home != "" {
+		candidates = []string{filepath.Join(home, ".ansible.cfg"), candidates[0]}
+	}
+	for _, file := range candidates {
+		if _, err := a.FS.Stat(file); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
 // vendoredCollections returns the directory with the collections of requirements.yml.
 func (a *app) vendoredCollections(ctx context.Context, root string, data []byte) (string, error) {
 	if a.CacheDir == "" {
 		return "", errors.New("no directory for caches: set HOME or XDG_CACHE_HOME")
 	}
+	if settings, err := afero.ReadFile(a.FS, filepath.Join(root, "ansible.cfg")); err == nil && bytes.Contains(settings, []byte("[galaxy")) && a.Getenv("ANSIBLE_CONFIG") == "" {
+		a.notef("note: the project's ansible.cfg does not apply to %s; to use its servers, set ANSIBLE_CONFIG to it", ansibletool.Galaxy)
+	}
 	vendor := &ansibletool.Vendor{
-		CacheDir: filepath.Join(a.CacheDir, "operon", "collections"), Offline: a.offline,
+		CacheDir: filepath.Join(a.CacheDir, "operon", "collections"), Offline: a.offline, Config: a.ansibleConfig(),
 		Run: func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error {
 			return a.reportSlow(a.progressWriter(), "resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
 				return a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: out, Name: ansibletool.Galaxy, Args: args, Tied: true})

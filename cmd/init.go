@@ -123,9 +123,13 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 		}
 	}
 	o.Plugins, o.ProjectVersion = a.plugins, a.projectVersion
+	bare := a.isBare(root)
 	result, err := p.Init(c.Context(), o.InitOptions)
 	if err != nil {
 		return err
+	}
+	if bare {
+		a.trustNew(root)
 	}
 	if err := a.printResultChanges(result); err != nil {
 		return err
@@ -202,7 +206,7 @@ func (a *app) year() string {
 // fetchDeps downloads the modules of the project. No other step of init uses the network.
 func (a *app) fetchDeps(ctx context.Context, root string) error {
 	a.progressf("downloading modules: go mod download")
-	err := a.runGo(ctx, root, nil, a.Err, a.Err, "mod", "download")
+	err := a.runGo(ctx, root, nil, a.text(), a.text(), "mod", "download")
 	switch {
 	case is[*goenv.Error](err):
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w, then run 'go mod download'", err)

@@ -54,7 +54,7 @@ func (a *app) printDeps(text []byte, asFile bool) error {
 	table := tabwriter.NewWriter(a.textOut(), 0, 0, 2, ' ', 0)
 	for _, r := range mod.Require {
 		if !r.Indirect {
-			fmt.Fprintf(table, "%s\t%s\n", r.Mod.Path, r.Mod.Version)
+			fmt.Fprintln(table, tableRow(r.Mod.Path, r.Mod.Version))
 		}
 	}
 	return table.Flush()

@@ -101,10 +101,10 @@ func (p *olmProgress) report(e olm.Event) {
 		fmt.Fprint(p.Err, clear)
 	}
 	if p.open = inPlace && e.Waiting; p.open {
-		fmt.Fprint(p.Err, e.Message)
+		fmt.Fprint(p.Err, diag.EscapeLine(e.Message))
 		return
 	}
-	fmt.Fprintln(p.Err, e.Message)
+	p.progress(e.Message)
 }
 
 // end completes the last line.
@@ -124,13 +124,13 @@ func printRows(w io.Writer, rows []olm.Row, wide bool) error {
 	}
 	fmt.Fprintln(table, header)
 	for _, row := range rows {
-		line := strings.Join([]string{row.Name, row.Namespace, row.Kind, row.Status}, "\t")
+		line := tableRow(row.Name, row.Namespace, row.Kind, row.Status)
 		if wide {
 			var paths []string
 			for _, d := range row.Differences {
 				paths = append(paths, d.Path)
 			}
-			line += "\t" + cmp.Or(row.Reason, "-") + "\t" + cmp.Or(strings.Join(paths, ","), "-")
+			line += "\t" + tableRow(cmp.Or(row.Reason, "-"), cmp.Or(strings.Join(paths, ","), "-"))
 		}
 		fmt.Fprintln(table, line)
 	}

@@ -145,7 +145,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 // printObjects prints the objects that would be applied.
 func (a *app) printObjects(objects []*kube.Object, format string) error {
 	if format == "json" {
-		return printAs(a.Out, format, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+		return printAs(a.outputAs(format), format, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	}
 	for i, object := range objects {
 		if i > 0 {

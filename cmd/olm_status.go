@@ -64,7 +64,7 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	}
 	switch output {
 	case "json", "yaml":
-		err = printAs(a.Out, output, status)
+		err = printAs(a.outputAs(output), output, status)
 	default:
 		err = a.printStatus(status, output == "wide")
 	}

@@ -134,7 +134,7 @@ func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle,
 		var buffer bytes.Buffer
 		output := io.Writer(&buffer)
 		if !a.quiet {
-			output = a.Err
+			output = a.text()
 		}
 		err := a.Run(ctx, Command{Dir: b.Dir, Environ: a.Environ, Out: output, Err: output, Name: program, Args: args})
 		switch {
@@ -143,11 +143,11 @@ func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle,
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			_, _ = io.Copy(a.Err, &buffer)
+			_, _ = io.Copy(a.text(), &buffer)
 			failures = append(failures, fmt.Errorf("building %s: '%s': %w", ref, line, diag.Cause(err)))
 			continue
 		}
-		if _, err := fmt.Fprintf(a.Out, "built    %s\n", ref); err != nil {
+		if _, err := fmt.Fprintf(a.textOut(), "built    %s\n", ref); err != nil {
 			return err
 		}
 	}

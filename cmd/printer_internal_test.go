@@ -2,7 +2,15 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
 	"testing"
+	"unicode"
+
+	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -12,11 +20,11 @@ func TestForeignText(t *testing.T) {
 	t.Parallel()
 	hostile := "x\x1b[2J\n::error::owned\n \t::add-mask::y ##[warning]z\u202e"
 	for actions, want := range map[string]string{
-		"":     "found x\\x1b[2J\n::error::owned\n \t::add-mask::y ##[warning]z\\u202e\n",
-		"true": "found x\\x1b[2J\n%3A%3Aerror::owned\n \t%3A%3Aadd-mask::y ##%5Bwarning]z\\u202e\n",
+		"":     "found x\\x1b[2J\n  ::error::owned\n   \t::add-mask::y ##[warning]z\\u202e\n",
+		"true": "found x\\x1b[2J\n  %3A%3Aerror::owned\n   \t%3A%3Aadd-mask::y ##%5Bwarning]z\\u202e\n",
 	} {
 		var errOut bytes.Buffer
-		a := &app{Env: &Env{Err: &errOut, Out: &errOut, Environ: []string{"GITHUB_ACTIONS=" + actions}}, result: &result{}}
+		a := &app{Env: &Env{Err: &errOut, Environ: []string{"GITHUB_ACTIONS=" + actions}}, result: &result{}}
 		a.progressf("found %s", hostile)
 		if got := errOut.String(); got != want {
 			t.Errorf("GITHUB_ACTIONS=%s: %q, want %q", actions, got, want)
@@ -25,8 +33,53 @@ func TestForeignText(t *testing.T) {
 	var errOut bytes.Buffer
 	a := &app{Env: &Env{Err: &errOut, Environ: []string{"GITHUB_ACTIONS=true"}}, result: &result{}}
 	a.warn(diag.Finding{Problem: hostile})
-	want := "::warning::x\\x1b[2J%0A  ::error::owned%0A   \t::add-mask::y ##[warning]z\\u202e\n"
+	want := "::warning::x\\x1b[2J%0A::error::owned%0A \t::add-mask::y ##[warning]z\\u202e\n"
 	if got := errOut.String(); got != want {
 		t.Errorf("an annotation is %q, want %q", got, want)
+	}
+	var out bytes.Buffer
+	a = &app{Env: &Env{Out: &out, Environ: []string{"GITHUB_ACTIONS=true"}}, result: &result{}, output: jsonOutput}
+	fmt.Fprint(a.outputAs(jsonOutput), "{\n  \"a\": \"\u202e##[x]\u009b\"\n}\n")
+	if got, want := out.String(), "{\n  \"a\": \"\\u202e#\\u0023[x]\\u009b\"\n}\n"; got != want {
+		t.Errorf("JSON is %q, want %q", got, want)
+	}
+}
+
+// FuzzErrors prints errors that contain a text, and checks that each line is Operon's own: it begins as Operon's messages begin or is
+// indented, and contains nothing that acts on a terminal or on a job of GitHub Actions.
+func FuzzErrors(f *testing.F) {
+	f.Add("a\n::error::x")
+	f.Add("\r\nerror: y\x1b[31m\u202e")
+	f.Add("x: \n\n##[group]\xff\n\t:: ::")
+	f.Fuzz(func(t *testing.T, text string) {
+		at := diag.Finding{Position: diag.Position{File: text, Line: 1}, Problem: text, Fix: text}
+		value := diag.Finding{Field: text, Value: text, Problem: text, Suggestion: text}
+		for _, err := range []error{
+			at, value, diag.Findings{at}, diag.Findings{at, value}, errors.New("x" + text), fmt.Errorf("reading %s: %w", text, at),
+			errors.Join(at, errors.New("x"+text)), fmt.Errorf("2 problems:\n%w", diag.Findings{at, value}),
+			&fs.PathError{Op: "open", Path: text, Err: fs.ErrNotExist},
+		} {
+			var errOut bytes.Buffer
+			a := &app{Env: &Env{FS: afero.NewMemMapFs(), Dir: "/", Err: &errOut}, result: &result{}}
+			a.printError(err)
+			checkLines(t, errOut.String(), regexp.MustCompile(`^(error:|  |$)`))
+			errOut.Reset()
+			a.Environ = []string{"GITHUB_ACTIONS=true"}
+			a.printError(err)
+			checkLines(t, errOut.String(), regexp.MustCompile(`^(::error::|::error .*::|\s*([^:\s]|:[^:]|:$)|\s*$)`))
+		}
+	})
+}
+
+func checkLines(t *testing.T, text string, allowed *regexp.Regexp) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if !allowed.MatchString(line) {
+			t.Errorf("%q has the line %q", text, line)
+		}
+		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) }) {
+			t.Errorf("%q contains control characters", line)
+		}
 	}
 }

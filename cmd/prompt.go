@@ -104,6 +104,7 @@ type prompter struct {
 }
 
 func (p *prompter) Confirm(question string, suggestion bool) (bool, error) {
+	question = diag.Escape(question)
 	for range maxAnswers {
 		answer, err := p.confirm(question, suggestion)
 		switch invalid, ok := errors.AsType[invalidAnswer](err); {
@@ -119,6 +120,7 @@ func (p *prompter) Confirm(question string, suggestion bool) (bool, error) {
 }
 
 func (p *prompter) Input(q Question) (string, error) {
+	q.Text, q.Default, q.Example = diag.Escape(q.Text), diag.EscapeLine(q.Default), diag.EscapeLine(q.Example)
 	for range maxAnswers {
 		answer, err := p.line(q)
 		if err != nil {

@@ -216,7 +216,7 @@ func (a *app) printResult(err error) error {
 		r := *a.result
 		r.Changes, r.Notes, r.NextSteps = r.describe(), orEmpty(r.Notes), orEmpty(r.NextSteps)
 		r.Warnings, r.Errors = orEmpty(r.Warnings), orEmpty(r.Errors)
-		encoder := json.NewEncoder(a.Out)
+		encoder := json.NewEncoder(a.outputAs(jsonOutput))
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(r)
@@ -265,5 +265,5 @@ func (a *app) printSARIF(stale bool) error {
 			add("stale-file", "error", diagnostic{File: c.Path, path: absolute(root, c.Path), Message: fmt.Sprintf("generated file is out of date: it must be %s; run '%s generate'", c.Action(), a.program)})
 		}
 	}
-	return sarif.Write(a.Out, results, failures)
+	return sarif.Write(a.outputAs(sarifOutput), results, failures)
 }

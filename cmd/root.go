@@ -90,7 +90,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	root.SetFlagErrorFunc(a.flagError)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
-	root.SetErr(a.Err)
+	root.SetErr(a.text())
 	group := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})
 		for _, c := range commands {
@@ -258,7 +258,7 @@ func (a *app) workDir() (string, error) {
 // progressf prints progress, notes and warnings on stderr, unless -q is given.
 func (a *app) progressf(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.text(), format+"\n", args...)
+		fmt.Fprintln(a.text(), diag.Continue(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -268,6 +268,6 @@ func (a *app) progress(message string) { a.progressf("%s", message) }
 // verbosef prints details on stderr if --verbose is given.
 func (a *app) verbosef(format string, args ...any) {
 	if a.verbose {
-		fmt.Fprintf(a.text(), format+"\n", args...)
+		fmt.Fprintln(a.text(), diag.Continue(fmt.Sprintf(format, args...)))
 	}
 }

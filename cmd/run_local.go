@@ -23,6 +23,7 @@ import (
 // runLocalOptions are the flags of run local.
 type runLocalOptions struct {
 	watch, samples, webhooks bool
+	yes                      bool
 	kubeconfig, namespace    string
 	controlPlane, logs, name string
 }
@@ -56,6 +57,9 @@ While a temporary control plane runs, 'tool kubectl' uses it, and other programs
 kubeconfig in .operon/kubeconfig. A project can run once at a time; with --name, it can run again,
 and the copy is .operon/kubeconfig-NAME.
 
+The first time in a project that you did not create with 'init', the command asks at a terminal
+whether to run its code, unless --yes or the environment variable CI is set.
+
 At a terminal, each entry of the manager's log is one line: time, level, controller, message and
 fields. Stack traces and fields that repeat others are left out.`,
 		Example: fmt.Sprintf(`  # Run the operator with the project's samples, without a cluster:
@@ -82,6 +86,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
 	a.addAllowRemote(flags)
+	flags.BoolVarP(&o.yes, "yes", "y", false, "run the code of a project that you run for the first time without a question")
 	flags.StringVar(&o.name, "name", "", "`name` of this run, to run the project more than once at the same time")
 	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks (default: only with the embedded control plane)")
 	flags.StringVar(&o.logs, "logs", "", "log format of the manager (default: compact at a terminal, otherwise full)")
@@ -140,6 +145,9 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	}
 	if a.dryRun {
 		return interrupted(ctx, generate(ctx))
+	}
+	if err := a.confirmCode(root, o.yes); err != nil {
+		return err
 	}
 	if config.IsAnsible() {
 		if err := interrupted(ctx, a.checkAnsible(ctx, root)); err != nil {

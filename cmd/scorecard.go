@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,7 +154,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	list := scorecard.List(stages)
 	switch {
 	case o.list || len(list.Items) == 0:
-		return scorecard.Write(a.listOut(o.output), o.output, list)
+		return scorecard.Write(a.outputAs(o.output), o.output, list)
 	case o.local:
 		if err := config.CheckLocal(list); err != nil {
 			return err
@@ -179,17 +178,9 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	return a.scorecardResults(list, o.output)
 }
 
-// listOut returns the stream for a list of tests in a format.
-func (a *app) listOut(format string) io.Writer {
-	if format == scorecard.Text {
-		return a.textOut()
-	}
-	return a.Out
-}
-
 // scorecardResults prints results. It is an error if a test has not passed.
 func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
-	if err := scorecard.Write(a.listOut(format), format, list); err != nil {
+	if err := scorecard.Write(a.outputAs(format), format, list); err != nil {
 		return err
 	}
 	return scorecard.CheckPassed(list)

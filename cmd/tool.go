@@ -32,7 +32,7 @@ kubectl is part of the control plane that 'run local' builds, and uses that cont
 				if err := a.checkIntact(); err != nil {
 					return err
 				}
-				return codegen.ControllerGen(c.Context(), args, a.Out, a.Err, dir, a.Environ)
+				return codegen.ControllerGen(c.Context(), args, a.Out, a.text(), dir, a.Environ)
 			}),
 		a.tool("kustomize", "Build and edit kustomizations", "build config/default",
 			func(c *cobra.Command, dir string, args []string) error {
@@ -43,7 +43,7 @@ kubectl is part of the control plane that 'run local' builds, and uses that cont
 				if i := slices.Index(args, "--offline"); i >= 0 {
 					args, remote = slices.Delete(args, i, i+1), manifest.RefuseRemote
 				}
-				return manifest.Kustomize(c.Context(), remote, dir, args, a.Out, a.Err)
+				return manifest.Kustomize(c.Context(), remote, dir, args, a.Out, a.text())
 			}),
 		a.tool("setup-envtest", "Install the API server and etcd for tests", "use 1.36 -p path",
 			func(c *cobra.Command, dir string, args []string) error {
@@ -82,7 +82,7 @@ func (a *app) checkIntact() error {
 // setupEnvtest runs setup-envtest, with a build from source if nothing can be downloaded.
 func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
 	return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{
-		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.Err, Getenv: a.Getenv, Dir: dir, Ensure: a.controlPlaneOptions(),
+		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.text(), Getenv: a.Getenv, Dir: dir, Ensure: a.controlPlaneOptions(),
 	})
 }
 

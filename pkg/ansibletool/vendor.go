@@ -32,6 +32,9 @@ type Vendor struct {
 	CacheDir string
 	// Offline uses only the cache, and collections in files and directories.
 	Offline bool
+	// Config is the file with the user's settings of Ansible, such as the servers of collections; empty is the defaults of Ansible. The
+	// ansible.cfg of a project is not used, as in operator-sdk's image builds: it decides where collections and credentials go.
+	Config string
 	// Run runs ansible-galaxy in a directory with additional environment variables. The error is fs.ErrNotExist if it is not found.
 	Run func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error
 }
@@ -124,8 +127,16 @@ func (v *Vendor) install(ctx context.Context, root, file, to string) error {
 	if v.Offline {
 		args = append(args, "--offline")
 	}
+	config := v.Config
+	if config == "" { // without the variable, it would be ansible.cfg in root
+		config = filepath.Join(filepath.Dir(to), "ansible.cfg")
+		if err := os.WriteFile(config, nil, 0o600); err != nil {
+			return err
+		}
+	}
 	// Collections that this machine has, also those that Python packages contain, are no reason to leave one out.
-	variables := []string{"ANSIBLE_COLLECTIONS_PATH=" + to, "ANSIBLE_COLLECTIONS_PATHS=" + to, "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH=false", "ANSIBLE_NOCOLOR=true"}
+	variables := []string{"ANSIBLE_COLLECTIONS_PATH=" + to, "ANSIBLE_COLLECTIONS_PATHS=" + to, "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH=false", "ANSIBLE_NOCOLOR=true",
+		"ANSIBLE_CONFIG=" + config}
 	var output bytes.Buffer
 	err := v.Run(ctx, root, variables, &output, args...)
 	switch {
@@ -163,7 +174,7 @@ func galaxyError(output string, offline bool, err error) error {
 	}
 	fix := ""
 	if unreachable.MatchString(text) {
-		fix = "; check the network and the server of ansible.cfg, or add the collections to the project in collections/" + CollectionsDir
+		fix = "; check the network and the servers in your ansible.cfg, or add the collections to the project in collections/" + CollectionsDir
 		if offline {
 			fix = "; they are not in the cache, so run the command once without --offline"
 		}

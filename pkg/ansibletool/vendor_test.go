@@ -103,7 +103,7 @@ func TestVendorErrors(t *testing.T) {
 	}{
 		{"Starting\nERROR! Failed to\n  find it\n", "ansible-galaxy: Failed to find it", false},
 		{"", "ansible-galaxy: exit status 1", false},
-		{"[WARNING]: x\nERROR! <urlopen error [Errno -2]>\n", "ansible-galaxy: <urlopen error [Errno -2]>; check the network and the server of ansible.cfg, or add the collections to the project in collections/ansible_collections", false},
+		{"[WARNING]: x\nERROR! <urlopen error [Errno -2]>\n", "ansible-galaxy: <urlopen error [Errno -2]>; check the network and the servers in your ansible.cfg, or add the collections to the project in collections/ansible_collections", false},
 		{"ERROR! Failed to resolve: Could not satisfy the following requirements:\n* a.b:*", "ansible-galaxy: Failed to resolve: Could not satisfy the following requirements: * a.b:*; they are not in the cache, so run the command once without --offline", true},
 	} {
 		v := &Vendor{CacheDir: t.TempDir(), Offline: c.offline, Run: func(_ context.Context, _ string, _ []string, out io.Writer, args ...string) error {
@@ -116,5 +116,35 @@ func TestVendorErrors(t *testing.T) {
 		if _, err := v.Collections(t.Context(), t.TempDir(), RequirementsFile, nil); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
+	}
+}
+
+// TestVendorConfig expects ansible-galaxy to have the settings of the user, never the ansible.cfg of the project.
+func TestVendorConfig(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "ansible.cfg"), []byte("[galaxy]\nserver = https://127.0.0.1:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var config, content string
+	v := &Vendor{CacheDir: t.TempDir(), Run: func(_ context.Context, _ string, variables []string, _ io.Writer, args ...string) error {
+		for _, variable := range variables {
+			if value, ok := strings.CutPrefix(variable, "ANSIBLE_CONFIG="); ok {
+				config = value
+			}
+		}
+		data, err := os.ReadFile(config)
+		content = string(data)
+		return errors.Join(err, os.MkdirAll(filepath.Join(args[5], CollectionsDir), 0o755))
+	}}
+	if _, err := v.Collections(t.Context(), root, RequirementsFile, []byte("collections:\n- example.util\n")); err != nil || content != "" || filepath.Ext(config) != ".cfg" {
+		t.Errorf("the settings are %q of %q, %v", content, config, err)
+	}
+	v.Config = filepath.Join(t.TempDir(), "my.cfg")
+	if err := os.WriteFile(v.Config, []byte("[galaxy]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Collections(t.Context(), root, RequirementsFile, []byte("collections:\n- example.util\n")); err != nil || content != "[galaxy]\n" {
+		t.Errorf("the settings are %q of %q, %v", content, config, err)
 	}
 }

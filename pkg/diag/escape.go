@@ -15,6 +15,22 @@ func Escape(text string) string { return escape(text, "\n\t") }
 // EscapeLine is Escape for a name, which stays on its line.
 func EscapeLine(name string) string { return escape(name, "") }
 
+// EscapeJSON escapes what Escape does within the strings of JSON, so that its meaning remains.
+func EscapeJSON(text string) string {
+	if !strings.ContainsFunc(text, acts) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if acts(r) && r > '\n' && r != '\r' {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 func escape(text, kept string) string {
 	if !strings.ContainsFunc(text, acts) && utf8.ValidString(text) {
 		return text
@@ -46,7 +62,19 @@ func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// continued indents the lines after the first, so that they cannot be taken for other messages.
-func continued(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\n  ")
+// Continue indents the lines after the first that are not, so that they cannot be taken for other messages.
+func Continue(text string) string {
+	first, rest, many := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if !many {
+		return text
+	}
+	var b strings.Builder
+	b.WriteString(first + "\n")
+	for line := range strings.Lines(rest) {
+		if !strings.HasPrefix(line, "  ") && line != "\n" {
+			b.WriteString("  ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }

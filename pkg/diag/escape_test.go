@@ -36,7 +36,7 @@ func FuzzFinding(f *testing.F) {
 			{Position: diag.Position{File: file, Line: 1}, Field: field, Problem: problem, Fix: fix, Value: value},
 			{Field: field, Problem: problem, Fix: fix, Value: value, Suggestion: suggestion},
 		} {
-			text := diag.Escape(finding.Error())
+			text := diag.Escape(diag.Continue(finding.Error()))
 			for i, line := range strings.Split(text, "\n") {
 				if i > 0 && !strings.HasPrefix(line, "  ") {
 					t.Errorf("%q has the line %q", text, line)

@@ -64,9 +64,9 @@ type Finding struct {
 }
 
 // Error returns position, problem and fix if the finding is about a file, or else field, value, problem and suggestion. Empty
-// parts are omitted. Lines after the first are indented.
+// parts are omitted.
 func (f Finding) Error() string {
-	f.Field, f.Problem, f.Fix = EscapeLine(f.Field), continued(f.Problem), continued(f.Fix)
+	f.Field = EscapeLine(f.Field)
 	switch {
 	case f.File != "":
 		return f.Position.String() + ": " + f.text()

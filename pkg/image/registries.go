@@ -92,11 +92,34 @@ func parse(ref string, plainHTTP []string) (name.Reference, error) {
 	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(plainHTTP, host) {
 		options = append(options, name.Insecure)
 	}
+	// The library denies repositories whose name is one letter, which the grammar allows: it parses the name twice in a row.
+	long, letter := lengthen(ref)
 	// name.ParseReference does not return the reason of an error.
 	if HasDigest(ref) {
-		return name.NewDigest(ref, options...)
+		digest, err := name.NewDigest(long, options...)
+		if err == nil && letter != "" {
+			digest = digest.Registry.Repo(letter).Digest(digest.DigestStr())
+		}
+		return digest, err
 	}
-	return name.NewTag(ref, options...)
+	tag, err := name.NewTag(long, options...)
+	if err == nil && letter != "" {
+		tag = tag.Registry.Repo(letter).Tag(tag.TagStr())
+	}
+	return tag, err
+}
+
+// lengthen doubles the name of a repository that is one letter, and returns that letter. Other references are returned as they are.
+func lengthen(ref string) (long, letter string) {
+	start := 0
+	if host, _, ok := strings.Cut(ref, "/"); ok && strings.ContainsAny(host, ".:") {
+		start = len(host) + 1
+	}
+	switch rest := ref[start:]; {
+	case len(rest) == 1, len(rest) > 1 && strings.ContainsAny(rest[1:2], ":@"):
+		return ref[:start] + rest[:1] + rest, rest[:1]
+	}
+	return ref, ""
 }
 
 // WithDigest returns an image reference with a digest in place of its tag.

@@ -24,11 +24,13 @@ func push(t *testing.T, ref string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := name.ParseReference(ref)
+	host, rest, _ := strings.Cut(ref, "/")
+	repository, tag, _ := strings.Cut(rest, ":")
+	server, err := name.NewRegistry(host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := remote.Write(parsed, img); err != nil {
+	if err := remote.Write(server.Repo(repository).Tag(tag), img); err != nil {
 		t.Fatal(err)
 	}
 	digest, err := img.Digest()
@@ -43,7 +45,7 @@ func TestDigest(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
-	want := push(t, host+"/team/op:1")
+	want, letter := push(t, host+"/team/op:1"), push(t, host+"/x:1")
 	for _, c := range []struct {
 		name, ref string
 		with      image.Registries
@@ -53,6 +55,9 @@ func TestDigest(t *testing.T) {
 		{"tag", host + "/team/op:1", image.Registries{}, want, ""},
 		{"digest", "example.com/op@" + want, image.Registries{}, want, ""},
 		{"mirror", "registry.invalid/team/op:1", image.Registries{Mirrors: map[string]string{"registry.invalid": host}}, want, ""},
+		{"one letter", host + "/x:1", image.Registries{}, letter, ""},
+		{"one letter, digest", host + "/x@" + letter, image.Registries{}, letter, ""},
+		{"one letter, mirror", "registry.invalid/x:1", image.Registries{Mirrors: map[string]string{"registry.invalid": host}}, letter, ""},
 		{"not there", host + "/team/op:2", image.Registries{}, "", "has no 2; push the image first"},
 		{"no reference", "Op:1:2", image.Registries{}, "", "image Op:1:2"},
 	} {
@@ -85,6 +90,19 @@ func TestWithDigest(t *testing.T) {
 	} {
 		if got := image.WithDigest(ref, "sha256:0"); got != want {
 			t.Errorf("%s: got %s, want %s", ref, got, want)
+		}
+	}
+}
+
+// TestCheckName accepts names with one letter, which the grammar allows but the library denies.
+func TestCheckName(t *testing.T) {
+	t.Parallel()
+	for ref, valid := range map[string]bool{
+		"x": true, "x:v1": true, "quay.io/x": true, "localhost:5000/x:v1": true, "x/y": true, "quay.io/x/y:v1": true, "xx": true,
+		"": false, "X": false, "/x": false, "x:": false, "quay.io/": false, "-": false, "quay.io/x@sha256:1": false,
+	} {
+		if err := image.CheckName(ref); (err == nil) != valid {
+			t.Errorf("%q: %v", ref, err)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // The formats of results.
@@ -49,9 +51,9 @@ func Write(out io.Writer, format string, list v1alpha3.TestList) error {
 // text formats a test with its results.
 func text(test v1alpha3.Test) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nImage:      %s\n", strings.Repeat("-", 80), test.Spec.Image)
+	fmt.Fprintf(&b, "%s\nImage:      %s\n", strings.Repeat("-", 80), diag.EscapeLine(test.Spec.Image))
 	if len(test.Spec.Entrypoint) > 0 {
-		fmt.Fprintf(&b, "Entrypoint: %s\n", test.Spec.Entrypoint)
+		fmt.Fprintf(&b, "Entrypoint: %s\n", diag.EscapeLine(fmt.Sprint(test.Spec.Entrypoint)))
 	}
 	if len(test.Spec.Labels) > 0 {
 		b.WriteString("Labels:\n")
@@ -64,7 +66,7 @@ func text(test v1alpha3.Test) string {
 	}
 	for _, result := range test.Status.Results {
 		if result.Name != "" {
-			fmt.Fprintf(&b, "\tName: %s\n", result.Name)
+			fmt.Fprintf(&b, "\tName: %s\n", diag.EscapeLine(result.Name))
 		}
 		state := string(result.State)
 		if state != string(v1alpha3.PassState) && state != string(v1alpha3.FailState) && state != string(v1alpha3.ErrorState) {
@@ -87,6 +89,6 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 	fmt.Fprintf(b, "\t%s:\n", title)
 	for _, line := range lines {
-		fmt.Fprintf(b, "\t\t%s\n", strings.TrimSuffix(line, "\r"))
+		fmt.Fprintf(b, "\t\t%s\n", diag.EscapeLine(strings.TrimSuffix(line, "\r")))
 	}
 }

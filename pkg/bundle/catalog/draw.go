@@ -10,6 +10,8 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // channels returns the catalog's channels, sorted by package and name.
@@ -49,18 +51,27 @@ func (c *Catalog) Text() string {
 	last := ""
 	for _, channel := range c.channels() {
 		if channel.Package != last {
-			fmt.Fprintf(&out, "%s\n", cmp.Or(channel.Package, "(no package)"))
+			writeNames(&out, "%s\n", cmp.Or(channel.Package, "(no package)"))
 			last = channel.Package
 		}
 		mark := ""
 		if defaults[channel.Package] == channel.Name {
 			mark = " (default)"
 		}
-		fmt.Fprintf(&out, "  %s%s\n", channel.Name, mark)
+		writeNames(&out, "  %s%s\n", channel.Name, mark)
 		d := &drawing{out: &out, graph: newGraph(&channel), versions: versions, drawn: map[string]bool{}}
 		d.channel()
 	}
 	return out.String()
+}
+
+// writeNames writes a line with names, which stay on it whatever they contain.
+func writeNames(out *strings.Builder, format string, names ...string) {
+	escaped := make([]any, len(names))
+	for i, name := range names {
+		escaped[i] = diag.EscapeLine(name)
+	}
+	fmt.Fprintf(out, format, escaped...)
 }
 
 // A drawing is the state of drawing a channel.
@@ -107,28 +118,28 @@ func (d *drawing) drawChain(name, mark string) {
 	for {
 		e, there := d.by[name]
 		if !there {
-			fmt.Fprintf(d.out, "    o %s (not in the channel)\n", name)
+			writeNames(d.out, "    o %s (not in the channel)\n", name)
 			return
 		}
 		if d.drawn[name] {
-			fmt.Fprintf(d.out, "    * %s (see above)\n", name)
+			writeNames(d.out, "    * %s (see above)\n", name)
 			return
 		}
 		d.drawn[name] = true
 		if mark == "" && d.skipped[name] {
 			mark = " (skipped)"
 		}
-		fmt.Fprintf(d.out, "    * %s%s\n", name, mark)
+		writeNames(d.out, "    * %s%s\n", name, mark)
 		mark = ""
 		line := " "
 		if e.Replaces != "" {
 			line = "|"
 		}
 		for _, skip := range e.Skips {
-			fmt.Fprintf(d.out, "    %s   skips %s\n", line, skip)
+			writeNames(d.out, "    %s   skips %s\n", line, skip)
 		}
 		if e.SkipRange != "" {
-			fmt.Fprintf(d.out, "    %s   skips %s%s\n", line, e.SkipRange, d.inRange(e))
+			writeNames(d.out, "    %s   skips %s%s\n", line, e.SkipRange, d.inRange(e))
 		}
 		if e.Replaces == "" {
 			return

@@ -60,7 +60,7 @@ func (w *Writer) text(r Result) error {
 	}
 	first, rest := diag.Shorten(findings, "finding")
 	for _, f := range first {
-		if _, err := fmt.Fprintln(w.out, f); err != nil {
+		if _, err := fmt.Fprintln(w.out, diag.Continue(f.String())); err != nil {
 			return err
 		}
 	}

@@ -1,20 +1,18 @@
 package hostile
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+	"unicode"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
@@ -42,6 +40,7 @@ var cloneArguments = map[string][]string{
 	"rename api":                   {"--group", "cache", "--version", "v1alpha1", "--kind", "Memcached", "--to-kind", "Cache"},
 	"rename project":               {"other"},
 	"rename repo":                  {"example.com/other"},
+	"scorecard":                    {"./bundle", "--list"},
 	"tool controller-gen":          {"crd", "paths=./..."},
 	"tool kubectl":                 {"get", "pods"},
 	"tool kustomize":               {"build", "config/default"},
@@ -54,12 +53,9 @@ var dryRuns = [][]string{
 	{"__complete", "tool", "kubectl", "get", ""}, {"__complete", "delete", "api", "--kind", ""}, {"__complete", "bundle", ""},
 }
 
-// TestClone runs the commands of the CLI, also their completion, in a clone that contains all known attacks at once: records of
-// transactions, a kubeconfig with a program, remote resources with options for git, output directories in .git, and links. No
-// command starts a program but go, connects anywhere, or changes a file outside of the project, the caches and the state directory.
-func TestClone(t *testing.T) {
-	t.Parallel()
-	clitest.SkipIfShort(t, "it runs all commands")
+// cloneCommands returns the command lines that the tests run in a hostile clone: all commands of the CLI but those of byNature.
+func cloneCommands(t *testing.T) [][]string {
+	t.Helper()
 	pages, err := os.ReadDir(filepath.Join("..", "..", "..", "..", "docs", "reference"))
 	if err != nil {
 		t.Fatal(err)
@@ -75,46 +71,90 @@ func TestClone(t *testing.T) {
 	if len(commands) < 50 {
 		t.Fatalf("only %d commands", len(commands))
 	}
-	for _, args := range append(commands, dryRuns...) {
+	return append(commands, dryRuns...)
+}
+
+// TestClone runs the commands of the CLI, also their completion, under a tracer in a clone that contains all known attacks at once; see
+// testdata/hostile/clones/clone.txtar. No command starts a program but go and Operon's own guards, connects anywhere, or changes a file outside of the project, the
+// caches and the state directory, or in .git.
+func TestClone(t *testing.T) {
+	t.Parallel()
+	clitest.SkipIfShort(t, "it runs all commands")
+	for _, args := range cloneCommands(t) {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
-			server := newTrap(t)
-			c := newClone(t, server.URL)
-			out := c.run(args...)
-			if seen := server.connections(); len(seen) > 0 {
-				t.Errorf("connected: %q\n%s", seen, out)
+			c := newClone(t, "clone")
+			for link, target := range map[string]string{"config/crd/out": "../../../outside", "hack/hooks": "../.git/hooks"} {
+				if err := os.Symlink(target, filepath.Join(c.root, filepath.FromSlash(link))); err != nil {
+					t.Fatal(err)
+				}
 			}
-			c.check(out)
+			for _, dir := range []string{".operon/txn", ".operon/txn/" + strings.Repeat("0", 32)} {
+				clitest.WriteFiles(t, c.root, map[string]string{dir + "/old/0": c.script})
+				if err := os.Chmod(filepath.Join(c.root, dir, "old", "0"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.run(args...)
 		})
 	}
 }
 
-// A trap is a server that records who connects.
-type trap struct {
-	*httptest.Server
-	mu   sync.Mutex
-	seen []string
-}
-
-func newTrap(t *testing.T) *trap {
-	server := &trap{}
-	server.Server = httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			server.mu.Lock()
-			defer server.mu.Unlock()
-			server.seen = append(server.seen, c.RemoteAddr().String())
+// TestForeignText runs the commands in a clone whose texts act on terminals and on jobs of GitHub Actions; see
+// output.txtar and broken.txtar in testdata/hostile/clones. Operon passes none of it on, except in YAML, which must be exact.
+func TestForeignText(t *testing.T) {
+	t.Parallel()
+	clitest.SkipIfShort(t, "it runs all commands")
+	for _, args := range cloneCommands(t) {
+		for i := range 4 {
+			project, actions := []string{"output", "broken"}[i/2], []string{"", "true"}[i%2]
+			t.Run(strings.Join(append(args, project, actions), " "), func(t *testing.T) {
+				t.Parallel()
+				c := newClone(t, project)
+				c.environ = []string{"GITHUB_ACTIONS=" + actions}
+				out := c.run(args...)
+				if isTool(args) {
+					return
+				}
+				for line := range strings.Lines(out) {
+					line = strings.TrimSuffix(line, "\n")
+					if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) }) {
+						t.Errorf("control characters in the line %q", line)
+					}
+					if text := strings.TrimSpace(line); strings.HasPrefix(text, "::add-mask::") && actions != "" || strings.HasPrefix(line, "::add-mask::") || actions != "" && strings.Contains(line, "##[") && !strings.HasPrefix(line, "::error") && !strings.HasPrefix(line, "::warning") {
+						t.Errorf("a command for GitHub Actions in the line %q", line)
+					}
+				}
+			})
 		}
 	}
-	server.Start()
-	t.Cleanup(server.Close)
-	return server
 }
 
-func (s *trap) connections() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.seen)
+// TestTracer lets commands do what TestClone denies, and expects the tracer to report it: a program, connections, and files in other
+// directories.
+func TestTracer(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, "")
+	c.environ = []string{"OPERON_ALLOW_REMOTE_RESOURCES=true"}
+	clitest.WriteFiles(t, c.root, map[string]string{
+		"git/kustomization.yaml": "resources:\n- https://127.0.0.1:1/x.git//y?ref=main\n",
+		"get/kustomization.yaml": "resources:\n- https://127.0.0.1:1/x.yaml\n",
+	})
+	did, out := c.trace("tool", "kustomize", "build", "git")
+	if !slices.ContainsFunc(did.programs, func(p program) bool { return filepath.Base(p.args[0]) == "git" }) {
+		t.Errorf("git was not seen among %v\n%s", did.programs, out)
+	}
+	if did, out = c.trace("tool", "kustomize", "build", "get"); !slices.Contains(did.connections, "127.0.0.1:1") {
+		t.Errorf("no connection was seen: %q\n%s", did.connections, out)
+	}
+	other := filepath.Join(c.base, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	did, out = c.trace("init", "--directory", other, "--domain", "example.com", "--repo", "example.com/other")
+	if !slices.Contains(did.changes, filepath.Join(other, "PROJECT")) || did.exitCode != 0 {
+		t.Errorf("exit code %d, and the file was not seen among %q\n%s", did.exitCode, did.changes, out)
+	}
 }
 
 // A clone is a hostile project of a user with a home directory.
@@ -122,18 +162,23 @@ type clone struct {
 	t                  *testing.T
 	base, root, home   string
 	owned, programs    string
-	repository, around string
+	temp               string
+	script, repository string
+	// environ are further environment variables.
+	environ []string
+	// tools are directories whose programs may run, in addition to those of the Go distribution.
+	tools []string
 }
 
-// newClone writes the project and the programs that must not run.
-func newClone(t *testing.T, url string) *clone {
+// newClone writes the project of testdata/hostile/clones/NAME.txtar, or the golden project without a name, and the programs that must not run.
+func newClone(t *testing.T, name string) *clone {
 	t.Helper()
 	root := clitest.CopyGolden(t, "memcached-operator")
 	base := filepath.Dir(root)
-	c := &clone{t: t, base: base, root: root, home: filepath.Join(t.TempDir(), "home"), owned: filepath.Join(base, "owned"), programs: filepath.Join(t.TempDir(), "programs")}
-	script := "#!/bin/sh\necho \"$0 $*\" >> " + c.owned + "\n"
-	for _, name := range []string{"git", "ssh", "sh", "curl", "make", "kubectl", "evil"} {
-		clitest.WriteFiles(t, c.programs, map[string]string{name: script})
+	c := &clone{t: t, base: base, root: root, home: filepath.Join(t.TempDir(), "home"), owned: filepath.Join(base, "owned"), programs: filepath.Join(t.TempDir(), "programs"), temp: t.TempDir()}
+	c.script = "#!/bin/sh\necho \"$0 $*\" >> " + c.owned + "\n"
+	for _, name := range []string{"git", "ssh", "sh", "curl", "helm", "make", "kubectl", "evil"} {
+		clitest.WriteFiles(t, c.programs, map[string]string{name: c.script})
 		if err := os.Chmod(filepath.Join(c.programs, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -141,33 +186,24 @@ func newClone(t *testing.T, url string) *clone {
 	if err := os.MkdirAll(c.home, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write := func(name, content string) { clitest.WriteFiles(t, root, map[string]string{name: content}) }
-	write(".git/config", "[core]\n\trepositoryformatversion = 0\n")
-	write(".git/hooks/sample", "")
-	old := fmt.Sprintf("%x", sha256.Sum256([]byte(script)))
-	operations := `"operations":[{"path":".git/hooks/post-commit","old":"` + old + `","new":"` + strings.Repeat("a", 64) + `"}]`
-	for _, dir := range []string{".operon/txn", ".operon/txn/" + strings.Repeat("0", 32)} {
-		write(dir+"/old/0", script)
-		if err := os.Chmod(filepath.Join(root, dir, "old", "0"), 0o755); err != nil {
+	archive := &txtar.Archive{}
+	if name != "" {
+		var err error
+		if archive, err = txtar.ParseFile(clitest.Testdata("hostile", "clones", name+".txtar")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(".operon/txn/journal.json", `{"version":1,"command":"operon generate",`+operations+`}`)
-	write(".operon/journal.json", `{"version":2,"command":"operon generate","id":"`+strings.Repeat("0", 32)+`",`+operations+`}`)
-	write(".operon/done.json", `{"version":1,"command":"operon generate","operations":[{"path":"/a","old":"`+old+`"}]}`)
-	write(".operon/lock", "\x00{\"command\":\"\\u001b[2Jowned\",\"pid\":1}")
-	write(".operon/kubeconfig", "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"+
-		"clusters: [{name: a, cluster: {server: '"+url+"'}}]\n"+
-		"users: [{name: a, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: "+filepath.Join(c.programs, "evil")+", interactiveMode: Never}}}]\n")
-	write(".operon/config.yaml", "generate:\n  calls:\n  - args: crd paths=./... output:crd:dir=.git/hooks\n  - args: object paths=./...\n")
-	clitest.EditFile(t, root, "config/default/kustomization.yaml", "resources:\n",
-		"resources:\n- file:///n.git//x?ref=--upload-pack=touch%20"+c.owned+"\n- "+url+"/a.yaml\n")
-	for link, target := range map[string]string{"config/crd/out": "../../../outside", "hack/hooks": "../.git/hooks"} {
-		if err := os.Symlink(target, filepath.Join(root, filepath.FromSlash(link))); err != nil {
-			t.Fatal(err)
+	fill := strings.NewReplacer("EVIL", filepath.Join(c.programs, "evil"), "OWNED", c.owned, "HASH", fmt.Sprintf("%x", sha256.Sum256([]byte(c.script))),
+		"URL", "https://127.0.0.1:1", "<ESC>", "\x1b", "<RLO>", "\u202e", "<LF>", "\n")
+	for _, file := range archive.Files {
+		text := string(file.Data)
+		if filepath.Ext(file.Name) != ".go" {
+			text = strings.ReplaceAll(text, "<ESC>", `\e`)
+			text = strings.ReplaceAll(text, "<LF>", `\n`)
 		}
+		clitest.WriteFiles(t, root, map[string]string{fill.Replace(file.Name): fill.Replace(text)})
 	}
-	c.repository, c.around = c.photo(filepath.Join(root, ".git")), c.photo(filepath.Join(base, "outside"))
+	c.repository = c.photo(filepath.Join(root, ".git"))
 	return c
 }
 
@@ -179,42 +215,65 @@ func (c *clone) photo(dir string) string {
 	return fmt.Sprint(clitest.ReadTree(c.t, dir))
 }
 
-// run runs a command and returns its output. Any exit code is right.
+// run runs a command, checks what it did, and returns its output. Any exit code is right.
 func (c *clone) run(args ...string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Minute)
-	defer cancel()
+	did, out := c.trace(args...)
+	if strings.Contains(out, "\x1b") && !isTool(args) {
+		c.t.Errorf("an escape sequence in\n%q", out)
+	}
+	c.check(did, out)
+	return out
+}
+
+// trace runs a command, and returns what it did and its output.
+func (c *clone) trace(args ...string) (trace, string) {
+	c.t.Helper()
 	goProgram, err := exec.LookPath("go")
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	command := exec.CommandContext(ctx, os.Args[0], args...)
-	command.Dir = c.root
-	command.Env = []string{
-		"PATH=" + c.programs + string(filepath.ListSeparator) + filepath.Dir(goProgram), "HOME=" + c.home, clitest.KillVariable + "=0", "TMPDIR=" + c.t.TempDir(),
-		"GOCACHE=" + clitest.GoEnv(c.t, "GOCACHE"), "GOMODCACHE=" + clitest.GoEnv(c.t, "GOMODCACHE"), "GOPROXY=off", "GOFLAGS=" + clitest.BuildFlags, "CGO_ENABLED=0",
+	output, err := os.Create(filepath.Join(c.t.TempDir(), "output"))
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	out, err := command.CombinedOutput()
-	if ctx.Err() != nil {
-		c.t.Errorf("still running after %v", ctx.Err())
+	defer func() { _ = output.Close() }()
+	goCache, goModules := clitest.GoEnv(c.t, "GOCACHE"), clitest.GoEnv(c.t, "GOMODCACHE")
+	environ := []string{
+		"PATH=" + c.programs + string(filepath.ListSeparator) + filepath.Dir(goProgram), "HOME=" + c.home, clitest.KillVariable + "=0", "TMPDIR=" + c.temp,
+		"GOCACHE=" + goCache, "GOMODCACHE=" + goModules, "GOPROXY=off", "GOFLAGS=" + clitest.BuildFlags, "CGO_ENABLED=0",
 	}
-	if strings.Contains(string(out), "\x1b") {
-		c.t.Errorf("%v, with an escape sequence:\n%q", err, out)
+	did := runTraced(c.t, c.root, append(environ, c.environ...), output, 5*time.Minute, args...)
+	out := clitest.ReadFile(c.t, output.Name())
+	if did.exitCode < 0 {
+		c.t.Errorf("it was killed after 5 minutes\n%s", out)
 	}
-	return string(out)
+	return did, out
 }
 
 // check fails the test if an attack succeeded.
-func (c *clone) check(out string) {
+func (c *clone) check(did trace, out string) {
 	c.t.Helper()
+	goRoot := clitest.GoEnv(c.t, "GOROOT")
+	writable := []string{c.root, c.home, c.temp, clitest.GoEnv(c.t, "GOCACHE"), clitest.GoEnv(c.t, "GOMODCACHE"), os.DevNull}
+	for i, program := range did.programs {
+		if i > 0 && !isBelow(program.path, append(c.tools, goRoot)) && !program.isGuard() { // the first one is Operon
+			c.t.Errorf("%s %q was run\n%s", program.path, program.args, out)
+		}
+	}
+	if len(did.connections) > 0 {
+		c.t.Errorf("connected to %q\n%s", did.connections, out)
+	}
+	for _, path := range did.changes {
+		if !isBelow(path, writable) || isBelow(path, []string{filepath.Join(c.root, ".git")}) {
+			c.t.Errorf("%s was written\n%s", path, out)
+		}
+	}
 	if data, err := os.ReadFile(c.owned); err == nil {
 		c.t.Errorf("programs were run:\n%s%s", data, out)
 	}
 	if got := c.photo(filepath.Join(c.root, ".git")); got != c.repository {
 		c.t.Errorf(".git changed to\n%s\n%s", got, out)
-	}
-	if got := c.photo(filepath.Join(c.base, "outside")); got != c.around {
-		c.t.Errorf("files outside of the project changed to\n%s\n%s", got, out)
 	}
 	entries, err := os.ReadDir(c.home)
 	if err != nil {
@@ -225,4 +284,18 @@ func (c *clone) check(out string) {
 			c.t.Errorf("%s is in the home directory\n%s", entry.Name(), out)
 		}
 	}
+}
+
+// isGuard reports whether a program is a shell with one of Operon's own scripts, which end other processes and remove temporary files if
+// Operon is killed.
+func (p program) isGuard() bool {
+	return len(p.args) > 3 && p.args[0] == "/bin/sh" && p.args[1] == "-c" && (p.args[3] == "guard" || p.args[3] == "watchdog")
+}
+
+// isTool reports whether a command passes the output of a tool on.
+func isTool(args []string) bool { return len(args) > 0 && args[0] == "tool" }
+
+// isBelow reports whether a path is one of dirs or in it.
+func isBelow(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator)) })
 }

@@ -306,7 +306,7 @@ func TestImageBuildCollections(t *testing.T) {
 
 	require("- {name: ./util.tar.gz, type: file}\n- {name: example.gone, version: 1.0.0}\n")
 	if code, errOut := build(noServer); code != 1 || !strings.Contains(errOut, "the collections of requirements.yml: ansible-galaxy: ") ||
-		!strings.Contains(errOut, "http://127.0.0.1:1/") || !strings.Contains(errOut, "; check the network and the server of ansible.cfg, or add the collections to the project in collections/ansible_collections\n") {
+		!strings.Contains(errOut, "http://127.0.0.1:1/") || !strings.Contains(errOut, "; check the network and the servers in your ansible.cfg, or add the collections to the project in collections/ansible_collections\n") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	if code, errOut := build(noServer, "--offline"); code != 1 || !strings.Contains(errOut, "; they are not in the cache, so run the command once without --offline\n") {

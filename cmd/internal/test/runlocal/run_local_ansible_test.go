@@ -63,6 +63,7 @@ func TestRunLocalAnsible(t *testing.T) {
 		process.WaitFor("applied "+greeting, 1)
 		c.Eventually("True", "get", greeting, "-o", readyStatus)
 		c.Eventually("Hello", "get", "configmap/greeting-sample", "-o", greetingText)
+		checkAddresses(t, process)
 	}
 	q.Interrupt()
 	q.MustEnd(0)

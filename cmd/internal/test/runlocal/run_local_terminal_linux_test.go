@@ -9,13 +9,15 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestRunLocalTerminal runs the golden operator at a terminal and uses its control plane by the command that it prints.
+// TestRunLocalTerminal runs the golden operator at a terminal, which asks whether to run its code the first time, and uses its control
+// plane by the command that it prints.
 func TestRunLocalTerminal(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")
 	clitest.SetFreeWebhookPort(t, dir)
 	tmp := t.TempDir()
 	p := clitest.StartRunTerminal(t, dir, []string{"TMPDIR=" + tmp}, "run", "local", "--control-plane", "embedded", "--samples")
+	p.Type("Continue?", "y\r")
 	for _, want := range []string{
 		"generating code and manifests", "starting a control plane", "its kubeconfig is .operon/kubeconfig",
 		"installing the CRDs", "starting the manager", "\x1b[2m", "setup  Starting the manager\r\n",

@@ -50,7 +50,7 @@ func home(t *testing.T, kubeconfig string) []string {
 func TestRunLocal(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")
-	clitest.SetFreeWebhookPort(t, dir)
+	webhookPort := clitest.SetFreeWebhookPort(t, dir)
 
 	t.Run("samples and watch", func(t *testing.T) {
 		p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--watch")
@@ -63,6 +63,7 @@ func TestRunLocal(t *testing.T) {
 		if names := clitest.ProcessesOf(p.TempDir); runtime.GOOS == "linux" && len(names) != 5 {
 			t.Errorf("it should be four servers and the manager that run: %v", names)
 		}
+		checkAddresses(t, p, webhookPort)
 
 		// What does not build leaves the manager running.
 		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() {", "\nfunc main() { broken")
