@@ -87,7 +87,9 @@ func (a *app) confirmDataLoss(data *olm.UserData, force bool) error {
 	}
 	lines := joinLines(data.Lines())
 	if force {
-		a.progressf("%s", strings.TrimSuffix(lines, "\n"))
+		if !a.quiet {
+			fmt.Fprint(a.text(), lines)
+		}
 		return nil
 	}
 	if !a.InTerminal || !a.OutTerminal {

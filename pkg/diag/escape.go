@@ -62,19 +62,25 @@ func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// Continue indents the lines after the first that are not, so that they cannot be taken for other messages.
+// Continue returns a text whose lines after the first are indented, so that none can be taken for another message. A text in which they are
+// already is returned as it is.
 func Continue(text string) string {
 	first, rest, many := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if !many {
 		return text
 	}
-	var b strings.Builder
-	b.WriteString(first + "\n")
-	for line := range strings.Lines(rest) {
-		if !strings.HasPrefix(line, "  ") && line != "\n" {
-			b.WriteString("  ")
+	lines := strings.SplitAfter(rest, "\n")
+	blank := func(line string) bool { return strings.TrimSpace(line) == "" }
+	indent := ""
+	for _, line := range lines {
+		if !blank(line) && !strings.HasPrefix(line, "  ") {
+			indent = "  "
 		}
-		b.WriteString(line)
 	}
-	return b.String()
+	for i, line := range lines {
+		if !blank(line) {
+			lines[i] = indent + line
+		}
+	}
+	return first + "\n" + strings.Join(lines, "")
 }

@@ -230,10 +230,10 @@ error: --platform "linux/amd64": is given twice
 `},
 		{"name", nil, "image build --push --image https://x/y", 2, `--image "https://x/y": must be an image reference such as registry.example.com/team/operator:v1, without https://; did you mean "x/y"?`},
 		{"no name", nil, "image build --push --image X", 2, `--image "X": must be in lower case before the tag`},
-		{"one letter", nil, "image build --push --image x.io/a:v1", 2, `--image "x.io/a:v1": repository must be between 2 and 255 characters`},
+		{"one letter", never, "image build --push --image " + host + "/o:v1", 1, "pushing " + host + "/o:v1: " + host + " denied the push (401); log in with"},
 		{"digest", nil, "image build --push --image x.io/aa@sha256:" + strings.Repeat("0", 64), 2, "must have a tag instead of a digest"},
 		{"time", func(e *cmd.Env) { e.Environ = []string{"SOURCE_DATE_EPOCH=now"} }, "image build --tarball x.tar", 2, `SOURCE_DATE_EPOCH "now": must be a number of seconds`},
-		{"does not compile", run(errors.New("exit status 1"), "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\ncmd/main.go:3: no\n"},
+		{"does not compile", run(errors.New("exit status 1"), "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\n  cmd/main.go:3: no\n"},
 		{"no go", run(fs.ErrNotExist, ""), "image build --tarball x.tar --platform " + arm, 1, "go command not found"},
 		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " denied the push (401); log in with"},
 		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " denied access (401)"},
@@ -256,7 +256,7 @@ error: --go-build-args "-v": is replaced by the variable GOFLAGS`},
 		})
 	}
 	older := clitest.NewDir(t, map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v3\nrepo: example.com/pond\nversion: \"3\"\n", "main.go": "package main\n"})
-	if code, _, errOut := imageCall(t, older, run(errors.New("exit status 1"), ""), "image", "build", "--tarball", "x.tar", "--platform", arm); code != 1 || !strings.Contains(errOut, "go build .:\nexit status 1") {
+	if code, _, errOut := imageCall(t, older, run(errors.New("exit status 1"), ""), "image", "build", "--tarball", "x.tar", "--platform", arm); code != 1 || !strings.Contains(errOut, "go build .:\n  exit status 1") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	empty := t.TempDir()

@@ -171,7 +171,7 @@ func (c *olmCluster) podsDoNotStart(t *testing.T) {
 	c.Patch(t, pod, "/status", `{"status":{"containerStatuses":[{"name":"catalog-operator","image":"quay.io/operator-framework/olm:v0.46.0",
 "imageID":"","ready":false,"restartCount":0,"state":{"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling it"}}}]}}`)
 	_, errOut := c.must(t, 1, "install", "--timeout", "12s")
-	clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within 12s\ndeployment olm/catalog-operator: 0 of 1 updated replicas are available\n",
+	clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within 12s\n  deployment olm/catalog-operator: 0 of 1 updated replicas are available\n",
 		"    no node accepts it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
 		"    container catalog-operator is waiting: ImagePullBackOff: Back-off pulling it\n",
 		"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: give --image-registry with a registry that they can reach and that has it, or --olm-image\n",

@@ -79,7 +79,7 @@ func (c *olmCluster) inPod(t *testing.T) {
 	}
 	write(filepath.Join(dir, "token"), "expired")
 	_, text := operon(dir, inside, "olm", "status")
-	clitest.CheckContains(t, text, "rejects this user: Unauthorized", "\nthis pod's service account was used, since there is no kubeconfig; --kubeconfig selects another cluster")
+	clitest.CheckContains(t, text, "rejects this user: Unauthorized", "\n  this pod's service account was used, since there is no kubeconfig; --kubeconfig selects another cluster")
 	// A home's kubeconfig goes first.
 	if err := os.MkdirAll(filepath.Join(home, ".kube"), 0o700); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func (c *olmCluster) upgraded(t *testing.T) {
 	c.Try(t, func() error {
 		code, out, errOut := c.operon("status")
 		if code != 0 || !strings.Contains(out, "packageserver                                   olm          NetworkPolicy               Unknown\n") || strings.Contains(errOut, "differs") ||
-			!strings.Contains(errOut, "no route; the objects of v0.46.0 are part of this program and need no network\ncomparing with the objects of v0.46.0 instead, without their fields") {
+			!strings.Contains(errOut, "no route; the objects of v0.46.0 are part of this program and need no network\n  comparing with the objects of v0.46.0 instead, without their fields") {
 			return fmt.Errorf("%d\n%s%s", code, out, errOut)
 		}
 		return nil

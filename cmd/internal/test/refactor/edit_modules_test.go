@@ -107,10 +107,12 @@ func TestTerminatedEdit(t *testing.T) {
 	if !strings.HasSuffix(p.Output(), "error: interrupted\n") {
 		t.Errorf("got %s", p.Output())
 	}
-	for _, left := range []string{filepath.Join(dir, ".operon"), clitest.StateDir(t, dir)} {
-		if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is left: %v", left, err)
-		}
+	if _, err := os.Stat(filepath.Join(dir, ".operon")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf(".operon is left: %v", err)
+	}
+	// That the user created the project is recorded.
+	if left, err := os.ReadDir(clitest.StateDir(t, dir)); len(left) != 1 || left[0].Name() != "trusted" || err != nil {
+		t.Errorf("the state directory contains %v, %v", left, err)
 	}
 	clitest.CompareTrees(t, before, dir)
 }

@@ -53,7 +53,7 @@ func TestUpgradeKeepsCode(t *testing.T) {
 	clitest.CheckTypes(t, dir, ".")
 
 	before := clitest.ReadTree(t, dir)
-	const obstacle = "the new requirements break the code:\ninternal/early/early.go:5:18: undefined: log.Early\ncorrect it"
+	const obstacle = "the new requirements break the code:\n  internal/early/early.go:5:18: undefined: log.Early\n  correct it"
 	clitest.EditFile(t, dir, "Dockerfile", "FROM golang:", "FROM golang:1.20@sha256:")
 	code, out, errOut := clitest.Run(t, dir, "", "upgrade", "--dry-run")
 	if code != 1 || !strings.Contains(errOut, obstacle) || !strings.Contains(errOut, "error: there are conflicts: ") {
@@ -91,7 +91,7 @@ func TestUpgradeKeepsCode(t *testing.T) {
 		}
 	}
 	code, out, errOut = clitest.Run(t, dir, "", "upgrade", "--force")
-	if code != 1 || !strings.Contains(out, "updated  go.mod\n") || !strings.Contains(errOut, "error: "+strings.Replace(obstacle, "\n", "\n  ", 1)+", then run 'operon generate' and 'make test'\n") {
+	if code != 1 || !strings.Contains(out, "updated  go.mod\n") || !strings.Contains(errOut, "error: "+strings.Replace(obstacle, "\n  correct", "\ncorrect", 1)+", then run 'operon generate' and 'make test'\n") {
 		t.Errorf("--force: exit code %d\n%s%s", code, out, errOut)
 	}
 }
