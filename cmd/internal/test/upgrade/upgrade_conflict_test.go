@@ -18,7 +18,7 @@ func TestConflictOutsideCode(t *testing.T) {
 	dir := oldProjects()[1].unpack(t)
 	clitest.EditFile(t, dir, "Dockerfile", "FROM golang:1.18 as", "FROM golang:1.18@sha256:"+strings.Repeat("0", 64)+" as")
 	code, out, errOut := clitest.Run(t, dir, "", "upgrade")
-	if code != 1 || !strings.Contains(errOut, "error: there are conflicts: ") || !strings.Contains(errOut, "\n  Dockerfile\n") {
+	if code != 1 || !strings.Contains(errOut, "error: there are conflicts: ") || !strings.Contains(errOut, "\n    Dockerfile\n") {
 		t.Fatalf("exit code %d\n%s%s", code, out, errOut)
 	}
 	if text := clitest.ReadFile(t, filepath.Join(dir, "Dockerfile")); !conflict.MatchString(text) {

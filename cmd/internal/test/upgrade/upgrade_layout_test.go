@@ -274,7 +274,7 @@ func TestUpgradeOfOldProjectFile(t *testing.T) {
 	}
 	full := maps.Clone(clitest.ReadTree(t, dir))
 	code, _, said := clitest.Run(t, dir, "", "upgrade")
-	if code != 1 || !strings.Contains(said, "these 2 files are in the way, nothing was written:\n  cmd/main.go\n  internal/controller/mine.go\n") {
+	if code != 1 || !strings.Contains(said, "these 2 files are in the way, nothing was written:\n    cmd/main.go\n    internal/controller/mine.go\n") {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
 	if changed := differing(full, clitest.ReadTree(t, dir)); len(changed) > 0 {

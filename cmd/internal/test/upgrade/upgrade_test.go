@@ -142,7 +142,7 @@ const clashing = "Dockerfile"
 func upgradeInConflict(t *testing.T, dir string) {
 	t.Helper()
 	code, _, said := clitest.Run(t, dir, "", "upgrade")
-	if code != 1 || !strings.Contains(said, "you and the scaffold have changed the same lines of\n  "+clashing+"\n") {
+	if code != 1 || !strings.Contains(said, "you and the scaffold have changed the same lines of\n    "+clashing+"\n") {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
 	text := clitest.ReadFile(t, filepath.Join(dir, clashing))
@@ -152,7 +152,7 @@ func upgradeInConflict(t *testing.T, dir string) {
 		}
 	}
 	before := clitest.ReadTree(t, dir)
-	if code, out, said := clitest.Run(t, dir, "", "upgrade"); code != 1 || out != "" || !strings.Contains(said, "\n  "+clashing+"\n") {
+	if code, out, said := clitest.Run(t, dir, "", "upgrade"); code != 1 || out != "" || !strings.Contains(said, "\n    "+clashing+"\n") {
 		t.Errorf("again: exit code %d\n%s%s", code, out, said)
 	}
 	if changed := differing(before, clitest.ReadTree(t, dir)); len(changed) > 0 {
