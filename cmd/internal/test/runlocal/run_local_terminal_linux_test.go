@@ -16,7 +16,7 @@ func TestRunLocalTerminal(t *testing.T) {
 	dir := clitest.CopyGolden(t, "memcached-operator")
 	clitest.SetFreeWebhookPort(t, dir)
 	tmp := t.TempDir()
-	p := clitest.StartRunTerminal(t, dir, []string{"TMPDIR=" + tmp}, "run", "local", "--control-plane", "embedded", "--samples")
+	p := clitest.StartRunTerminal(t, dir, []string{"TMPDIR=" + tmp, "CI="}, "run", "local", "--control-plane", "embedded", "--samples")
 	p.Type("Continue?", "y\r")
 	for _, want := range []string{
 		"generating code and manifests", "starting a control plane", "its kubeconfig is .operon/kubeconfig",
