@@ -206,7 +206,8 @@ func (a *app) year() string {
 // fetchDeps downloads the modules of the project. No other step of init uses the network.
 func (a *app) fetchDeps(ctx context.Context, root string) error {
 	a.progressf("downloading modules: go mod download")
-	err := a.runGo(ctx, root, nil, a.text(), a.text(), "mod", "download")
+	out := a.text()
+	err := a.runGo(ctx, root, nil, out, out, "mod", "download")
 	switch {
 	case is[*goenv.Error](err):
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w, then run 'go mod download'", err)

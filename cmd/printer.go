@@ -29,18 +29,19 @@ func (a *app) outputAs(format string) io.Writer {
 // escaping returns a writer that escapes what acts on a terminal and, in jobs of GitHub Actions, workflow commands.
 func (a *app) escaping(w io.Writer, escape, escapeCommands func(string) string) io.Writer {
 	if a.Getenv("GITHUB_ACTIONS") != "true" {
-		return escapingWriter{w, escape}
+		return &escapingWriter{w, escape}
 	}
-	return escapingWriter{w, func(text string) string { return escapeCommands(escape(text)) }}
+	return &escapingWriter{w, func(text string) string { return escapeCommands(escape(text)) }}
 }
 
-// An escapingWriter escapes text that is written in whole lines.
+// An escapingWriter escapes text that is written in whole lines. It is a pointer, so that os/exec recognizes one that is both streams of a
+// program, and copies them one after the other.
 type escapingWriter struct {
 	w      io.Writer
 	escape func(string) string
 }
 
-func (e escapingWriter) Write(p []byte) (int, error) {
+func (e *escapingWriter) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(e.w, e.escape(string(p))); err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -81,5 +82,15 @@ func checkLines(t *testing.T, text string, allowed *regexp.Regexp) {
 		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) }) {
 			t.Errorf("%q contains control characters", line)
 		}
+	}
+}
+
+// TestOneWriter expects os/exec to be able to recognize one writer for both streams of a program, which it otherwise writes to at the same
+// time.
+func TestOneWriter(t *testing.T) {
+	t.Parallel()
+	a := &app{Env: &Env{Err: &bytes.Buffer{}}}
+	if !reflect.TypeOf(a.text()).Comparable() {
+		t.Error("the writer cannot be compared")
 	}
 }
