@@ -38,13 +38,12 @@ catalog has problems, and 2 for wrong usage. Fields that OLM does not support ar
 				return err
 			}
 			problems = append(problems, loaded.Check()...)
+			var lines []string
 			first, rest := diag.Shorten(problems, "finding")
 			for _, problem := range first {
-				if _, err := fmt.Fprintln(a.textOut(), diag.Continue(problem.Error())); err != nil {
-					return err
-				}
+				lines = append(lines, diag.Continue(problem.Error()))
 			}
-			for _, line := range rest {
+			for _, line := range append(lines, rest...) {
 				if _, err := fmt.Fprintln(a.textOut(), line); err != nil {
 					return err
 				}

@@ -106,11 +106,11 @@ func (a *app) ansibleConfig() string {
 	if file := a.Getenv("ANSIBLE_CONFIG"); file != "" {
 		return absolute(a.Dir, file)
 	}
-	candidates := []string{"/etc/ansible/ansible.cfg"}
+	var candidates []string
 	if home := a.Getenv("HOME"); home != "" {
-		candidates = []string{filepath.Join(home, ".ansible.cfg"), candidates[0]}
+		candidates = append(candidates, filepath.Join(home, ".ansible.cfg"))
 	}
-	for _, file := range candidates {
+	for _, file := range append(candidates, "/etc/ansible/ansible.cfg") {
 		if _, err := a.FS.Stat(file); err == nil {
 			return file
 		}

@@ -258,7 +258,7 @@ func (a *app) workDir() (string, error) {
 // progressf prints progress, notes and warnings on stderr, unless -q is given.
 func (a *app) progressf(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintln(a.text(), diag.Continue(fmt.Sprintf(format, args...)))
+		a.printLine(format, args...)
 	}
 }
 
@@ -268,6 +268,11 @@ func (a *app) progress(message string) { a.progressf("%s", message) }
 // verbosef prints details on stderr if --verbose is given.
 func (a *app) verbosef(format string, args ...any) {
 	if a.verbose {
-		fmt.Fprintln(a.text(), diag.Continue(fmt.Sprintf(format, args...)))
+		a.printLine(format, args...)
 	}
+}
+
+// printLine prints a message on stderr, with further lines indented.
+func (a *app) printLine(format string, args ...any) {
+	fmt.Fprintln(a.text(), diag.Continue(fmt.Sprintf(format, args...)))
 }

@@ -92,7 +92,7 @@ func parse(ref string, plainHTTP []string) (name.Reference, error) {
 	if host, _, ok := strings.Cut(ref, "/"); ok && slices.Contains(plainHTTP, host) {
 		options = append(options, name.Insecure)
 	}
-	// The library denies repositories whose name is one letter, which the grammar allows: it parses the name twice in a row.
+	// The grammar allows a repository whose name is one letter, but the library parses only longer ones: it gets the letter twice.
 	long, letter := lengthen(ref)
 	// name.ParseReference does not return the reason of an error.
 	if HasDigest(ref) {
@@ -115,8 +115,7 @@ func lengthen(ref string) (long, letter string) {
 	if host, _, ok := strings.Cut(ref, "/"); ok && strings.ContainsAny(host, ".:") {
 		start = len(host) + 1
 	}
-	switch rest := ref[start:]; {
-	case len(rest) == 1, len(rest) > 1 && strings.ContainsAny(rest[1:2], ":@"):
+	if rest := ref[start:]; len(rest) == 1 || len(rest) > 1 && strings.ContainsAny(rest[1:2], ":@") {
 		return ref[:start] + rest[:1] + rest, rest[:1]
 	}
 	return ref, ""

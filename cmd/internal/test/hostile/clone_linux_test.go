@@ -53,7 +53,8 @@ var dryRuns = [][]string{
 	{"__complete", "tool", "kubectl", "get", ""}, {"__complete", "delete", "api", "--kind", ""}, {"__complete", "bundle", ""},
 }
 
-// cloneCommands returns the command lines that the tests run in a hostile clone: all commands of the CLI but those of byNature.
+// cloneCommands returns the command lines that the tests run in a hostile clone: every command of the CLI except those of byNature, and
+// dryRuns.
 func cloneCommands(t *testing.T) [][]string {
 	t.Helper()
 	pages, err := os.ReadDir(filepath.Join("..", "..", "..", "..", "docs", "reference"))
@@ -75,8 +76,8 @@ func cloneCommands(t *testing.T) [][]string {
 }
 
 // TestClone runs the commands of the CLI, also their completion, under a tracer in a clone that contains all known attacks at once; see
-// testdata/hostile/clones/clone.txtar. No command starts a program but go and Operon's own guards, connects anywhere, or changes a file outside of the project, the
-// caches and the state directory, or in .git.
+// testdata/hostile/clones/clone.txtar. The only programs that a command starts are go and Operon's own guards. It connects nowhere, and
+// changes no file in .git, or outside of the project, the caches and the state directory.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it runs all commands")
@@ -177,7 +178,8 @@ type clone struct {
 	tools []string
 }
 
-// newClone writes the project of testdata/hostile/clones/NAME.txtar, or the golden project without a name, and the programs that must not run.
+// newClone writes the project of testdata/hostile/clones/NAME.txtar, or the golden project without a name, and the programs that must not
+// run.
 func newClone(t *testing.T, name string) *clone {
 	t.Helper()
 	root := clitest.CopyGolden(t, "memcached-operator")

@@ -9,8 +9,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestImageBuildRunsNothing builds the image of a Go operator whose repository and code name programs, and expects no process but those of
-// the Go distribution.
+// TestImageBuildRunsNothing builds the image of a Go operator whose repository and code name programs, and expects all processes to be of the
+// Go distribution.
 func TestImageBuildRunsNothing(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it compiles a program")

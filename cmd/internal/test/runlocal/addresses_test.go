@@ -17,8 +17,8 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestRunLocalAddresses runs a Helm operator, whose manifests let it listen on all addresses of its pod, and expects the addresses of all
-// servers to be those of this machine. TestRunLocal and TestRunLocalAnsible check those of other layouts.
+// TestRunLocalAddresses runs a Helm operator, whose manifests let it listen on all addresses of its pod, and expects all servers to listen on
+// loopback addresses. TestRunLocal and TestRunLocalAnsible check the other layouts.
 func TestRunLocalAddresses(t *testing.T) {
 	t.Parallel()
 	program, err := clitest.Runtime()
