@@ -42,7 +42,7 @@ func layers() map[string][]string {
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
 			"pkg/codegen/calls", "pkg/crd", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",
-			"pkg/safeyaml", "pkg/scaffold", "pkg/typecheck", "pkg/watches", "pkg/worktree",
+			"pkg/safeyaml", "pkg/scaffold", "pkg/typecheck", "pkg/vcs", "pkg/watches", "pkg/worktree",
 		},
 		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/redact", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansibletool":               {"pkg/diag", "pkg/safeyaml", "pkg/tempdir"},

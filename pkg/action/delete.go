@@ -71,7 +71,16 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 	if !complete {
 		remaining = append(remaining, d.kept)
 	}
-	options := scaffold.Deletion{Force: d.force, Removed: d.undone, RemovedWebhooks: p.recordedWebhooks(config, d.removed, header)}
+	options := scaffold.Deletion{
+		Force: d.force, Removed: d.undone, RemovedWebhooks: p.recordedWebhooks(config, d.removed, header),
+		FromPeer: config.CLIVersion() != "",
+	}
+	var failed error
+	options.Written = func(created []string) func(file, line string) bool {
+		var written func(file, line string) bool
+		written, failed = p.writtenLines(ctx, config, created)
+		return written
+	}
 	for _, other := range remaining {
 		options.Kept = append(options.Kept, p.recordedData(config, other, header)...)
 		options.KeptWebhooks = append(options.KeptWebhooks, p.recordedWebhooks(config, other, header)...)
@@ -81,6 +90,9 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		return err
 	}
 	report, err := scaffold.Delete(tree, options)
+	if failed != nil {
+		return failed
+	}
 	if err != nil {
 		return err
 	}

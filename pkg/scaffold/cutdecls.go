@@ -21,14 +21,14 @@ type cutResult struct {
 
 // cutDeclarations is the reverse of mergeDeclarations. It removes from a Go file the declarations of the removed
 // scaffolds that the kept ones do not have, with the imports that only they need and the calls that set up their
-// webhooks. The rest of the file is kept byte for byte.
-func cutDeclarations(name string, content []byte, removed, kept [][]byte) (cutResult, error) {
+// webhooks. The rest of the file is kept byte for byte. Lines that written reports are not edited; nil means that there are none.
+func cutDeclarations(name string, content []byte, removed, kept [][]byte, written func(file, line string) bool) (cutResult, error) {
 	content, crlf := textdiff.ToLF(content)
 	ours, err := parseDeclarations(name, content)
 	if err != nil {
 		return cutResult{}, syntaxError(err)
 	}
-	c := cutter{declarations: ours}
+	c := cutter{declarations: ours, written: written}
 	if c.removed, err = parseScaffolds(name, removed); err != nil {
 		return cutResult{}, err
 	}
@@ -107,6 +107,7 @@ type cutter struct {
 	removed, kept *scaffoldForms
 	edits         []textdiff.Edit
 	edited        []string
+	written       func(file, line string) bool
 }
 
 func (c *cutter) remove(from, to int) { c.edits = append(c.edits, textdiff.Edit{From: from, To: to}) }
@@ -128,6 +129,7 @@ func (c *cutter) cut(d declaration, wholeFile bool) {
 	case unedited:
 	case wholeFile:
 		c.edited = append(c.edited, c.Name)
+	case allWritten(c.Name, strings.Split(d.text, "\n"), c.written):
 	default:
 		c.edited = append(c.edited, c.describe(d.from, d.key))
 	}
@@ -153,7 +155,8 @@ func (c *cutter) adjust(d declaration) {
 		if !methods[callName(text)] {
 			continue
 		}
-		if !slices.ContainsFunc(c.removed.calls, func(other string) bool { return withoutSpace(other) == withoutSpace(text) }) {
+		if !slices.ContainsFunc(c.removed.calls, func(other string) bool { return withoutSpace(other) == withoutSpace(text) }) &&
+			!allWritten(c.Name, strings.Split(strings.TrimPrefix(text, "."), "\n"), c.written) {
 			c.edited = append(c.edited, c.describe(call.From, strings.TrimLeft(text, ". \t\n")))
 		}
 		c.remove(call.From, call.To)

@@ -82,7 +82,7 @@ func TestCutDeclarations(t *testing.T) {
 		"edited defaults":  strings.Replace(cutKept, "{ return nil }", "{ return mine() }", 1),
 		"not formatted":    strings.Replace(cutKept, "type KindCustomDefaulter struct{}", "type  KindCustomDefaulter  struct{}", 1),
 	} {
-		cut, err := cutDeclarations("kind_webhook.go", []byte(both(t, have)), [][]byte{[]byte(cutGoing)}, [][]byte{[]byte(cutKept)})
+		cut, err := cutDeclarations("kind_webhook.go", []byte(both(t, have)), [][]byte{[]byte(cutGoing)}, [][]byte{[]byte(cutKept)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,11 +118,11 @@ func TestCutEdited(t *testing.T) {
 			t.Fatalf("%q is not in:\n%s", test.old, file)
 		}
 		edited := []byte(strings.Replace(file, test.old, test.text, 1))
-		some, err := cutDeclarations("kind_webhook.go", edited, all[1:], all[:1])
+		some, err := cutDeclarations("kind_webhook.go", edited, all[1:], all[:1], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		complete, err := cutDeclarations("kind_webhook.go", edited, all, nil)
+		complete, err := cutDeclarations("kind_webhook.go", edited, all, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

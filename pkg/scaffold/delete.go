@@ -24,6 +24,11 @@ type Deletion struct {
 	RemovedWebhooks, KeptWebhooks []Webhooks
 	// Force also deletes what the user has edited.
 	Force bool
+	// FromPeer reports that PROJECT names a tool that created the project; the files may show it, too.
+	FromPeer bool
+	// Written returns a function that reports whether a create command of another tool wrote a line of a file, without the space around
+	// it. created are the files of what is deleted. Nil is for projects of this program.
+	Written func(created []string) func(file, line string) bool
 }
 
 // EditedError lists the edits of the user in the code that a command is to delete.
@@ -118,7 +123,9 @@ type deleter struct {
 	removed, kept *rendering
 	// fromPeer reports whether another tool created the project. Those write the lists of CRDs and samples with the
 	// first API.
-	fromPeer        bool
+	fromPeer bool
+	// written reports whether another tool wrote a line.
+	written         func(file, line string) bool
 	edited, deleted []string
 	inUse           []string
 	rest            map[string][]byte // new contents of files that remain
@@ -158,8 +165,14 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 			x.fromPeer = x.fromPeer || textdiff.Hash(strings.TrimSpace(line)) == peersLine
 		}
 	}
+	x.fromPeer = x.fromPeer || d.FromPeer
+	x.written = func(string, string) bool { return false }
+	if x.fromPeer && d.Written != nil {
+		x.written = d.Written(slices.Sorted(maps.Keys(x.createdFiles())))
+	}
 	steps := []func() error{x.removeFiles, x.removeDeclarations, x.removeTexts}
 	if len(d.RemovedWebhooks) > 0 {
+		steps = append(steps, x.removeCertificates, func() error { return x.removeChecks(d) })
 		steps = append([]func() error{func() error { return x.updateOverlay(d.RemovedWebhooks, d.KeptWebhooks) }}, steps...)
 	}
 	for _, step := range steps {
@@ -213,7 +226,7 @@ func (x *deleter) removeFiles() error {
 		if !ok || path.Base(name) == "groupversion_info.go" && x.hasOtherFiles(name) {
 			continue // types of the user need it
 		}
-		same := isUnedited(name, content, x.removed)
+		same := isUnedited(name, content, x.removed) || x.isPeers(name, content)
 		if isInitialFile(name) && !same {
 			continue
 		}
@@ -235,9 +248,12 @@ func (x *deleter) removeTexts() error {
 		if !ok {
 			continue
 		}
-		rest, changed, err := uninsert(content, name, x.removed.inserts[name], x.kept.inserts[name])
+		rest, changed, err := uninsert(content, name, x.removed.inserts[name], x.kept.inserts[name], x.written)
 		if err != nil {
 			return err
+		}
+		if x.fromPeer {
+			rest = x.removeRemains(name, content, rest)
 		}
 		if name == project.ManagerFile && x.removed.inserts[name]["env"] != nil {
 			rest = WithoutEmptyEnv(rest)
@@ -284,7 +300,7 @@ func isUnedited(name string, content []byte, r *rendering) bool {
 		blocks = texts
 	}
 	if blocks != nil {
-		rest, edited, err := uninsert(content, name, blocks, nil)
+		rest, edited, err := uninsert(content, name, blocks, nil, nil)
 		if err != nil || len(edited) > 0 {
 			return false
 		}

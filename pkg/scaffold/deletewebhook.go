@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -120,35 +119,7 @@ func isExtendable(name string, data Data) bool {
 func (x *deleter) hasOtherCertificates() bool {
 	const name = project.CertManagerDir + "/" + project.KustomizationFile
 	content, ok, err := x.read(name)
-	return err == nil && ok && !isUnedited(name, content, x.removed)
-}
-
-// findLeftovers finds references to the deleted webhooks in the end-to-end tests of other tools.
-func findLeftovers(tree *worktree.Tree, d Deletion) []string {
-	const tests = "test/e2e/e2e_test.go"
-	content, err := tree.ReadFile(tests)
-	if err != nil || len(d.RemovedWebhooks) == 0 {
-		return nil
-	}
-	name := d.RemovedWebhooks[0].Project.Name
-	needed := func(uses func(Webhooks) bool) bool { return slices.ContainsFunc(d.KeptWebhooks, uses) }
-	var removed []string
-	if len(d.KeptWebhooks) == 0 {
-		removed = append(removed, name+"-webhook-service", "webhook-server-cert")
-	}
-	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
-		removed = append(removed, name+"-mutating-webhook-configuration")
-	}
-	if !needed(func(w Webhooks) bool { return w.Webhook.Validation }) {
-		removed = append(removed, name+"-validating-webhook-configuration")
-	}
-	var places []string
-	for i, line := range strings.Split(string(content), "\n") {
-		if slices.ContainsFunc(removed, func(text string) bool { return strings.Contains(line, text) }) {
-			places = append(places, fmt.Sprintf("%s:%d", tests, i+1))
-		}
-	}
-	return places
+	return err == nil && ok && !isUnedited(name, content, x.removed) && !x.isPeers(name, content)
 }
 
 // removeDeclarations removes declarations from Go files, and files without remaining declarations.
@@ -161,9 +132,12 @@ func (x *deleter) removeDeclarations() error {
 		if !ok {
 			continue
 		}
-		cut, err := cutDeclarations(name, content, x.removed.extended[name], x.kept.extended[name])
+		cut, err := cutDeclarations(name, content, x.removed.extended[name], x.kept.extended[name], x.written)
 		if err != nil {
 			return err
+		}
+		if cut.rest == nil && x.isPeers(name, content) {
+			cut.edited = nil
 		}
 		x.edited = append(x.edited, cut.edited...)
 		if cut.rest == nil {

@@ -63,7 +63,7 @@ func TestInsertWithoutMarkers(t *testing.T) {
 		removed[marker] = map[string]bool{text: true}
 	}
 	kept[importsMarker][strings.Split(unmarkedBlocks[importsMarker], "\n")[0]] = true
-	rest, edited, err := uninsert([]byte(got), "cmd/main.go", removed, kept)
+	rest, edited, err := uninsert([]byte(got), "cmd/main.go", removed, kept, nil)
 	if err != nil || len(edited) > 0 || string(rest) != unmarkedMain {
 		t.Errorf("undone: %v, %v\n%s", edited, err, rest)
 	}

@@ -13,8 +13,11 @@ import (
 )
 
 // uninsert removes texts at markers from a file, except those that kept texts also contain. Texts that the user edited are
-// reported in edited, and removed as far as their start identifies them.
-func uninsert(content []byte, name string, removed, kept map[string]map[string]bool) (rest []byte, edited []string, err error) {
+// reported in edited, and removed as far as their start identifies them. Texts of other tools, whose lines written reports, are not
+// edited; nil means that there are none.
+func uninsert(
+	content []byte, name string, removed, kept map[string]map[string]bool, written func(file, line string) bool,
+) (rest []byte, edited []string, err error) {
 	if path.Ext(name) == ".go" {
 		file, err := gosource.Parse(name, content)
 		if err != nil {
@@ -57,7 +60,9 @@ func uninsert(content []byte, name string, removed, kept map[string]map[string]b
 				continue // the user has removed it
 			}
 			found[identity(item)] = true
-			edited = append(edited, fmt.Sprintf("%s:%d (%s)", name, at+1, strings.TrimSpace(lines[at])))
+			if !allWritten(name, lines[at:end], written) {
+				edited = append(edited, fmt.Sprintf("%s:%d (%s)", name, at+1, strings.TrimSpace(lines[at])))
+			}
 			lines = slices.Delete(lines, at, end)
 		}
 	}

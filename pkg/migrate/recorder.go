@@ -36,14 +36,45 @@ func Record(trees []Tree) string {
 		}
 	}
 	slices.SortFunc(releases, compareReleases)
-	r := &recorder{releases: releases, files: map[string]map[uint64]*big.Int{}, trees: map[census]int{}, having: map[string]map[uint64]map[census]int{}}
+	return (&Fingerprints{releases: releases, files: map[string]map[uint64]*big.Int{}}).with(trees)
+}
+
+// Extend returns the text of fingerprints.txt with more releases, or with more projects of its releases.
+func Extend(text string, trees []Tree) (string, error) {
+	f, err := parseFingerprints(text)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range trees {
+		f.addReleases(slices.Concat(t.Releases, t.Containing))
+	}
+	return f.with(trees), nil
+}
+
+// addReleases adds releases after the existing ones, whose numbers do not change.
+func (f *Fingerprints) addReleases(releases []Release) {
+	for _, r := range releases {
+		if !slices.Contains(f.releases, r) {
+			f.releases = append(f.releases, r)
+		}
+	}
+}
+
+// with adds trees and returns the text of the file.
+func (f *Fingerprints) with(trees []Tree) string {
+	r := &recorder{releases: f.releases, files: f.files, trees: map[census]int{}, having: map[string]map[uint64]map[census]int{}}
 	for _, t := range trees {
 		r.add(t)
 	}
 	r.recordExistence()
-	files := r.files
+	return f.text()
+}
+
+// text returns the text of the file.
+func (f *Fingerprints) text() string {
+	files := f.files
 	var b strings.Builder
-	for i, r := range releases {
+	for i, r := range f.releases {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
@@ -94,13 +125,16 @@ func (r *recorder) add(t Tree) {
 			continue
 		}
 		if r.files[name] == nil {
-			r.files[name], r.having[name] = map[uint64]*big.Int{}, map[uint64]map[census]int{}
+			r.files[name] = map[uint64]*big.Int{}
+		}
+		if r.having[name] == nil {
+			r.having[name] = map[uint64]map[census]int{}
 		}
 		for _, fact := range facts(name, text) {
 			if fact.Part != merge.Exists {
 				for _, hash := range z.recorded(factText(fact)) {
 					for _, c := range slices.Concat(direct, containing) {
-						r.state(name, hash, c.release)
+						state(r.files[name], hash, c.release)
 					}
 				}
 				continue
@@ -125,14 +159,13 @@ func (r *recorder) censuses(releases []Release, content Content, containing bool
 	return all
 }
 
-// state records that a release states a fact.
-func (r *recorder) state(name string, hash uint64, release int) {
-	set := r.files[name][hash]
-	if set == nil {
-		set = new(big.Int)
-		r.files[name][hash] = set
+// state records that a release states a fact. Sets are shared by facts.
+func state(facts map[uint64]*big.Int, hash uint64, release int) {
+	set := new(big.Int)
+	if before := facts[hash]; before != nil {
+		set.Set(before)
 	}
-	set.SetBit(set, release, 1)
+	facts[hash] = set.SetBit(set, release, 1)
 }
 
 // recordExistence records that a unit exists if most trees of the release and content have it. A unit of a variant of
@@ -142,7 +175,7 @@ func (r *recorder) recordExistence() {
 		for hash, counts := range hashes {
 			for c, n := range counts {
 				if 2*n > r.trees[c] {
-					r.state(name, hash, c.release)
+					state(r.files[name], hash, c.release)
 				}
 			}
 		}

@@ -1,0 +1,261 @@
+package vcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+// maxCommits limits the commits that are read, and maxText the size in bytes of a file in one of them.
+const (
+	maxCommits = 20_000
+	maxText    = 1 << 20
+)
+
+// ErrNoHistory means that there is no git history that can be read.
+var ErrNoHistory = errors.New("no git history")
+
+// A History is the git history of a directory up to the checked out commit. It is read from the objects of the repository without the
+// git program, which may run what the configuration of the repository names.
+type History struct {
+	store *filesystem.Storage
+	// prefix is the path of the directory in the repository, with a slash at its end, or "".
+	prefix  string
+	head    plumbing.Hash
+	shallow map[plumbing.Hash]bool
+	entries map[entryKey]object.TreeEntry
+}
+
+type entryKey struct {
+	tree plumbing.Hash
+	name string
+}
+
+// OpenHistory opens the history of a directory. It returns ErrNoHistory if the directory is in no repository, or in one without
+// commits or with objects in another place, as of git clone --shared.
+func OpenHistory(dir string) (*History, error) {
+	top, own, common, err := findRepository(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(common, "objects", "info", "alternates")); err == nil {
+		return nil, ErrNoHistory
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil {
+		return nil, ErrNoHistory
+	}
+	h := &History{entries: map[entryKey]object.TreeEntry{}, shallow: map[plumbing.Hash]bool{}}
+	if rel != "." {
+		h.prefix = filepath.ToSlash(rel) + "/"
+	}
+	files := dotgit.NewRepositoryFilesystem(osfs.New(own), osfs.New(common))
+	h.store = filesystem.NewStorage(files, cache.NewObjectLRUDefault())
+	ref, err := storer.ResolveReference(h.store, plumbing.HEAD)
+	if err != nil {
+		return nil, ErrNoHistory
+	}
+	h.head = ref.Hash()
+	shallow, err := h.store.Shallow()
+	if err != nil {
+		return nil, fmt.Errorf("reading the git history: %w", err)
+	}
+	for _, hash := range shallow {
+		h.shallow[hash] = true
+	}
+	return h, nil
+}
+
+// findRepository returns the top directory of the repository that contains a directory, and where its state is: that of the work tree
+// and that of the repository, which differ for linked work trees.
+func findRepository(dir string) (top, own, common string, err error) {
+	for top = dir; ; top = filepath.Dir(top) {
+		own = filepath.Join(top, ".git")
+		info, err := os.Lstat(own)
+		switch {
+		case err == nil && info.IsDir():
+			return top, own, own, nil
+		case err == nil && info.Mode().IsRegular():
+			if own, err = readPath(own, "gitdir: "); err != nil {
+				return "", "", "", err
+			}
+			common, err = readPath(filepath.Join(own, "commondir"), "")
+			if errors.Is(err, os.ErrNotExist) {
+				common, err = own, nil
+			}
+			return top, own, common, err
+		}
+		if top == filepath.Dir(top) {
+			return "", "", "", ErrNoHistory
+		}
+	}
+}
+
+// readPath reads a file that contains a path, after a prefix. Paths of other machines are refused: to open one can send credentials.
+func readPath(file, prefix string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
+	if !ok || strings.HasPrefix(name, "//") || strings.HasPrefix(name, `\\`) {
+		return "", ErrNoHistory
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(file), name)
+	}
+	return filepath.Clean(name), nil
+}
+
+// A Commit is a commit of a History.
+type Commit struct {
+	history *History
+	commit  *object.Commit
+	parents []*object.Commit
+}
+
+// Added returns, for each of the given files, the latest commit that added it. Files whose commit is not found, as in a shallow clone,
+// are left out.
+func (h *History) Added(ctx context.Context, names []string) (map[string]*Commit, error) {
+	missing := map[string]bool{}
+	for _, name := range names {
+		missing[name] = true
+	}
+	added := map[string]*Commit{}
+	seen := map[plumbing.Hash]bool{h.head: true}
+	// The newest commit is next, so that a file that was removed and added again is found where it was added last.
+	queue, err := h.commits([]plumbing.Hash{h.head})
+	for n := 0; err == nil && len(queue) > 0 && len(missing) > 0 && n < maxCommits; n++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		next := 0
+		for i, c := range queue {
+			if c.Committer.When.After(queue[next].Committer.When) {
+				next = i
+			}
+		}
+		commit := queue[next]
+		queue = append(queue[:next], queue[next+1:]...)
+		if h.shallow[commit.Hash] {
+			continue
+		}
+		c := &Commit{history: h, commit: commit}
+		if c.parents, err = h.commits(commit.ParentHashes); err != nil {
+			break
+		}
+		for name := range missing {
+			if isAdded, err := c.adds(name); err != nil {
+				return nil, err
+			} else if isAdded {
+				added[name] = c
+				delete(missing, name)
+			}
+		}
+		for _, parent := range c.parents {
+			if !seen[parent.Hash] {
+				seen[parent.Hash] = true
+				queue = append(queue, parent)
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the git history: %w", err)
+	}
+	return added, nil
+}
+
+func (h *History) commits(hashes []plumbing.Hash) ([]*object.Commit, error) {
+	var commits []*object.Commit
+	for _, hash := range hashes {
+		c, err := object.GetCommit(h.store, hash)
+		if err != nil {
+			return nil, err
+		}
+		commits = append(commits, c)
+	}
+	return commits, nil
+}
+
+// adds reports whether a file is in a commit, and in none of its parents.
+func (c *Commit) adds(name string) (bool, error) {
+	if _, found, err := c.history.entry(c.commit, name); err != nil || !found {
+		return false, err
+	}
+	for _, parent := range c.parents {
+		if _, found, err := c.history.entry(parent, name); err != nil || found {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// entry finds a file in a commit.
+func (h *History) entry(c *object.Commit, name string) (entry object.TreeEntry, found bool, err error) {
+	entry = object.TreeEntry{Hash: c.TreeHash, Mode: filemode.Dir}
+	for element := range strings.SplitSeq(path.Clean(h.prefix+name), "/") {
+		if entry.Mode != filemode.Dir {
+			return entry, false, nil
+		}
+		key := entryKey{entry.Hash, element}
+		child, known := h.entries[key]
+		if !known {
+			tree, err := object.GetTree(h.store, entry.Hash)
+			if err != nil {
+				return entry, false, fmt.Errorf("reading the git history: %w", err)
+			}
+			for _, e := range tree.Entries {
+				if e.Name == element {
+					child = e
+				}
+			}
+			h.entries[key] = child
+		}
+		if child.Hash.IsZero() {
+			return entry, false, nil
+		}
+		entry = child
+	}
+	return entry, entry.Mode.IsFile(), nil
+}
+
+// Text returns a file in the commit. If the commit does not have it, or it is too large for a source file, it is nil.
+func (c *Commit) Text(name string) ([]byte, error) { return c.history.text(c.commit, name) }
+
+func (h *History) text(c *object.Commit, name string) ([]byte, error) {
+	entry, found, err := h.entry(c, name)
+	if err != nil || !found {
+		return nil, err
+	}
+	blob, err := object.GetBlob(h.store, entry.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("reading the git history: %w", err)
+	}
+	if blob.Size > maxText {
+		return nil, nil
+	}
+	r, err := blob.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("reading the git history: %w", err)
+	}
+	defer func() { _ = r.Close() }()
+	text, err := io.ReadAll(io.LimitReader(r, maxText))
+	if err != nil {
+		return nil, fmt.Errorf("reading the git history: %w", err)
+	}
+	return text, nil
+}

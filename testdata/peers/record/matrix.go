@@ -1,0 +1,71 @@
+package main
+
+import "strings"
+
+// A sample is a project of the matrix: the flags of init, and the commands after it.
+type sample struct {
+	name, init string
+	commands   []string
+}
+
+// matrix lists projects with all flags of kubebuilder that change files. The names are no words of scaffolds, so that they can be told
+// from these. Commands that a release does not have are left out.
+func matrix() []sample {
+	const (
+		api     = "create api --group %g --version %v --kind %k --resource --controller"
+		image   = "create api --group %g --version %v --kind %k --plugins deploy-image/v1-alpha --manifests=false --image "
+		types   = "create api --group %g --version %v --kind %k --resource --controller=false"
+		both    = "create webhook --group %g --version %v --kind %k --defaulting --programmatic-validation"
+		hub     = "create webhook --group %g --version %v --kind %k --conversion --spoke v2"
+		foreign = " --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 --external-api-domain io" +
+			" --external-api-module github.com/cert-manager/cert-manager@v1.18.2"
+	)
+	of := func(command, group, version, kind string) string {
+		return strings.NewReplacer("%g", group, "%v", version, "%k", kind).Replace(command)
+	}
+	several := []string{
+		of(api, "fleet", "v1", "Frigate"),
+		of(both, "fleet", "v1", "Frigate"),
+		of(types, "fleet", "v2", "Frigate"),
+		of(hub, "fleet", "v1", "Frigate"),
+		of(api, "fleet", "v1", "Kraken") + " --plural krakens --namespaced=false",
+		of("create webhook --group %g --version %v --kind %k --defaulting --defaulting-path /mutate-it", "fleet", "v1", "Kraken"),
+		of("create api --group %g --version %v --kind %k --resource=false --controller", "apps", "v1", "Deployment"),
+		of("create webhook --group %g --version %v --kind %k --programmatic-validation", "core", "v1", "Pod"),
+		of("create api --group %g --version %v --kind %k --resource=false --controller", "cert-manager", "v1", "Certificate") + foreign,
+		of("create webhook --group %g --version %v --kind %k --defaulting", "cert-manager", "v1", "Issuer") + foreign,
+	}
+	return []sample{
+		{"one group", "", append(several,
+			of("create api --group %g --version %v --kind %k --resource=false --controller --controller-name kraken-watch", "fleet", "v1", "Kraken"))},
+		{"groups", "--multigroup", append(several, of(api, "harbor", "v1beta1", "Crane"), of(both, "harbor", "v1beta1", "Crane"))},
+		{"namespace", "--namespaced", []string{of(api, "fleet", "v1", "Frigate"), of(both, "fleet", "v1", "Frigate")}},
+		{"validation first", "", []string{
+			of(api, "fleet", "v1", "Frigate"),
+			of("create webhook --group %g --version %v --kind %k --programmatic-validation", "fleet", "v1", "Frigate"),
+			of(types, "fleet", "v2", "Frigate"), of(hub, "fleet", "v1", "Frigate"),
+			of(api, "fleet", "v1", "Kraken"), of(both, "fleet", "v1", "Kraken"),
+		}},
+		{"conversion first", "", []string{
+			of(api, "fleet", "v1", "Frigate"), of(types, "fleet", "v2", "Frigate"), of(hub, "fleet", "v1", "Frigate"),
+			of("create webhook --group %g --version %v --kind %k --defaulting", "fleet", "v1", "Frigate"),
+		}},
+		{"types first", "", []string{of(types, "fleet", "v1", "Frigate"), of(api, "fleet", "v1", "Kraken") + " --ssa"}},
+		{"core first", "", []string{
+			of("create webhook --group %g --version %v --kind %k --programmatic-validation", "core", "v1", "Pod"),
+			of("create api --group %g --version %v --kind %k --resource=false --controller", "apps", "v1", "Deployment"),
+		}},
+		{"images", "", []string{
+			of(image, "fleet", "v1", "Frigate") + "memcached:1.6.26-alpine3.19" +
+				" --image-container-command memcached,--memory-limit=64,-o,modern,-v --image-container-port 11211 --run-as-user 1001",
+			of(image, "fleet", "v1", "Kraken") + "busybox:1.36.1",
+			of("create webhook --group %g --version %v --kind %k --programmatic-validation", "fleet", "v1", "Frigate"),
+		}},
+		{"images in groups", "--multigroup", []string{
+			of(image, "fleet", "v1", "Frigate") + "busybox:1.36.1",
+		}},
+		{"plugins", "--plugins go/v4,helm/v2-alpha,grafana/v1-alpha,autoupdate/v1-alpha", []string{
+			of(api, "fleet", "v1", "Frigate"), of(both, "fleet", "v1", "Frigate"),
+		}},
+	}
+}
