@@ -106,11 +106,11 @@ func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, err
 		findings = diag.Findings{{Field: "--kind", Value: o.Kind, Problem: fmt.Sprintf("the objects of %s are releases of a chart; "+
 			"add code to %s, or delete the API and create it again", recorded.GVK, project.ChartsFile)}}
 	}
+	if resource.API != nil && o.SSA {
+		resource.API.SSA = true
+	}
 	if o.SSA && !o.API {
 		findings.Add("--ssa", "true", "requires types; leave out --resource=false or --ssa")
-	}
-	if o.SSA && o.DeploysImage() {
-		findings.Add("--ssa", "true", "is not supported with --image")
 	}
 	if o.DeploysImage() {
 		if !o.API {

@@ -64,7 +64,7 @@ func (p *Project) scaffoldAll(tree *worktree.Tree, config *project.Config, heade
 // controller, then each other controller.
 func (p *Project) recordedAPIs(config *project.Config, r project.Resource, header string) []scaffold.Data {
 	image, _ := config.Image(r.GVK)
-	parts := apiParts{api: r.HasAPI(), namespaced: r.API == nil || r.API.Namespaced, image: image}
+	parts := apiParts{api: r.HasAPI(), namespaced: r.API == nil || r.API.Namespaced, image: image, ssa: r.API != nil && r.API.SSA}
 	if len(r.Controllers) == 0 {
 		if !parts.api {
 			return nil

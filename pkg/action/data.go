@@ -26,7 +26,7 @@ func (p *Project) projectData(config *project.Config, header string) scaffold.Da
 		Project: scaffold.Project{
 			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
 			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Helm: config.IsHelm(), Ansible: config.IsAnsible(), RootLayout: config.RootLayout(),
-			Boilerplate: header, CLIName: p.Program,
+			Boilerplate: header, CLIName: p.Program, ShortWebhooks: config.ShortWebhooks(),
 		},
 		Versions: p.versions(),
 	}
@@ -135,7 +135,7 @@ func (p *Project) recordedData(config *project.Config, r project.Resource, heade
 	image, _ := config.Image(r.GVK)
 	var all []scaffold.Data
 	add := func(api, controller bool, name string) {
-		parts := apiParts{api: api, controller: controller, namespaced: r.API == nil || r.API.Namespaced, controllerName: name}
+		parts := apiParts{api: api, controller: controller, namespaced: r.API == nil || r.API.Namespaced, controllerName: name, ssa: api && r.API.SSA}
 		if api && (controller || len(r.Controllers) == 0) {
 			parts.image = image
 		}

@@ -75,12 +75,11 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		Force: d.force, Removed: d.undone, RemovedWebhooks: p.recordedWebhooks(config, d.removed, header),
 		FromPeer: config.CLIVersion() != "",
 	}
-	var failed error
-	options.Written = func(created []string) func(file, line string) bool {
-		var written func(file, line string) bool
-		written, failed = p.writtenLines(ctx, config, created)
-		return written
+	written, err := p.writtenLines(ctx, config)
+	if err != nil {
+		return err
 	}
+	options.Written = written.Has
 	for _, other := range remaining {
 		options.Kept = append(options.Kept, p.recordedData(config, other, header)...)
 		options.KeptWebhooks = append(options.KeptWebhooks, p.recordedWebhooks(config, other, header)...)
@@ -90,9 +89,6 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		return err
 	}
 	report, err := scaffold.Delete(tree, options)
-	if failed != nil {
-		return failed
-	}
 	if err != nil {
 		return err
 	}

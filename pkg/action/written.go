@@ -2,59 +2,62 @@ package action
 
 import (
 	"context"
-	"errors"
-	"strings"
+	"maps"
+	"sync"
 
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
-// writtenLines returns a function that reports whether a create command of another tool wrote a line of a file, with the given files: as
-// a known release of the tool does or, if the release is not known, according to the history of the project.
-func (p *Project) writtenLines(ctx context.Context, config *project.Config, created []string) (func(file, line string) bool, error) {
+// writtenLines finds the lines of a project that another tool wrote: those that a known release of it writes or, if the release is not
+// known, those that are from commits that changed PROJECT.
+type writtenLines struct {
+	known func(file, line string) bool
+	// useHistory reports whether the release is unknown, so that the history decides.
+	useHistory bool
+	commits    func() []*vcs.Commit
+	committed  map[string]map[string]bool
+}
+
+func (p *Project) writtenLines(ctx context.Context, config *project.Config) (*writtenLines, error) {
 	known, err := migrate.ReadCreatedLines()
 	if err != nil {
 		return nil, err
 	}
-	lines := known.Lines(scaffoldNames(config))
-	if known.Knows(config.CLIVersion()) {
-		return lines, nil
-	}
-	history, err := vcs.OpenHistory(p.Root)
-	if errors.Is(err, vcs.ErrNoHistory) {
-		return lines, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	commits, err := history.Added(ctx, created)
-	if err != nil {
-		return nil, err
-	}
-	committed := map[string]map[string]bool{}
-	return func(file, line string) bool {
-		if lines(file, line) {
-			return true
-		}
-		if committed[file] == nil {
-			committed[file] = committedLines(commits, file)
-		}
-		return committed[file][line]
+	return &writtenLines{
+		known: known.Lines(scaffoldNames(config)), useHistory: !known.Knows(config.CLIVersion()),
+		committed: map[string]map[string]bool{},
+		commits: sync.OnceValue(func() (commits []*vcs.Commit) {
+			err := p.step("reading the git history", func() error {
+				history, err := vcs.OpenHistory(p.Root)
+				if err == nil {
+					commits, err = history.Changes(ctx, project.FileName)
+				}
+				return err
+			})
+			if err != nil {
+				p.reportf(Detail, "files of unknown releases count as edited: %v", err)
+			}
+			return commits
+		}),
 	}, nil
 }
 
-// committedLines returns the lines of a file in the commits that added the files of a deleted kind.
-func committedLines(commits map[string]*vcs.Commit, file string) map[string]bool {
-	all := map[string]bool{}
-	for _, commit := range commits {
-		text, err := commit.Text(file)
-		if err != nil {
-			continue // the file counts as the user's
-		}
-		for line := range strings.Lines(string(text)) {
-			all[strings.TrimSpace(line)] = true
+// Has reports whether another tool wrote a line of a file, without the space around it.
+func (w *writtenLines) Has(file, line string) bool {
+	if w.known(file, line) {
+		return true
+	}
+	if !w.useHistory {
+		return false
+	}
+	if w.committed[file] == nil {
+		w.committed[file] = map[string]bool{}
+		for _, commit := range w.commits() {
+			lines, _ := commit.AddedLines(file) // without them, the lines count as the user's
+			maps.Copy(w.committed[file], lines)
 		}
 	}
-	return all
+	return w.committed[file][line]
 }

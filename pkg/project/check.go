@@ -73,7 +73,7 @@ func checkResource(item *yaml.Node) error {
 		}
 	}
 	if api := safeyaml.Child(item, "api"); api != nil {
-		if err := checkKeys(api, map[string]shape{"crdVersion": text, "namespaced": truth}); err != nil {
+		if err := checkKeys(api, map[string]shape{"crdVersion": text, "namespaced": truth, "ssa": truth}); err != nil {
 			return err
 		}
 	}

@@ -124,6 +124,9 @@ func (c *Config) allowsNewKeys() bool {
 	})
 }
 
+// ShortWebhooks reports whether the file was written by a kubebuilder that names the types of webhooks without "Custom".
+func (c *Config) ShortWebhooks() bool { return atLeast(c.CLIVersion(), 4, 16) }
+
 // atLeast reports whether a version such as 4.15.0 or v4.15.0-rc.0 is at least major.minor.
 func atLeast(version string, major, minor int) bool {
 	var x, y int

@@ -59,7 +59,7 @@ func (c *Config) resource(item *yaml.Node) Resource {
 		r.Plural = RegularPlural(r.Kind)
 	}
 	if api := safeyaml.Child(item, "api"); api != nil && len(api.Content) > 0 {
-		r.API = &API{CRDVersion: textOf(safeyaml.Child(api, "crdVersion")), Namespaced: boolOf(safeyaml.Child(api, "namespaced"))}
+		r.API = &API{CRDVersion: textOf(safeyaml.Child(api, "crdVersion")), Namespaced: boolOf(safeyaml.Child(api, "namespaced")), SSA: boolOf(safeyaml.Child(api, "ssa"))}
 	}
 	if w := safeyaml.Child(item, "webhooks"); w != nil && len(w.Content) > 0 {
 		r.Webhooks = &Webhooks{
@@ -197,6 +197,8 @@ func (c *Config) fields(i int, r Resource) (fields []field, state []field) {
 	stateUnless(!c.RootLayout(), boolOrNil(r.External), "external")
 	set(textOrNil(api.CRDVersion), "api", "crdVersion")
 	set(boolOrNil(api.Namespaced), "api", "namespaced")
+	// kubebuilder rejects the key before 4.16, as operator-sdk 1.42 does, which has no such types.
+	stateUnless(c.CLIVersion() == "" || atLeast(c.CLIVersion(), 4, 16), boolOrNil(api.SSA), "api", "ssa")
 	set(textOrNil(webhooks.WebhookVersion), "webhooks", "webhookVersion")
 	set(boolOrNil(webhooks.Defaulting), "webhooks", "defaulting")
 	set(boolOrNil(webhooks.Validation), "webhooks", "validation")
@@ -207,8 +209,9 @@ func (c *Config) fields(i int, r Resource) (fields []field, state []field) {
 	newerKey(textOrNil(r.Module), "module")
 	state = append(state, field{[]any{"openSchema"}, boolOrNil(r.OpenSchema)})
 
-	_, named := c.get([]any{"resources", i, "controllers"})
-	plain := len(r.Controllers) == 1 && r.Controllers[0] == strings.ToLower(r.Kind) && !named
+	written, named := c.get([]any{"resources", i, "controllers"})
+	// kubebuilder replaces the key controller when it adds a second one.
+	plain := len(r.Controllers) == 1 && r.Controllers[0] == strings.ToLower(r.Kind) && (!named || len(listOf(written)) > 1)
 	switch {
 	case len(r.Controllers) == 0 || plain:
 		set(boolOrNil(plain), "controller")
@@ -227,6 +230,12 @@ func (c *Config) fields(i int, r Resource) (fields []field, state []field) {
 		state = append(state, field{[]any{"controllers"}, list(r.Controllers)})
 	}
 	return fields, state
+}
+
+// listOf returns a value that is a list, or nil.
+func listOf(value any) []any {
+	list, _ := value.([]any)
+	return list
 }
 
 // textOrNil returns nil instead of "", which is not written.

@@ -32,6 +32,8 @@ type API struct {
 	CRDVersion string
 	// Namespaced is the scope of the kind.
 	Namespaced bool
+	// SSA reports whether the types have apply configurations, for server-side apply.
+	SSA bool
 }
 
 // Webhooks describes the webhooks of a kind.

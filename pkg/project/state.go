@@ -57,6 +57,9 @@ func (c *Config) addState(r *Resource, unnamed bool) {
 	r.Core = r.Core || boolOf(safeyaml.Child(item, "core"))
 	r.External = r.External || boolOf(safeyaml.Child(item, "external"))
 	r.OpenSchema = boolOf(safeyaml.Child(item, "openSchema"))
+	if r.API != nil {
+		r.API.SSA = r.API.SSA || boolOf(safeyaml.Child(item, "ssa"))
+	}
 	if r.Module == "" {
 		r.Module = textOf(safeyaml.Child(item, "module"))
 	}

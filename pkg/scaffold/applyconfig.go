@@ -15,6 +15,9 @@ import (
 // applyMarker enables apply configurations of a type or, in groupversion_info.go, of the marked types of a package.
 const applyMarker = "// +kubebuilder:ac:generate=true"
 
+// noApplyMarker excludes a type.
+const noApplyMarker = "// +kubebuilder:ac:generate=false"
+
 // applyDir is the directory of apply configurations below that of the types.
 const applyDir = "applyconfiguration"
 
@@ -71,7 +74,9 @@ func enableApply(tree *worktree.Tree, data Data) error {
 const (
 	makefileName   = "Makefile"
 	applyGenerator = " applyconfiguration"
-	applyArgument  = applyGenerator + `:headerFile="` + project.HeaderFile + `"`
+	// applyHelp is what kubebuilder adds to the description of the target.
+	applyHelp     = " and ApplyConfiguration types"
+	applyArgument = applyGenerator + `:headerFile="` + project.HeaderFile + `"`
 )
 
 // crdGeneration matches the call of controller-gen that generates manifests, up to and from its paths.
@@ -127,9 +132,20 @@ func DisableApply(tree *worktree.Tree, types string) error {
 		if err := remove(path.Join(types, "groupversion_info.go"), applyMarker+"\n"); err != nil {
 			return err
 		}
+		// kubebuilder excludes the other types of the package.
+		for _, name := range names {
+			if path.Dir(name) == types && strings.HasSuffix(name, "_types.go") {
+				if err := remove(name, noApplyMarker+"\n"); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	if inProject {
 		return nil
+	}
+	if err := remove(makefileName, applyHelp); err != nil {
+		return err
 	}
 	return remove(makefileName, applyArgument)
 }

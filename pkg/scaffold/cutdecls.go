@@ -119,6 +119,9 @@ func (c *cutter) cut(d declaration, wholeFile bool) {
 			d.from, d.text = d.to-len(text), text
 		}
 	}
+	if c.written != nil && !wholeFile && !slices.Contains(c.removed.texts[d.key], d.text) {
+		d = withoutRemarks(d)
+	}
 	from := len(strings.TrimRight(string(c.Text[:d.from]), " \t\n"))
 	c.remove(from, d.to)
 	unedited := slices.Contains(c.removed.texts[d.key], d.text)
@@ -132,6 +135,19 @@ func (c *cutter) cut(d declaration, wholeFile bool) {
 	case allWritten(c.Name, strings.Split(d.text, "\n"), c.written):
 	default:
 		c.edited = append(c.edited, c.describe(d.from, d.key))
+	}
+}
+
+// withoutRemarks returns a declaration without comments that are separated from it and contain no marker: other tools write some about
+// the whole file.
+func withoutRemarks(d declaration) declaration {
+	for {
+		comment, rest, ok := strings.Cut(d.text, "\n\n")
+		isRemark := func(line string) bool { return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "// +") }
+		if !ok || slices.ContainsFunc(strings.Split(comment, "\n"), func(line string) bool { return !isRemark(line) }) {
+			return d
+		}
+		d.text, d.from = rest, d.to-len(rest)
 	}
 }
 
@@ -156,7 +172,7 @@ func (c *cutter) adjust(d declaration) {
 			continue
 		}
 		if !slices.ContainsFunc(c.removed.calls, func(other string) bool { return withoutSpace(other) == withoutSpace(text) }) &&
-			!allWritten(c.Name, strings.Split(strings.TrimPrefix(text, "."), "\n"), c.written) {
+			!allWritten(c.Name, []string{strings.TrimLeft(text, ". \t\n") + "."}, c.written) {
 			c.edited = append(c.edited, c.describe(call.From, strings.TrimLeft(text, ". \t\n")))
 		}
 		c.remove(call.From, call.To)

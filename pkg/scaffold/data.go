@@ -11,6 +11,19 @@ type Data struct {
 	Versions Versions
 }
 
+// Defaulter returns the name of the type that sets default values of the kind.
+func (d Data) Defaulter() string { return d.webhookType("Defaulter") }
+
+// Validator returns the name of the type that validates the kind.
+func (d Data) Validator() string { return d.webhookType("Validator") }
+
+func (d Data) webhookType(suffix string) string {
+	if !d.Project.ShortWebhooks {
+		suffix = "Custom" + suffix
+	}
+	return d.Resource.Kind + suffix
+}
+
 // License is the input of the templates in templates/go/license.
 type License struct {
 	// Copyright is the copyright notice, such as "Copyright 2026 Example Inc.", or "".
@@ -46,6 +59,11 @@ type Project struct {
 	LegacyEvents bool
 	// LegacyWebhooks reports whether go.mod requires controller-runtime before v0.23, whose webhooks accept any object.
 	LegacyWebhooks bool
+	// ShortWebhooks reports whether the types of webhooks are named as by kubebuilder 4.16: MemcachedDefaulter and
+	// MemcachedValidator, and not MemcachedCustomDefaulter and MemcachedCustomValidator.
+	ShortWebhooks bool
+	// RegistersCore reports whether test suites register the types of Kubernetes like those of the project, as kubebuilder's do.
+	RegistersCore bool
 	// LegacyManifest reports whether the manager's Deployment lacks lists that current patches extend, as before kubebuilder
 	// v4.5, or whether config/default lists strategic merge patches only.
 	LegacyManifest bool

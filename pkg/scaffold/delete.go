@@ -26,9 +26,9 @@ type Deletion struct {
 	Force bool
 	// FromPeer reports that PROJECT names a tool that created the project; the files may show it, too.
 	FromPeer bool
-	// Written returns a function that reports whether a create command of another tool wrote a line of a file, without the space around
-	// it. created are the files of what is deleted. Nil is for projects of this program.
-	Written func(created []string) func(file, line string) bool
+	// Written reports whether another tool wrote a line of a file, without the space around it. It is not called for projects of this
+	// program.
+	Written func(file, line string) bool
 }
 
 // EditedError lists the edits of the user in the code that a command is to delete.
@@ -124,7 +124,7 @@ type deleter struct {
 	// fromPeer reports whether another tool created the project. Those write the lists of CRDs and samples with the
 	// first API.
 	fromPeer bool
-	// written reports whether another tool wrote a line.
+	// written reports whether another tool wrote a line; nil is for projects of this program.
 	written         func(file, line string) bool
 	edited, deleted []string
 	inUse           []string
@@ -146,6 +146,16 @@ type DeleteReport struct {
 func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	var err error
 	x := deleter{tree: tree, rest: map[string][]byte{}}
+	if content, err := tree.ReadFile(project.DefaultKustomization); err == nil {
+		for line := range strings.Lines(string(content)) {
+			x.fromPeer = x.fromPeer || textdiff.Hash(strings.TrimSpace(line)) == peersLine
+		}
+	}
+	x.fromPeer = x.fromPeer || d.FromPeer
+	if x.fromPeer {
+		x.written = d.Written
+		d = d.registeringCore()
+	}
 	if x.removed, err = renderAll(tree, d.Removed, d.RemovedWebhooks); err != nil {
 		return nil, err
 	}
@@ -160,19 +170,12 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	if err := shareSuites(tree, x.removed, x.kept); err != nil {
 		return nil, err
 	}
-	if content, err := tree.ReadFile(project.DefaultKustomization); err == nil {
-		for line := range strings.Lines(string(content)) {
-			x.fromPeer = x.fromPeer || textdiff.Hash(strings.TrimSpace(line)) == peersLine
-		}
-	}
-	x.fromPeer = x.fromPeer || d.FromPeer
-	x.written = func(string, string) bool { return false }
-	if x.fromPeer && d.Written != nil {
-		x.written = d.Written(slices.Sorted(maps.Keys(x.createdFiles())))
-	}
-	steps := []func() error{x.removeFiles, x.removeDeclarations, x.removeTexts}
+	steps := []func() error{func() error { return x.removeFiles(d) }, x.removeDeclarations, x.removeTexts}
 	if len(d.RemovedWebhooks) > 0 {
-		steps = append(steps, x.removeCertificates, func() error { return x.removeChecks(d) })
+		steps = append(steps, x.removeCertificates)
+		for _, step := range []func(Deletion) error{x.removeChecks, x.removeFromTests, x.disableConversion} {
+			steps = append(steps, func() error { return step(d) })
+		}
 		steps = append([]func() error{func() error { return x.updateOverlay(d.RemovedWebhooks, d.KeptWebhooks) }}, steps...)
 	}
 	for _, step := range steps {
@@ -202,6 +205,23 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	return &DeleteReport{Lost: x.edited, Kept: x.inUse, Left: findLeftovers(tree, d)}, nil
 }
 
+// registeringCore returns a deletion in a project whose suites register the types of Kubernetes.
+func (d Deletion) registeringCore() Deletion {
+	d.Removed, d.Kept = slices.Clone(d.Removed), slices.Clone(d.Kept)
+	d.RemovedWebhooks, d.KeptWebhooks = slices.Clone(d.RemovedWebhooks), slices.Clone(d.KeptWebhooks)
+	for _, all := range [][]Data{d.Removed, d.Kept} {
+		for i := range all {
+			all[i].Project.RegistersCore = true
+		}
+	}
+	for _, all := range [][]Webhooks{d.RemovedWebhooks, d.KeptWebhooks} {
+		for i := range all {
+			all[i].Project.RegistersCore = true
+		}
+	}
+	return d
+}
+
 // read returns the content of a file; ok is false if it does not exist.
 func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 	if !x.tree.Exists(name) || slices.Contains(x.deleted, name) {
@@ -214,7 +234,7 @@ func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 }
 
 // removeFiles removes whole files.
-func (x *deleter) removeFiles() error {
+func (x *deleter) removeFiles(d Deletion) error {
 	for _, name := range slices.Sorted(maps.Keys(x.removed.files)) {
 		if x.kept.files[name] != nil || isInitialFile(name) && !x.fromPeer {
 			continue
@@ -235,7 +255,7 @@ func (x *deleter) removeFiles() error {
 		}
 		x.deleted = append(x.deleted, name)
 	}
-	return nil
+	return x.removeConditions(d)
 }
 
 // removeTexts removes texts at markers from files that remain.

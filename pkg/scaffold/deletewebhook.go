@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -91,8 +92,11 @@ func inWebhookPackage(tree *worktree.Tree, data Data) Webhook {
 		return w
 	}
 	content, _ := tree.ReadFile(outputPath(webhookPath, data)) // nil if it does not exist
-	w.Defaulting = w.Defaulting && bytes.Contains(content, []byte(data.Resource.Kind+"CustomDefaulter"))
-	w.Validation = w.Validation && bytes.Contains(content, []byte(data.Resource.Kind+"CustomValidator"))
+	declares := func(what string) bool {
+		return regexp.MustCompile(`\b` + regexp.QuoteMeta(data.Resource.Kind) + `(Custom)?` + what + `\b`).Match(content)
+	}
+	w.Defaulting = w.Defaulting && declares("Defaulter")
+	w.Validation = w.Validation && declares("Validator")
 	return w
 }
 
@@ -167,9 +171,8 @@ func (x *deleter) updateOverlay(removed, kept []Webhooks) error {
 			maps.DeleteFunc(x.removed.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, project.CertManagerDir+"/") })
 		}
 	}
-	called := func(w Webhooks) bool { return w.Webhook.Defaulting || w.Webhook.Validation }
 	initial := x.removed.files[project.WebhookManifests]
-	if len(initial) == 0 || slices.ContainsFunc(kept, called) || !x.tree.Exists(project.WebhookManifests) {
+	if len(initial) == 0 || slices.ContainsFunc(kept, isAdmission) || !x.tree.Exists(project.WebhookManifests) {
 		return nil
 	}
 	// Generated files contain no edits of the user.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,6 +53,9 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	data.Project.LegacyWebhooks = isBefore(runtime, eventsVersion)
 	data.Project.LegacyEvents = isBefore(runtime, eventsVersion)
 	data.Project.LegacyConditions = isBefore(runtime, conditionsVersion)
+	if err := data.Project.findWebhookNames(tree, *data); err != nil {
+		return err
+	}
 	if err := data.Project.FindPaths(tree); err != nil {
 		return err
 	}
@@ -75,6 +79,31 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	data.Resource.SSAPackage = data.Resource.SSA || hasApplyMarker(tree, path.Join(group, "groupversion_info.go"))
 	if data.Image.Ref != "" {
 		data.Image.EnvVar = imageVariable(tree, *data)
+	}
+	return nil
+}
+
+// webhookType matches the declaration of a webhook's type.
+var webhookType = regexp.MustCompile(`(?m)^type \w+?(Custom)?(Defaulter|Validator) struct`)
+
+// findWebhookNames finds how the types of webhooks are named: as those of the kind, or of any kind, or as in PROJECT.
+func (p *Project) findWebhookNames(tree *worktree.Tree, data Data) error {
+	names, err := tree.Walk(project.WebhookDir, nil)
+	if err != nil {
+		return err
+	}
+	for _, name := range append([]string{outputPath(webhookPath, data)}, names...) {
+		if !strings.HasSuffix(name, "_webhook.go") {
+			continue
+		}
+		content, err := tree.ReadOptional(name)
+		if err != nil {
+			return err
+		}
+		if m := webhookType.FindSubmatch(content); m != nil {
+			p.ShortWebhooks = len(m[1]) == 0
+			return nil
+		}
 	}
 	return nil
 }

@@ -30,8 +30,11 @@ func (o *overlayFile) disable(removed, kept []Webhooks) {
 	needed := func(uses func(Webhooks) bool) bool { return slices.ContainsFunc(kept, uses) }
 	for _, w := range removed {
 		name := crdName(w.Data)
-		if w.Webhook.Conversion && !needed(func(s Webhooks) bool { return s.Webhook.Conversion && crdName(s.Data) == name }) {
-			o.removeTargets(name)
+		converted := needed(func(s Webhooks) bool { return s.Webhook.Conversion && crdName(s.Data) == name })
+		if w.Webhook.Conversion && !converted {
+			o.removeTargets(name, false)
+		} else if converted {
+			o.removeTargets(name, true)
 		}
 	}
 	var unwanted []string
@@ -133,16 +136,20 @@ func (o *overlayFile) commentReplacements(unwanted []string) {
 	}
 }
 
-// removeTargets removes the replacement targets for a CRD, commented out or not.
-func (o *overlayFile) removeTargets(crd string) {
+// removeTargets removes the replacement targets for a CRD, commented out or not, or only those that are commented out and repeat
+// another one: kubebuilder adds them with each webhook.
+func (o *overlayFile) removeTargets(crd string, onlyRepeated bool) {
 	plain := func(line string) string { return strings.TrimPrefix(line, "#") }
+	if onlyRepeated && !slices.ContainsFunc(o.lines, func(line string) bool { return strings.TrimSpace(line) == "name: "+crd }) {
+		return
+	}
 	for i := 0; i < len(o.lines); {
 		if !strings.HasPrefix(strings.TrimSpace(plain(o.lines[i])), "- select:") {
 			i++
 			continue
 		}
 		end := blockEnd(o.lines, i, "#")
-		if !mentions(o.lines[i:end], []string{"name: " + crd}) {
+		if !mentions(o.lines[i:end], []string{"name: " + crd}) || onlyRepeated && !strings.HasPrefix(o.lines[i], "#") {
 			i = end
 			continue
 		}

@@ -91,6 +91,7 @@ func adaptPair(tree *worktree.Tree, oldData *Data, newData Data) (Data, error) {
 	}
 	p, q := &newData.Project, oldData.Project
 	p.LegacyConditions, p.LegacyEvents, p.LegacyWebhooks = q.LegacyConditions, q.LegacyEvents, q.LegacyWebhooks
+	p.ShortWebhooks = q.ShortWebhooks
 	p.Paths, p.LegacyManifest, p.CRDs = q.Paths, q.LegacyManifest, q.CRDs
 	newData.Resource.LegacySchemeBuilder = oldData.Resource.LegacySchemeBuilder
 	newData.Resource.ControllerSuite, newData.Resource.WebhookSuite = oldData.Resource.ControllerSuite, oldData.Resource.WebhookSuite

@@ -24,7 +24,10 @@ func removedNames(d Deletion) []string {
 	needed := func(uses func(Webhooks) bool) bool { return slices.ContainsFunc(d.KeptWebhooks, uses) }
 	var removed []string
 	if len(d.KeptWebhooks) == 0 {
-		removed = append(removed, name+"-webhook-service", "webhook-server-cert")
+		removed = append(removed, "webhook-server-cert")
+	}
+	if !needed(isAdmission) {
+		removed = append(removed, name+"-webhook-service")
 	}
 	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
 		removed = append(removed, name+"-mutating-webhook-configuration")
@@ -40,6 +43,8 @@ func removedNames(d Deletion) []string {
 	}
 	return removed
 }
+
+func isAdmission(w Webhooks) bool { return w.Webhook.Defaulting || w.Webhook.Validation }
 
 // findLeftovers finds references to the deleted webhooks in the end-to-end tests of other tools.
 func findLeftovers(tree *worktree.Tree, d Deletion) []string {
@@ -84,7 +89,7 @@ func (x *deleter) removeChecks(d Deletion) error {
 				return true
 			})
 			if block != nil {
-				edits = append(edits, x.checksBefore(file, block, c, names, len(d.KeptWebhooks) == 0)...)
+				edits = append(edits, x.checksBefore(file, block, c, names, !slices.ContainsFunc(d.KeptWebhooks, isAdmission))...)
 			}
 		}
 	}
@@ -99,7 +104,7 @@ func (x *deleter) removeChecks(d Deletion) error {
 }
 
 // checksBefore finds the removed checks before a marker in a block. A check consists of a call of By or It and of the statements up to
-// the next one. With all webhooks, what follows a removed check is removed, too.
+// the next one. If none of the webhooks for admission is kept, what follows a removed check is removed, too.
 func (x *deleter) checksBefore(file *gosource.File, block *ast.BlockStmt, marker *ast.Comment, names []string, all bool) []textdiff.Edit {
 	var edits []textdiff.Edit
 	var starts []int

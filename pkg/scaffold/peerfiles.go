@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"bytes"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -20,18 +19,7 @@ func allWritten(name string, lines []string, written func(file, line string) boo
 	})
 }
 
-// createdFiles returns the names of the files of what is deleted, without those of init.
-func (x *deleter) createdFiles() map[string]bool {
-	names := map[string]bool{}
-	for name := range x.removed.files {
-		names[name] = x.kept.files[name] == nil
-	}
-	for name := range x.removed.extended {
-		names[name] = true
-	}
-	maps.DeleteFunc(names, func(name string, removed bool) bool { return !removed || !x.tree.Exists(name) })
-	return names
-}
+func (x *deleter) wrote(name, line string) bool { return allWritten(name, []string{line}, x.written) }
 
 // isPeers reports whether a create command of another tool wrote all lines of a file but those of the license header, which is the
 // project's.
@@ -64,21 +52,32 @@ func (x *deleter) removeRemains(name string, before, rest []byte) []byte {
 	return textdiff.FromLF([]byte(strings.Join(lines, "\n")), crlf)
 }
 
-// removeGoRemains removes the comments and the blank line that precede a marker since the text between them was removed.
+// removeGoRemains removes what precedes a marker since the text between them was removed: comments, and the blank line before the first
+// import. Where there were no two blank lines, one of them is removed.
 func (x *deleter) removeGoRemains(name string, lines []string, before string) []string {
+	isBlank := func(at int) bool { return at >= 0 && strings.TrimSpace(lines[at]) == "" }
 	for i := 1; i < len(lines); i++ {
-		if !strings.Contains(lines[i], "+kubebuilder:scaffold:") || strings.Contains(before, "\n"+lines[i-1]+"\n"+lines[i]) {
+		if !strings.Contains(lines[i], "+kubebuilder:scaffold:") {
 			continue
 		}
 		from := i
-		for from > 0 && strings.HasPrefix(strings.TrimSpace(lines[from-1]), "//") && x.written(name, strings.TrimSpace(lines[from-1])) {
-			from--
-		}
-		if isMarker(name, importsMarker, strings.TrimSpace(lines[i])) && strings.TrimSpace(lines[from-1]) == "" {
-			from--
+		if !strings.Contains(before, "\n"+lines[i-1]+"\n"+lines[i]) {
+			for from > 0 && strings.HasPrefix(strings.TrimSpace(lines[from-1]), "//") && x.wrote(name, lines[from-1]) {
+				from--
+			}
+			if isBlank(from-1) && isMarker(name, importsMarker, strings.TrimSpace(lines[i])) {
+				from--
+			}
 		}
 		lines = slices.Delete(lines, from, i)
 		i = from
+	}
+	if !strings.Contains(before, "\n\n\n") {
+		for i := len(lines) - 1; i > 0; i-- {
+			if isBlank(i) && isBlank(i-1) {
+				lines = slices.Delete(lines, i, i+1)
+			}
+		}
 	}
 	return lines
 }
@@ -88,7 +87,7 @@ func (x *deleter) removeLastComment(name string, lines []string) []string {
 	end := len(lines)
 	for end > 0 {
 		line := strings.TrimSpace(lines[end-1])
-		if line != "" && (!strings.HasPrefix(line, "#") || !x.written(name, line)) {
+		if line != "" && (!strings.HasPrefix(line, "#") || !x.wrote(name, line)) {
 			break
 		}
 		end--
@@ -114,6 +113,25 @@ func (x *deleter) removeCertificates() error {
 			return err
 		}
 		if ok && x.isPeers(name, content) {
+			x.deleted = append(x.deleted, name)
+		}
+	}
+	return nil
+}
+
+// removeConditions removes the file with which kubebuilder completes the controllers of images, with the last of them.
+func (x *deleter) removeConditions(d Deletion) error {
+	images := func(all []Data) []Data {
+		return slices.DeleteFunc(slices.Clone(all), func(data Data) bool { return data.Image.Ref == "" })
+	}
+	for _, data := range images(d.Removed) {
+		name := path.Join(path.Dir(outputPath(controllerPath, data)), "conditions.go")
+		content, ok, err := x.read(name)
+		if err != nil {
+			return err
+		}
+		others := slices.ContainsFunc(images(d.Kept), func(other Data) bool { return path.Dir(outputPath(controllerPath, other)) == path.Dir(name) })
+		if ok && !others && x.isPeers(name, content) {
 			x.deleted = append(x.deleted, name)
 		}
 	}

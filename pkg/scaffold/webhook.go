@@ -226,13 +226,13 @@ func replacedBy(data Data) map[string]bool {
 	kind := data.Resource.Kind
 	names := map[string]bool{}
 	if data.Webhook.Defaulting {
-		names["type "+kind+"CustomDefaulter"] = true
-		names["func "+kind+"CustomDefaulter.Default"] = true
+		names["type "+data.Defaulter()] = true
+		names["func "+data.Defaulter()+".Default"] = true
 	}
 	if data.Webhook.Validation {
-		names["type "+kind+"CustomValidator"] = true
+		names["type "+data.Validator()] = true
 		for _, method := range []string{"Create", "Update", "Delete"} {
-			names["func "+kind+"CustomValidator.Validate"+method] = true
+			names["func "+data.Validator()+".Validate"+method] = true
 		}
 	}
 	if data.Webhook.Conversion {

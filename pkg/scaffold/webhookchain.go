@@ -49,13 +49,13 @@ func chainCalls(data Data) []string {
 	var calls []string
 	w := data.Webhook
 	if w.Defaulting {
-		calls = append(calls, "WithDefaulter(&"+data.Resource.Kind+"CustomDefaulter{})")
+		calls = append(calls, "WithDefaulter(&"+data.Defaulter()+"{})")
 		if w.CustomDefaultingPath {
 			calls = append(calls, fmt.Sprintf("WithDefaulterCustomPath(%q)", w.DefaultingPath))
 		}
 	}
 	if w.Validation {
-		calls = append(calls, "WithValidator(&"+data.Resource.Kind+"CustomValidator{})")
+		calls = append(calls, "WithValidator(&"+data.Validator()+"{})")
 		if w.CustomValidationPath {
 			calls = append(calls, fmt.Sprintf("WithValidatorCustomPath(%q)", w.ValidationPath))
 		}

@@ -1,6 +1,7 @@
 package vcs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -128,55 +129,42 @@ type Commit struct {
 	parents []*object.Commit
 }
 
-// Added returns, for each of the given files, the latest commit that added it. Files whose commit is not found, as in a shallow clone,
-// are left out.
-func (h *History) Added(ctx context.Context, names []string) (map[string]*Commit, error) {
-	missing := map[string]bool{}
-	for _, name := range names {
-		missing[name] = true
-	}
-	added := map[string]*Commit{}
+// Changes returns the commits that added or changed a file, of the latest maxCommits. Where a shallow clone ends, it is not known what
+// a commit changed.
+func (h *History) Changes(ctx context.Context, name string) ([]*Commit, error) {
+	var changes []*Commit
 	seen := map[plumbing.Hash]bool{h.head: true}
-	// The newest commit is next, so that a file that was removed and added again is found where it was added last.
-	queue, err := h.commits([]plumbing.Hash{h.head})
-	for n := 0; err == nil && len(queue) > 0 && len(missing) > 0 && n < maxCommits; n++ {
+	queue := []plumbing.Hash{h.head}
+	for n := 0; n < len(queue) && n < maxCommits; n++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next := 0
-		for i, c := range queue {
-			if c.Committer.When.After(queue[next].Committer.When) {
-				next = i
-			}
-		}
-		commit := queue[next]
-		queue = append(queue[:next], queue[next+1:]...)
-		if h.shallow[commit.Hash] {
+		if h.shallow[queue[n]] {
 			continue
+		}
+		commit, err := object.GetCommit(h.store, queue[n])
+		if err != nil {
+			return nil, fmt.Errorf("reading the git history: %w", err)
 		}
 		c := &Commit{history: h, commit: commit}
 		if c.parents, err = h.commits(commit.ParentHashes); err != nil {
-			break
+			return nil, fmt.Errorf("reading the git history: %w", err)
 		}
-		for name := range missing {
-			if isAdded, err := c.adds(name); err != nil {
-				return nil, err
-			} else if isAdded {
-				added[name] = c
-				delete(missing, name)
-			}
+		changed, err := c.changes(name)
+		if err != nil {
+			return nil, err
 		}
-		for _, parent := range c.parents {
-			if !seen[parent.Hash] {
-				seen[parent.Hash] = true
-				queue = append(queue, parent)
+		if changed {
+			changes = append(changes, c)
+		}
+		for _, hash := range commit.ParentHashes {
+			if !seen[hash] {
+				seen[hash] = true
+				queue = append(queue, hash)
 			}
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the git history: %w", err)
-	}
-	return added, nil
+	return changes, nil
 }
 
 func (h *History) commits(hashes []plumbing.Hash) ([]*object.Commit, error) {
@@ -191,13 +179,15 @@ func (h *History) commits(hashes []plumbing.Hash) ([]*object.Commit, error) {
 	return commits, nil
 }
 
-// adds reports whether a file is in a commit, and in none of its parents.
-func (c *Commit) adds(name string) (bool, error) {
-	if _, found, err := c.history.entry(c.commit, name); err != nil || !found {
+// changes reports whether a file in a commit differs from that in each of its parents.
+func (c *Commit) changes(name string) (bool, error) {
+	entry, found, err := c.history.entry(c.commit, name)
+	if err != nil || !found {
 		return false, err
 	}
 	for _, parent := range c.parents {
-		if _, found, err := c.history.entry(parent, name); err != nil || found {
+		before, found, err := c.history.entry(parent, name)
+		if err != nil || found && before.Hash == entry.Hash {
 			return false, err
 		}
 	}
@@ -233,8 +223,28 @@ func (h *History) entry(c *object.Commit, name string) (entry object.TreeEntry, 
 	return entry, entry.Mode.IsFile(), nil
 }
 
-// Text returns a file in the commit. If the commit does not have it, or it is too large for a source file, it is nil.
-func (c *Commit) Text(name string) ([]byte, error) { return c.history.text(c.commit, name) }
+// AddedLines returns the lines of a file that the commit added, without the space around them. Files that are too large for source files
+// have none.
+func (c *Commit) AddedLines(name string) (map[string]bool, error) {
+	added := map[string]bool{}
+	text, err := c.history.text(c.commit, name)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		added[string(bytes.TrimSpace(line))] = true
+	}
+	for _, parent := range c.parents {
+		text, err := c.history.text(parent, name)
+		if err != nil {
+			return nil, err
+		}
+		for line := range bytes.Lines(text) {
+			delete(added, string(bytes.TrimSpace(line)))
+		}
+	}
+	return added, nil
+}
 
 func (h *History) text(c *object.Commit, name string) ([]byte, error) {
 	entry, found, err := h.entry(c, name)
