@@ -4,7 +4,9 @@
 //
 // It builds the release from the module proxy, runs its commands with all flags that change files, and writes hashes of what they write
 // to pkg/migrate. Then it prints what the release has and Operon does not: commands, flags, files, and keys of PROJECT. It runs in the
-// root directory of the repository.
+// root directory of the repository. The module operon is this program, whose scaffold is recorded before the templates change:
+//
+//	go run ./testdata/peers/record operon@v0.0.0
 package main
 
 import (
@@ -16,6 +18,9 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/migrate"
 )
+
+// own is the name of this program as a module and as the tool of a release.
+const own = "operon"
 
 func main() {
 	if len(os.Args) != 2 || !strings.Contains(os.Args[1], "@v") {
@@ -35,20 +40,23 @@ func run(module string) error {
 	}
 	defer os.RemoveAll(dir)
 	fmt.Printf("==> building %s (minutes with cold caches)\n", module)
-	peer, err := buildPeer(dir, module)
-	if err != nil {
-		return err
-	}
 	ours := filepath.Join(dir, "operon")
 	if err := execute("", "go", "build", "-o", ours, "."); err != nil {
 		return err
 	}
-	_, version, _ := strings.Cut(module, "@v")
+	name, version, _ := strings.Cut(module, "@v")
+	peer, tool := ours, own
+	if name != own {
+		tool = "kubebuilder"
+		if peer, err = buildPeer(dir, module); err != nil {
+			return err
+		}
+	}
 	numbers := strings.SplitN(version, ".", 3)
 	if len(numbers) < 3 {
 		return fmt.Errorf("%s: the version must have three numbers", module)
 	}
-	r := &recording{dir: dir, peer: peer, release: migrate.Release{Tool: "kubebuilder", Version: numbers[0] + "." + numbers[1], Layout: "go/v4"}}
+	r := &recording{dir: dir, peer: peer, release: migrate.Release{Tool: tool, Version: numbers[0] + "." + numbers[1], Layout: "go/v4"}}
 	projects := matrix()
 	for i, p := range projects {
 		fmt.Printf("==> project %d of %d: %s\n", i+1, len(projects), p.name)
@@ -56,7 +64,7 @@ func run(module string) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	if err := r.write(); err != nil {
+	if err := r.write(); err != nil || tool == own {
 		return err
 	}
 	fmt.Println("==> beside Operon")

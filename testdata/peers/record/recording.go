@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -71,7 +70,7 @@ func (r *recording) run(root string, args []string) (available bool, err error) 
 	if err == nil {
 		return true, nil
 	}
-	for _, message := range []string{"unknown flag", "no plugin could be resolved"} {
+	for _, message := range []string{"unknown flag", "no plugin could be resolved", "is not supported"} {
 		if strings.Contains(err.Error(), message) {
 			fmt.Printf("    not in this release: %s\n", strings.Join(args, " "))
 			return false, nil
@@ -121,10 +120,11 @@ func (r *recording) read(root string, before map[string][]byte) (map[string][]by
 
 // write adds the recording to the files of pkg/migrate.
 func (r *recording) write() error {
-	return errors.Join(
-		extend("fingerprints.txt", func(text string) (string, error) { return migrate.Extend(text, r.trees) }),
-		extend("fingerprints_created.txt", func(text string) (string, error) { return migrate.ExtendCreated(text, r.creations) }),
-	)
+	err := extend("fingerprints.txt", func(text string) (string, error) { return migrate.Extend(text, r.trees) })
+	if err != nil || r.release.Tool == own {
+		return err // delete commands render what this program creates
+	}
+	return extend("fingerprints_created.txt", func(text string) (string, error) { return migrate.ExtendCreated(text, r.creations) })
 }
 
 func extend(name string, change func(string) (string, error)) error {
