@@ -10,7 +10,7 @@ import (
 )
 
 // goImage matches the version of a Go image. Without a patch version, the tag is that of the latest one.
-var goImage = regexp.MustCompile(`(?i)^\s*FROM\s.*\bgolang:([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
+var goImage = regexp.MustCompile(`(?i)^\s*(?:FROM\s|ARG\s+\w+=).*\bgolang:([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
 
 // CheckGoImage returns findings about Go images in the Dockerfile that are older than the Go version of go.mod. These images do not
 // download a newer Go version, so that the build of the operator's image fails.

@@ -46,6 +46,7 @@ type settings struct {
 	secureMetrics bool
 	metricsCert   servingCert
 	webhookCert   servingCert
+	webhookPort   int
 	probeAddr     string
 	leaderElect   bool
 	http2         bool
@@ -60,6 +61,7 @@ func (s *settings) bind(flags *flag.FlagSet) {
 		"Serve metrics over HTTPS to authorized clients only. If false, serve them over HTTP to all clients.")
 	s.metricsCert.bind(flags, "metrics", "If empty, the server uses a self-signed certificate.")
 	s.webhookCert.bind(flags, "webhook", "If empty, the server uses the default directory of controller-runtime.")
+	flags.IntVar(&s.webhookPort, "webhook-port", webhook.DefaultPort, "Port of the webhook server. -1 disables it.")
 	flags.StringVar(&s.probeAddr, "health-probe-bind-address", ":8081", "Address of the health and readiness probes.")
 	flags.BoolVar(&s.leaderElect, "leader-elect", false,
 		"Enable leader election, so that only one replica reconciles at a time.")
@@ -102,7 +104,7 @@ func (s *settings) metrics() metricsserver.Options {
 }
 
 func (s *settings) webhooks() webhook.Server {
-	options := webhook.Options{TLSOpts: s.tlsOptions()}
+	options := webhook.Options{Port: s.webhookPort, TLSOpts: s.tlsOptions()}
 	if s.webhookCert.dir != "" {
 		options.CertDir, options.CertName, options.KeyName = s.webhookCert.dir, s.webhookCert.cert, s.webhookCert.key
 	}
@@ -138,6 +140,15 @@ func main() {
 		Scheme: mgr.GetScheme(),
 	}).SetupWithManager(mgr); err != nil {
 		setupLog.Error(err, "Failed to create controller", "controller", "captain")
+		os.Exit(1)
+	}
+	if err := (&controller.CookReconciler{
+		Client:   mgr.GetClient(),
+		Scheme:   mgr.GetScheme(),
+		Recorder: mgr.GetEventRecorder("cook-controller"),
+		Image:    os.Getenv("COOK_IMAGE"),
+	}).SetupWithManager(mgr); err != nil {
+		setupLog.Error(err, "Failed to create controller", "controller", "cook")
 		os.Exit(1)
 	}
 	// +kubebuilder:scaffold:builder

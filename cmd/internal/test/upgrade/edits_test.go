@@ -91,7 +91,7 @@ func editableProjects(t *testing.T) map[string]func(*testing.T) string {
 				"create api --group cache --version v1 --kind Redis --resource --controller --make=false")
 		}
 	}
-	for version, peer := range map[string]string{"4.6": "peers/operator-sdk-1.42", "4.15": "bench/peers"} {
+	for version, peer := range map[string]string{"4.6": "peers/operator-sdk-1.42", "4.16": "bench/peers"} {
 		projects["kubebuilder-"+version] = func(t *testing.T) string {
 			program := clitest.BuildPeer(t, peer, "sigs.k8s.io/kubebuilder/v4")
 			dir := filepath.Join(t.TempDir(), "walk")

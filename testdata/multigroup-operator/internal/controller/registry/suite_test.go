@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -82,7 +81,7 @@ var _ = BeforeSuite(func() {
 var _ = AfterSuite(func() {
 	By("stopping the API server")
 	cancel()
-	Eventually(func() error { return testEnv.Stop() }, time.Minute, time.Second).Should(Succeed())
+	Expect(testEnv.Stop()).To(Succeed())
 })
 
 // binaryAssets returns the directory of the API server's binaries when KUBEBUILDER_ASSETS is not set, as when an editor

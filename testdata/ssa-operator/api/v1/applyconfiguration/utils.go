@@ -22,6 +22,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1.CaptainSpecApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("CaptainStatus"):
 		return &apiv1.CaptainStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("Cook"):
+		return &apiv1.CookApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("CookSpec"):
+		return &apiv1.CookSpecApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("CookStatus"):
+		return &apiv1.CookStatusApplyConfiguration{}
 
 	}
 	return nil

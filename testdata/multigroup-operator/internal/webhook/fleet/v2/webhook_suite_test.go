@@ -134,7 +134,7 @@ var _ = BeforeSuite(func() {
 var _ = AfterSuite(func() {
 	By("stopping the webhook server and the API server")
 	cancel()
-	Eventually(func() error { return testEnv.Stop() }, time.Minute, time.Second).Should(Succeed())
+	Expect(testEnv.Stop()).To(Succeed())
 })
 
 // binaryAssets returns the directory of the API server's binaries when KUBEBUILDER_ASSETS is not set, as when an editor

@@ -58,6 +58,54 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+- name: com.example.ssa-operator.api.v1.Cook
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+    - name: spec
+      type:
+        namedType: com.example.ssa-operator.api.v1.CookSpec
+    - name: status
+      type:
+        namedType: com.example.ssa-operator.api.v1.CookStatus
+- name: com.example.ssa-operator.api.v1.CookSpec
+  map:
+    fields:
+    - name: size
+      type:
+        scalar: numeric
+      default: 1
+- name: com.example.ssa-operator.api.v1.CookStatus
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: nodes
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: selector
+      type:
+        scalar: string
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
   map:
     fields:

@@ -1,0 +1,348 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	crewv1 "example.com/ssa-operator/api/v1"
+	crewv1apply "example.com/ssa-operator/api/v1/applyconfiguration/api/v1"
+)
+
+const (
+	// cookImage is the image of the pods unless the manager's environment sets another.
+	cookImage = "busybox:1.38"
+	// cookApp is the name of the application in labels, and of the container in the pods.
+	cookApp = "cook"
+	// cookManager is the name of this operator in labels.
+	cookManager = "ssa-operator"
+)
+
+// Condition types of a Cook.
+const (
+	cookAvailable   = "Available"
+	cookProgressing = "Progressing"
+	cookDegraded    = "Degraded"
+)
+
+// CookReconciler reconciles Cook objects: it runs a Deployment for each.
+type CookReconciler struct {
+	client.Client
+	Scheme   *runtime.Scheme
+	Recorder events.EventRecorder
+	// Image is the image of the pods. The default is cookImage.
+	Image string
+}
+
+// The manager's role is generated from the markers below: add the verbs and resources that the code uses. Some clusters,
+// such as OpenShift, require permission to update finalizers for setting an owner reference.
+
+// +kubebuilder:rbac:groups=crew.example.com,resources=cooks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=crew.example.com,resources=cooks/status,verbs=patch
+// +kubebuilder:rbac:groups=crew.example.com,resources=cooks/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile creates or updates the Deployment of a Cook and reports its state in the status. It runs whenever the
+// Cook, its Deployment or its pods change, and again after an error, so it must be idempotent.
+func (r *CookReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	obj := &crewv1.Cook{}
+	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
+		// Ignore objects that no longer exist.
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !obj.DeletionTimestamp.IsZero() {
+		// Kubernetes deletes the Deployment with the object that owns it. Add a finalizer to clean up anything else.
+		return ctrl.Result{}, nil
+	}
+
+	deployment, err := r.reconcileDeployment(ctx, obj)
+	if !r.isOutdated(err) {
+		err = errors.Join(err, r.updateStatus(ctx, obj, deployment, err))
+	}
+	if r.isOutdated(err) {
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// isOutdated reports whether a write failed because the manager's cache is outdated. The object is then reconciled again
+// instead of returning an error.
+func (r *CookReconciler) isOutdated(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+}
+
+// reconcileDeployment creates the Deployment, or updates it if it differs from the desired state. On error, it returns
+// the Deployment as last read.
+func (r *CookReconciler) reconcileDeployment(
+	ctx context.Context, obj *crewv1.Cook,
+) (*appsv1.Deployment, error) {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: r.namespace(obj),
+		Name:      obj.Name,
+	}}
+	result, err := controllerutil.CreateOrUpdate(ctx, r.Client, deployment, func() error {
+		if deployment.UID != "" && !metav1.IsControlledBy(deployment, obj) {
+			owner := metav1.GetControllerOf(deployment)
+			if owner != nil && owner.Kind == "Cook" && owner.Name == obj.Name {
+				// The garbage collector is about to delete the Deployment of a deleted Cook of the same name.
+				return apierrors.NewAlreadyExists(appsv1.Resource("deployments"), deployment.Name)
+			}
+			return errors.New("it already exists and belongs to another owner")
+		}
+		r.configure(deployment, obj)
+		return controllerutil.SetControllerReference(obj, deployment, r.Scheme)
+	})
+	if deployment.UID != "" && apierrors.IsNotFound(err) {
+		err = apierrors.NewConflict(appsv1.Resource("deployments"), deployment.Name, err) // deleted since it was read
+	}
+	if err != nil {
+		return deployment, fmt.Errorf("reconciling Deployment %s: %w", client.ObjectKeyFromObject(deployment), err)
+	}
+	switch result {
+	case controllerutil.OperationResultCreated:
+		r.Recorder.Eventf(obj, deployment, corev1.EventTypeNormal, "Created", "Create",
+			"Created Deployment %s", deployment.Name)
+	case controllerutil.OperationResultUpdated:
+		r.Recorder.Eventf(obj, deployment, corev1.EventTypeNormal, "Updated", "Update",
+			"Updated Deployment %s", deployment.Name)
+	}
+	return deployment, nil
+}
+
+// configure sets the fields of the Deployment that the spec determines. It leaves all other fields unchanged, so that
+// defaults set by the API server and changes by other controllers cause no update.
+func (r *CookReconciler) configure(deployment *appsv1.Deployment, obj *crewv1.Cook) {
+	if deployment.Labels == nil {
+		deployment.Labels = map[string]string{}
+	}
+	maps.Copy(deployment.Labels, r.allLabels(obj))
+	yes, no, replicas := true, false, r.size(obj)
+	deployment.Spec.Replicas = &replicas
+	if deployment.Spec.Selector == nil {
+		// The selector is immutable.
+		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: r.selector(obj)}
+	}
+	template := &deployment.Spec.Template
+	if template.Labels == nil {
+		template.Labels = map[string]string{}
+	}
+	maps.Copy(template.Labels, r.allLabels(obj))
+	// Together with the container's security context, this meets the restricted Pod Security Standard.
+	template.Spec.SecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot:   &yes,
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+
+	i := slices.IndexFunc(template.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == cookApp
+	})
+	if i < 0 {
+		i = len(template.Spec.Containers)
+		template.Spec.Containers = append(template.Spec.Containers, corev1.Container{Name: cookApp})
+	}
+	container := &template.Spec.Containers[i]
+	container.Image = cmp.Or(r.Image, cookImage)
+	// If the image sets its user by name instead of number, set RunAsUser here.
+	container.SecurityContext = &corev1.SecurityContext{
+		RunAsNonRoot:             &yes,
+		AllowPrivilegeEscalation: &no,
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// updateStatus updates the status, if it has changed, from the Deployment, its pods and the error of reconciling the
+// Deployment.
+func (r *CookReconciler) updateStatus(
+	ctx context.Context, obj *crewv1.Cook, deployment *appsv1.Deployment, deploymentErr error,
+) error {
+	nodes, err := r.podNames(ctx, obj)
+	if err != nil {
+		return fmt.Errorf("listing the pods: %w", err)
+	}
+	// Ignore the status of a Deployment that belongs to another owner.
+	var current appsv1.DeploymentStatus
+	if metav1.IsControlledBy(deployment, obj) {
+		current = deployment.Status
+	}
+	before := obj.Status.DeepCopy()
+	obj.Status.Nodes = nodes
+	obj.Status.Replicas = current.Replicas
+	obj.Status.Selector = labels.SelectorFromSet(r.selector(obj)).String()
+
+	size := r.size(obj)
+	message := fmt.Sprintf("%d of %d pods are available", current.AvailableReplicas, size)
+	if current.AvailableReplicas >= size {
+		r.setCondition(obj, cookAvailable, true, "PodsAvailable", message)
+	} else {
+		r.setCondition(obj, cookAvailable, false, "PodsUnavailable", message)
+	}
+
+	rolledOut := current.ObservedGeneration >= deployment.Generation && current.UpdatedReplicas == size &&
+		current.Replicas == size && current.AvailableReplicas == size
+	reason, failure := r.failure(current, deploymentErr)
+	switch {
+	case reason != "":
+		r.setCondition(obj, cookProgressing, false, reason, "The Deployment does not progress, see Degraded")
+	case rolledOut:
+		r.setCondition(obj, cookProgressing, false, "RolledOut", "The Deployment is up to date")
+	default:
+		r.setCondition(obj, cookProgressing, true, "RollingOut",
+			fmt.Sprintf("%d of %d pods are up to date", current.UpdatedReplicas, size))
+	}
+	if reason != "" {
+		r.setCondition(obj, cookDegraded, true, reason, failure)
+	} else {
+		r.setCondition(obj, cookDegraded, false, "AsExpected", "No problem found")
+	}
+
+	if equality.Semantic.DeepEqual(before, &obj.Status) {
+		return nil
+	}
+	if err := r.applyStatus(ctx, obj); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("applying the status: %w", err)
+	}
+	return nil
+}
+
+// applyStatus applies only the fields of the status that this controller sets, so that it owns no others.
+func (r *CookReconciler) applyStatus(ctx context.Context, obj *crewv1.Cook) error {
+	status := crewv1apply.CookStatus().
+		WithNodes(obj.Status.Nodes...).
+		WithReplicas(obj.Status.Replicas).
+		WithSelector(obj.Status.Selector)
+	for _, c := range obj.Status.Conditions {
+		if c.Type == cookAvailable || c.Type == cookProgressing || c.Type == cookDegraded {
+			status.WithConditions(metav1apply.Condition().
+				WithType(c.Type).
+				WithStatus(c.Status).
+				WithReason(c.Reason).
+				WithMessage(c.Message).
+				WithObservedGeneration(c.ObservedGeneration).
+				WithLastTransitionTime(c.LastTransitionTime))
+		}
+	}
+	applied := crewv1apply.Cook(obj.Name, obj.Namespace).WithStatus(status)
+	return r.Status().Apply(ctx, applied, client.FieldOwner("cook-controller"), client.ForceOwnership)
+}
+
+// failure returns a reason and a message why the Deployment cannot reach the desired state. Both are empty if it can.
+func (r *CookReconciler) failure(current appsv1.DeploymentStatus, deploymentErr error) (reason, message string) {
+	if deploymentErr != nil {
+		return "DeploymentFailed", deploymentErr.Error()
+	}
+	for _, c := range current.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
+			c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse {
+			return cmp.Or(c.Reason, string(c.Type)), c.Message
+		}
+	}
+	return "", ""
+}
+
+// setCondition sets a condition of the object for its current generation.
+func (r *CookReconciler) setCondition(
+	obj *crewv1.Cook, conditionType string, isTrue bool, reason, message string,
+) {
+	status := metav1.ConditionFalse
+	if isTrue {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&obj.Status.Conditions, metav1.Condition{
+		Type:               conditionType,
+		Status:             status,
+		Reason:             reason,
+		Message:            message,
+		ObservedGeneration: obj.Generation,
+	})
+}
+
+// podNames returns the sorted names of the object's pods, except those being deleted. It lists metadata only, so that
+// the manager does not cache complete pods.
+func (r *CookReconciler) podNames(ctx context.Context, obj *crewv1.Cook) ([]string, error) {
+	pods := &metav1.PartialObjectMetadataList{}
+	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	err := r.List(ctx, pods, client.InNamespace(r.namespace(obj)), client.MatchingLabels(r.selector(obj)))
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(pods.Items))
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp.IsZero() {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// namespace returns the namespace of the object's Deployment.
+func (r *CookReconciler) namespace(obj *crewv1.Cook) string {
+	return obj.Namespace
+}
+
+// size returns the desired number of pods, with the default that the API server sets too.
+func (r *CookReconciler) size(obj *crewv1.Cook) int32 {
+	if obj.Spec.Size == nil {
+		return 1
+	}
+	return *obj.Spec.Size
+}
+
+// selector returns the labels that select the object's pods.
+func (r *CookReconciler) selector(obj *crewv1.Cook) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name":     cookApp,
+		"app.kubernetes.io/instance": obj.Name,
+	}
+}
+
+// allLabels returns the labels of the Deployment and of its pods.
+func (r *CookReconciler) allLabels(obj *crewv1.Cook) map[string]string {
+	all := r.selector(obj)
+	all["app.kubernetes.io/managed-by"] = cookManager
+	return all
+}
+
+// requestForPod returns a request for the object that a pod belongs to according to its labels.
+func (r *CookReconciler) requestForPod(_ context.Context, pod client.Object) []ctrl.Request {
+	podLabels := pod.GetLabels()
+	if podLabels["app.kubernetes.io/name"] != cookApp || podLabels["app.kubernetes.io/managed-by"] != cookManager {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{
+		Namespace: pod.GetNamespace(),
+		Name:      podLabels["app.kubernetes.io/instance"],
+	}}}
+}
+
+// SetupWithManager registers the controller with the manager, for changes of a Cook, its Deployment and its pods.
+func (r *CookReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&crewv1.Cook{}).
+		Owns(&appsv1.Deployment{}).
+		WatchesMetadata(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.requestForPod)).
+		Named("cook").
+		Complete(r)
+}
