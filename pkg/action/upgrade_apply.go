@@ -43,7 +43,14 @@ func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *
 			return p.upgradeRuntime(ctx, tree, config, layout, known, o)
 		}
 	}
+	newer, err := p.newerRelease(tree)
+	if err != nil {
+		return nil, err
+	}
 	u, err := p.upgradeTree(ctx, tree, known, o, nil)
+	if err == nil && len(u.changes) > 0 && newer != "" {
+		p.reportf(Warning, "%s", newer)
+	}
 	if err != nil || u.problem() == nil || o.Force {
 		return u, err
 	}
@@ -64,6 +71,20 @@ func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *
 		return nil, refusal
 	}
 	return u, nil
+}
+
+// newerRelease returns a warning about a project of a release that is newer than this program knows, or "".
+func (p *Project) newerRelease(tree *worktree.Tree) (string, error) {
+	config, err := Load(tree, UpgradableLayouts)
+	if err != nil {
+		return "", err
+	}
+	known, err := migrate.ReadFingerprints("")
+	if err != nil || !known.IsNewer(config.CLIVersion()) {
+		return "", err
+	}
+	return fmt.Sprintf("kubebuilder %s wrote PROJECT, which is newer than %s, the newest release that this version of %s knows; "+
+		"what only that release writes counts as yours and is kept", config.CLIVersion(), known.NewestKubebuilder(), p.Program), nil
 }
 
 // upgradeTree makes all changes in the tree. With an obstacle, go.mod and Go code do not change, except for directories and

@@ -152,6 +152,22 @@ func (f *Fingerprints) Releases() []Release {
 	return slices.SortedFunc(slices.Values(f.releases), compareReleases)
 }
 
+// NewestKubebuilder returns the version of the newest known release of kubebuilder, such as 4.16.
+func (f *Fingerprints) NewestKubebuilder() string {
+	newest := ""
+	for _, r := range f.releases {
+		if r.Tool == "kubebuilder" && compareVersions(r.Version, newest) > 0 {
+			newest = r.Version
+		}
+	}
+	return newest
+}
+
+// IsNewer reports whether a version of kubebuilder, as in PROJECT, is newer than the newest known release.
+func (f *Fingerprints) IsNewer(version string) bool {
+	return version != "" && compareVersions(minor(version), f.NewestKubebuilder()) > 0
+}
+
 // Only returns the fingerprints of the wanted releases.
 func (f *Fingerprints) Only(wanted func(Release) bool) *Fingerprints {
 	only := &Fingerprints{files: map[string]map[uint64]*big.Int{}}

@@ -56,7 +56,7 @@ func (u *upgrader) isCandidate(r Release) bool {
 // prefer reports whether release i is preferred to j for a project that matches both equally.
 func (u *upgrader) prefer(i, j int) bool {
 	a, b := u.o.Fingerprints.releases[i], u.o.Fingerprints.releases[j]
-	if v := u.o.CLIVersion; v != "" && (a.Version == v) != (b.Version == v) {
+	if v := minor(u.o.CLIVersion); v != "" && (a.Version == v) != (b.Version == v) {
 		return a.Version == v
 	}
 	return compareReleases(a, b) > 0
