@@ -120,7 +120,9 @@ pre:
 	echo continued \
 	  line \
 		and another
-ordered: ; @echo ordered
+ordered: commented ; @echo ordered
+commented: ## List them; or not; it's \# a comment
+	echo commented
 doubled::
 	echo one
 doubled::

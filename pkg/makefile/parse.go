@@ -222,8 +222,8 @@ func (p *parser) rule(s *Statement, code, line string) {
 		p.assignment(s, rest)
 		return
 	}
-	// Unlike other text, a recipe after a semicolon may contain number signs.
-	if semicolon := indexOutside(line, ";"); semicolon >= 0 && semicolon < len(line) {
+	// Unlike other text, a recipe after a semicolon may contain number signs. A comment before it includes the semicolon.
+	if semicolon := indexOutside(line, ";"); semicolon >= 0 && indexOutside(withoutComment(line), ";") >= 0 {
 		s.Inline, s.HasInline = strings.TrimSpace(line[semicolon+1:]), true
 		if at := indexOutside(rest, ";"); at >= 0 {
 			rest = rest[:at]
