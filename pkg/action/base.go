@@ -44,10 +44,9 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 	if err != nil {
 		return nil, err
 	}
-	from := bundle.BaseFile(b.InputDir, b.Package)
-	options := base.Options{Package: b.Package, Name: from, Metadata: b.Metadata, Prefer: base.Side(b.Prefer),
+	options := base.Options{Package: b.Package, Name: b.input, Metadata: b.Metadata, Prefer: base.Side(b.Prefer),
 		Replaces: b.replaces, SkipRange: b.skipRange}
-	if options.Base, err = tree.ReadOptional(from); err != nil {
+	if options.Base, err = tree.ReadOptional(b.input); err != nil {
 		return nil, err
 	}
 	if options.Record, err = p.readBaseRecord(tree, b); err != nil {
@@ -70,7 +69,7 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 	for _, note := range result.Notes {
 		p.reportf(Note, "note: %s", note)
 	}
-	tree.WriteFile(bundle.BaseFile(b.OutputDir, b.Package), result.CSV, 0o644)
+	tree.WriteFile(b.output, result.CSV, 0o644)
 	switch {
 	case result.Edited:
 		tree.WriteFile(b.recordPath(), result.Record, 0o644)
@@ -183,7 +182,7 @@ func (p *Project) readBaseRecord(tree *worktree.Tree, b *baseRun) ([]byte, error
 		}
 		return data, nil
 	}
-	data = p.records().Get(baseRecord, bundle.BaseFile(b.OutputDir, b.Package))
+	data = p.records().Get(baseRecord, b.output)
 	if base.CheckRecord(data) != nil {
 		return nil, nil
 	}
@@ -193,6 +192,6 @@ func (p *Project) readBaseRecord(tree *worktree.Tree, b *baseRun) ([]byte, error
 // recordBase stores what the code gave for a base in the cache.
 func (p *Project) recordBase(b *baseRun, record []byte) {
 	if record != nil {
-		p.records().Put(baseRecord, bundle.BaseFile(b.OutputDir, b.Package), record)
+		p.records().Put(baseRecord, b.output, record)
 	}
 }

@@ -135,6 +135,13 @@ func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o B
 		return nil, nil, err
 	}
 	b.Package = base.Package
+	dir := b.kustomizeDir
+	if o.Base.OutputDir != "" {
+		dir = base.OutputDir
+	}
+	if err := base.locateBase(tree, dir, o.Base.InputDir != ""); err != nil {
+		return nil, nil, err
+	}
 	if err := collect(b.locateOutput()); err != nil {
 		return nil, nil, err
 	}

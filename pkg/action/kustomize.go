@@ -35,6 +35,10 @@ type KustomizeOptions struct {
 type baseRun struct {
 	KustomizeOptions
 	replaces, skipRange string
+	// input and output are the files of the base before and after the command. reached reports whether the kustomization lists
+	// the output in another place than the directory bases of OutputDir.
+	input, output string
+	reached       bool
 }
 
 // CurrentBase describes the base CSV before a command generates it.
@@ -86,7 +90,7 @@ func (p *Project) silent() *Project {
 }
 
 func (p *Project) currentBase(config *project.Config, b *baseRun) (*CurrentBase, error) {
-	current := &CurrentBase{Input: bundle.BaseFile(b.InputDir, b.Package), Output: bundle.BaseFile(b.OutputDir, b.Package)}
+	current := &CurrentBase{Input: b.input, Output: b.output}
 	var err error
 	if current.Content, err = p.tree().ReadOptional(current.Input); err != nil {
 		return nil, err
@@ -134,7 +138,10 @@ func (p *Project) resolveKustomize(o KustomizeOptions) (*project.Config, *baseRu
 		}
 		*dir.value = rel
 	}
-	return config, b, p.resolveBase(config, b, findings)
+	if err := p.resolveBase(config, b, findings); err != nil {
+		return nil, nil, err
+	}
+	return config, b, b.locateBase(p.tree(), b.OutputDir, o.InputDir != "")
 }
 
 // resolveBase validates and completes the options of a base except for directories. It returns all findings together with those
@@ -172,6 +179,9 @@ func (p *Project) resolveBase(config *project.Config, b *baseRun, findings diag.
 
 // kustomization adds a kustomization.yaml for a base if there is none.
 func (p *Project) kustomization(tree *worktree.Tree, b *baseRun) error {
+	if b.reached {
+		return nil
+	}
 	name := path.Join(b.OutputDir, project.KustomizationFile)
 	current, err := tree.ReadOptional(name)
 	if err != nil {
