@@ -29,9 +29,11 @@ and manifests, update the base of the ClusterServiceVersion (CSV), build config/
 the bundle. Either all files are written or none.
 
 The result is the same as that of 'make bundle', and of 'generate', 'generate kustomize manifests'
-and 'generate bundle' one after the other. Flags that are not given are taken from the two commands
-in the Makefile's bundle target, otherwise from the bundle on disk. The version is the later of the
-two.`,
+and 'generate bundle' one after the other. Flags that are not given are taken from these commands in
+the Makefile's bundle target, its prerequisites and the scripts that it runs, otherwise from the
+bundle on disk. The version is the later of the two. The kustomization is the one that the target
+builds. Without 'generate kustomize manifests' in the target, an existing base is kept as it is
+unless flags change it. Other commands, such as sed and yq, are not run; each is named in a note.`,
 		Example: fmt.Sprintf(`  # The first bundle:
   %[1]s bundle --version 0.0.1 --image registry.example.com/memcached-operator:v0.0.1
 
@@ -98,6 +100,9 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 // describeBundle returns the description of the operator. It prompts only at a terminal: the input of a pipe is not meant as
 // answers.
 func (a *app) describeBundle(c *cobra.Command, current *action.CurrentBase, o bundleFlags) (base.Metadata, error) {
+	if o.KeepBase && current.Content != nil {
+		return base.Metadata{}, nil
+	}
 	if o.interactive || a.InTerminal && !o.check {
 		return a.describe(c, current, o.describe, o.interactive)
 	}

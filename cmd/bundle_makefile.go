@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,80 +13,257 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// bundleTarget is the target of a Makefile that generates the bundle.
-const bundleTarget = "bundle"
+// A followed command is one of the Makefile, with its parsed flags.
+type followed struct {
+	calls.BundleCommand
+	flags *pflag.FlagSet
+	// dir is the directory that the command runs in.
+	dir string
+}
 
-// followMakefile sets the options that the command line leaves open to the flags that the bundle target of the project's
-// Makefile gives generate bundle and generate kustomize manifests.
+// value returns the value of a flag, or empty if it is not given.
+func (f *followed) value(flag string) string {
+	if !f.flags.Changed(flag) {
+		return ""
+	}
+	return f.flags.Lookup(flag).Value.String()
+}
+
+// path returns the value of a flag for a directory, or the default relative to the directory of the command.
+func (f *followed) path(flag, fallback string) string {
+	if given := f.value(flag); given != "" {
+		fallback = given
+	}
+	return absolute(f.dir, filepath.FromSlash(fallback))
+}
+
+// followMakefile sets the options that the command line leaves open to what the bundle target of the project's Makefile does, and
+// reports the commands of the target that have no counterpart.
 func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 	root, err := a.projectRoot()
 	if err != nil {
 		return err
 	}
-	m, err := calls.ReadMakefile(worktree.NewTree(a.FS, root))
-	if m == nil || err != nil {
+	tree := worktree.NewTree(a.FS, root)
+	found, err := calls.FindBundle(tree)
+	if found == nil || err != nil {
 		return err
 	}
-	o.ProjectVersion = m.Value("VERSION")
-	// Flags that commands share are fields of the app, and those of the Makefile are not the user's.
-	other := &app{Env: a.Env, result: &result{}, program: a.program}
-	for _, command := range m.Commands(bundleTarget) {
-		for _, words := range m.SimpleCommands(command) {
-			i := slices.Index(words, "generate")
-			if i < 1 {
-				continue
-			}
-			var flags *pflag.FlagSet
-			switch rest := words[i+1:]; {
-			case len(rest) > 0 && rest[0] == "bundle":
-				flags, words = newGenerateBundle(other).Flags(), rest[1:]
-			case len(rest) > 1 && rest[0] == "kustomize" && rest[1] == "manifests":
-				flags, words = newGenerateKustomizeManifests(other).Flags(), rest[2:]
-			default:
-				continue
-			}
-			flags.BoolP("quiet", "q", false, "")
-			flags.Bool("verbose", false, "")
-			flags.StringSlice("plugins", nil, "")
-			if err := flags.Parse(words); err != nil {
-				a.notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
-				continue
-			}
-			if err := a.applyFlags(c, flags, m, command.Position, root, o); err != nil {
-				return err
-			}
+	o.ProjectVersion = found.Version
+	bundle, base, err := a.selectCommands(c, root, found)
+	if err != nil {
+		return err
+	}
+	if base != nil {
+		if err := a.applyFlags(c, base, o); err != nil {
+			return err
+		}
+	}
+	if bundle != nil {
+		if err := a.applyFlags(c, bundle, o); err != nil {
+			return err
+		}
+		o.KeepBase = base == nil && !setsBase(c)
+		if err := o.followBuild(c, root, bundle); err != nil {
+			return err
+		}
+		if bundle.Dir != "." {
+			a.notef("note: %s: this command writes its Dockerfile to %s; '%s bundle' writes it to the directory of the project", bundle.Position, bundle.Dir, a.program)
 		}
 	}
 	if action.BundleVersionProblem(o.ProjectVersion) != "" {
 		o.ProjectVersion = ""
 	}
+	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these
+		a.noteImages(tree, found, o)
+		for _, note := range found.Notes {
+			a.notef("note: %s", note)
+		}
+	}
 	return nil
 }
 
+// followBuild sets the kustomization to build, unless the user gives one.
+func (o *bundleFlags) followBuild(c *cobra.Command, root string, bundle *followed) error {
+	switch {
+	case c.Flags().Changed("kustomize-dir"):
+	case !calls.IsResolved(bundle.Build):
+		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "give it with --kustomize-dir"}
+	case bundle.Build != "":
+		o.Build, o.Source = absolute(root, filepath.FromSlash(bundle.Build)), bundle.Position
+	case bundle.Piped:
+		o.Source = bundle.Position
+	}
+	return nil
+}
+
+// setsBase reports whether flags of the user change the base.
+func setsBase(c *cobra.Command) bool {
+	base := newGenerateKustomizeManifests(&app{}).Flags()
+	changes := false
+	c.Flags().Visit(func(f *pflag.Flag) {
+		changes = changes || f.Name == "replaces" || f.Name == "skip-range" || f.Name != "package" && base.Lookup(f.Name) != nil
+	})
+	return changes
+}
+
+// selectCommands returns the commands that generate the bundle and its base, or nil. Of several bundles, it is the one that flags
+// name, otherwise the first that has the package of the project, as its last command generates it.
+func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle) (bundle, base *followed, err error) {
+	dir, err := a.workDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	var bundles, bases []*followed
+	for _, command := range found.Commands {
+		if command.Step == calls.SetImage {
+			continue
+		}
+		f, err := a.parseFollowed(root, command)
+		switch {
+		case err != nil:
+			a.notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
+		case command.Step == calls.GenerateBundle:
+			bundles = append(bundles, f)
+		default:
+			bases = append(bases, f)
+		}
+	}
+	if len(bundles) == 0 {
+		if len(bases) > 0 {
+			base = bases[len(bases)-1]
+		}
+		return nil, base, nil
+	}
+	output := func(f *followed) string { return f.path("output-dir", project.BundleDir) }
+	given := func(f *followed) bool {
+		for _, flag := range []string{"output-dir", "kustomize-dir", "package"} {
+			own := c.Flags().Lookup(flag)
+			if own.Changed && (f.value(flag) == own.Value.String() || absolute(dir, filepath.FromSlash(own.Value.String())) == f.path(flag, "")) {
+				return true
+			}
+		}
+		return false
+	}
+	first := slices.IndexFunc(bundles, given)
+	if first < 0 {
+		first = max(0, slices.IndexFunc(bundles, func(f *followed) bool { return f.value("package") == "" }))
+	}
+	var others []string
+	for _, f := range bundles {
+		if output(f) == output(bundles[first]) {
+			bundle = f
+		} else if rel, err := filepath.Rel(root, output(f)); err == nil && !slices.Contains(others, filepath.ToSlash(rel)) {
+			others = append(others, filepath.ToSlash(rel))
+		}
+	}
+	if len(others) > 0 {
+		a.notef("note: %s: the target %s generates other bundles, too: %s; --output-dir selects one", bundle.Position, found.Target, strings.Join(others, ", "))
+	}
+	if found.Target != calls.BundleTarget {
+		a.notef("note: %s: the Makefile has no target %s; this is the bundle of the target %s", bundle.Position, calls.BundleTarget, found.Target)
+	}
+	// The base is that of the kustomization, if there is one for several.
+	for _, f := range bases {
+		if f.value("package") != bundle.value("package") {
+			continue
+		}
+		out := f.path("output-dir", project.ManifestsDir)
+		if base == nil || out == absolute(root, filepath.FromSlash(bundle.Build)) || out == bundle.path("kustomize-dir", project.ManifestsDir) {
+			base = f
+		}
+	}
+	return bundle, base, nil
+}
+
+// parseFollowed parses the flags of a command of the Makefile.
+func (a *app) parseFollowed(root string, command calls.BundleCommand) (*followed, error) {
+	// Flags that commands share are fields of the app, and those of the Makefile are not the user's.
+	other := &app{Env: a.Env, result: &result{}, program: a.program}
+	sub := newGenerateBundle(other)
+	if command.Step == calls.KustomizeManifests {
+		sub = newGenerateKustomizeManifests(other)
+	}
+	flags := sub.Flags()
+	flags.BoolP("quiet", "q", false, "")
+	flags.Bool("verbose", false, "")
+	flags.StringSlice("plugins", nil, "")
+	return &followed{command, flags, absolute(root, filepath.FromSlash(command.Dir))}, flags.Parse(a.resolved(command))
+}
+
+// resolved returns the arguments of a command without flags whose values are unknown, which it reports.
+func (a *app) resolved(command calls.BundleCommand) []string {
+	var args []string
+	for _, arg := range command.Args {
+		if calls.IsResolved(arg) {
+			args = append(args, arg)
+			continue
+		}
+		name, _, ok := strings.Cut(arg, "=")
+		if last := len(args) - 1; !ok && last >= 0 && strings.HasPrefix(args[last], "-") {
+			name, args = args[last], args[:last]
+		}
+		if strings.HasPrefix(name, "-") {
+			a.notef("note: %s: %s is not followed, as it depends on the output of a command", command.Position, name)
+		}
+	}
+	return args
+}
+
+// noteImages reports the images that the target sets and that the kustomizations do not have.
+func (a *app) noteImages(tree *worktree.Tree, found *calls.Bundle, o *bundleFlags) {
+	for _, command := range found.Commands {
+		if command.Step != calls.SetImage {
+			continue
+		}
+		for _, arg := range command.Args {
+			name, ref, ok := strings.Cut(arg, "=")
+			isManager := command.Dir == project.ManagerDir
+			if !ok || ref == "" || ref == name+":latest" || !calls.IsResolved(arg) || isManager && o.Image != "" {
+				continue
+			}
+			for _, file := range manifest.KustomizationFiles() {
+				data, err := tree.ReadOptional(path.Join(command.Dir, file))
+				if err != nil || data == nil || manifest.ImageIn(data, name) == ref {
+					continue
+				}
+				advice := ""
+				if isManager {
+					advice = "; --image " + ref + " does so"
+				}
+				a.notef("note: %s: not run: kustomize edit set image %s%s", command.Position, arg, advice)
+			}
+		}
+	}
+}
+
 // applyFlags sets flags of bundle, and of its steps, that were parsed from a command of the Makefile.
-func (a *app) applyFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefile, at diag.Position, root string, o *bundleFlags) (err error) {
-	flags.Visit(func(f *pflag.Flag) {
+func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err error) {
+	at, isBase := from.Position, from.Step == calls.KustomizeManifests
+	from.flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		own := c.Flags().Lookup(f.Name)
 		switch {
 		case err != nil || slices.Contains([]string{"quiet", "verbose", "plugins", "interactive"}, f.Name):
-		case !m.IsResolved(value):
-			a.notef("note: %s: --%s is not followed, as it depends on the output of a command", at, f.Name)
+		case !calls.IsResolved(from.Dir) && strings.HasSuffix(f.Name, "-dir"):
+			a.notef("note: %s: --%s is not followed, as its directory depends on the output of a command", at, f.Name)
 		case f.Name == allowRemoteFlag:
 			a.notef("note: %s: --%s is not followed; only you can allow it", at, f.Name)
 		case f.Name == "version":
 			o.ProjectVersion = value
 		case f.Name == "overwrite":
 			o.KeepMetadata = value == "false" && !c.Flags().Changed("channels") && !c.Flags().Changed("default-channel")
-		case f.Name == "input-dir" && flags.Lookup("apis-dir") != nil:
-			o.Base.InputDir = absolute(root, filepath.FromSlash(value))
-		case f.Name == "output-dir" && flags.Lookup("apis-dir") != nil:
-			o.Base.OutputDir = absolute(root, filepath.FromSlash(value))
+		case f.Name == "input-dir" && isBase:
+			o.Base.InputDir = from.path(f.Name, "")
+		case f.Name == "output-dir" && isBase:
+			o.Base.OutputDir = from.path(f.Name, "")
 		case f.Name == "apis-dir":
-			o.Base.APIsDir = absolute(root, filepath.FromSlash(value))
+			o.Base.APIsDir = from.path(f.Name, "")
 		case own == nil:
 			a.notef("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
 		case own.Changed:
@@ -93,7 +272,7 @@ func (a *app) applyFlags(c *cobra.Command, flags *pflag.FlagSet, m *calls.Makefi
 				err = own.Value.(pflag.SliceValue).Replace(s.GetSlice())
 			} else {
 				if f.Name == "output-dir" || f.Name == "kustomize-dir" {
-					value = absolute(root, filepath.FromSlash(value))
+					value = from.path(f.Name, "")
 				}
 				err = own.Value.Set(value)
 			}

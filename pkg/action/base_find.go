@@ -19,14 +19,13 @@ func (b *baseRun) locateBase(tree *worktree.Tree, dir string, keepInput bool) er
 	if err != nil {
 		return err
 	}
-	if len(reached) == 0 || slices.Contains(reached, b.output) {
+	if b.reached = len(reached) > 0; !b.reached || slices.Contains(reached, b.output) {
 		return nil
 	}
 	b.output = reached[0]
 	if i := slices.IndexFunc(reached, func(name string) bool { return strings.HasPrefix(path.Base(name), b.Package+".") }); i >= 0 {
 		b.output = reached[i]
 	}
-	b.reached = true
 	if !keepInput {
 		b.input = b.output
 	}

@@ -35,6 +35,12 @@ type BundleOptions struct {
 	// Replaces is the name of the CSV that this one replaces, and SkipRange a range of versions that can be upgraded directly to
 	// this one. Both are set in the base unless they are empty.
 	Replaces, SkipRange string
+	// Build is the directory of the kustomization to build, KustomizeDir if it is empty. Source is the command of the Makefile that
+	// Build is from; without Build, it names a command whose input is something else.
+	Build  string
+	Source diag.Position
+	// KeepBase keeps an existing base as it is.
+	KeepBase bool
 	// ProjectVersion is the version in the Makefile, which takes precedence if it is later than that of the existing bundle.
 	ProjectVersion string
 }
@@ -60,8 +66,10 @@ func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) 
 				return err
 			}
 		}
-		if record, err = p.generateBase(ctx, tree, base); err != nil {
-			return err
+		if !o.KeepBase || !tree.Exists(base.input) {
+			if record, err = p.generateBase(ctx, tree, base); err != nil {
+				return err
+			}
 		}
 		if b.image != "" {
 			if err := setImage(ctx, tree, b.image); err != nil {
@@ -106,7 +114,7 @@ func (p *Project) CheckBundle(o BundleOptions) (*CurrentBase, error) {
 // resolveBundle validates the options and completes them from the project and its bundle.
 func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o BundleOptions) (*bundleRun, *baseRun, error) {
 	b := &bundleRun{Project: p, GenerateBundleOptions: o.GenerateBundleOptions, build: true, image: o.Image}
-	if err := b.locateKustomization(); err != nil {
+	if err := b.locateBuild(tree, o.Build); err != nil {
 		return nil, nil, err
 	}
 	base := &baseRun{KustomizeOptions: o.Base, replaces: o.Replaces, skipRange: o.SkipRange}
@@ -125,6 +133,9 @@ func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o B
 		}
 		*dir.value = rel
 	}
+	if err := b.checkBuild(tree, o, base.OutputDir); err != nil {
+		return nil, nil, err
+	}
 	var findings diag.Findings
 	collect := func(err error) error {
 		more, err := asFindings(err)
@@ -135,7 +146,7 @@ func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o B
 		return nil, nil, err
 	}
 	b.Package = base.Package
-	dir := b.kustomizeDir
+	dir := b.buildDir
 	if o.Base.OutputDir != "" {
 		dir = base.OutputDir
 	}
@@ -153,6 +164,37 @@ func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o B
 		findings = append(findings, project.CheckImage("--image", o.Image)...)
 	}
 	return b, base, append(findings, o.checkEdges(b)...).Err()
+}
+
+// locateBuild sets the directories of the kustomization to build and of the base.
+func (b *bundleRun) locateBuild(tree *worktree.Tree, build string) (err error) {
+	if err := b.locateKustomization(); err != nil || build == "" {
+		return err
+	}
+	if b.buildDir, err = b.fromRoot(build); err != nil {
+		return err
+	}
+	if b.KustomizeDir == "" && !tree.Exists(b.kustomizeDir) {
+		b.kustomizeDir = b.buildDir // a first base is created there
+	}
+	return nil
+}
+
+// checkBuild reports a command of the Makefile whose input cannot be built. created is a directory whose kustomization is created
+// if it is missing.
+func (b *bundleRun) checkBuild(tree *worktree.Tree, o BundleOptions, created string) error {
+	data, err := readKustomization(tree, b.buildDir)
+	switch {
+	case err != nil || data != nil || o.Source.Line == 0:
+		return err
+	case o.Build == "":
+		return diag.Finding{Position: o.Source, Problem: fmt.Sprintf("the manifests of the bundle are not the output of kustomize build, and %s has no %s", b.buildDir, project.KustomizationFile),
+			Fix: "give a kustomization with --kustomize-dir, or generate the bundle with the Makefile"}
+	case b.buildDir == created && (b.buildDir == project.ManifestsDir || o.Base.OutputDir != ""):
+		return nil
+	}
+	return diag.Finding{Position: o.Source, Problem: fmt.Sprintf("kustomize build %s: the directory has no %s", b.buildDir, project.KustomizationFile),
+		Fix: "correct the directory, or give another with --kustomize-dir"}
 }
 
 // apisDir returns the directory of the API types.

@@ -115,18 +115,18 @@ const managerImage = "controller"
 // buildManifests builds the kustomization of the bundle.
 func (b *bundleRun) buildManifests(ctx context.Context, tree *worktree.Tree) ([]manifest.Object, error) {
 	for _, name := range manifest.KustomizationFiles() {
-		if !tree.Exists(path.Join(b.kustomizeDir, name)) {
+		if !tree.Exists(path.Join(b.buildDir, name)) {
 			continue
 		}
-		data, err := b.buildCached(ctx, tree, b.kustomizeDir)
+		data, err := b.buildCached(ctx, tree, b.buildDir)
 		if err != nil {
 			return nil, err
 		}
 		if b.image != "" && !bytes.Contains(data, []byte(b.image)) {
 			return nil, diag.Findings{{Field: "--image", Value: b.image, Problem: fmt.Sprintf(
-				"is not used by any container: no object of %s has the image %s, the placeholder for the manager in %s", b.kustomizeDir, managerImage, project.ManagerDir)}}
+				"is not used by any container: no object of %s has the image %s, the placeholder for the manager in %s", b.buildDir, managerImage, project.ManagerDir)}}
 		}
-		objects, problems := manifest.Decode(b.kustomizeDir, data)
+		objects, problems := manifest.Decode(b.buildDir, data)
 		return objects, problems.Err()
 	}
 	given := b.kustomizeDir

@@ -59,8 +59,9 @@ type bundleRun struct {
 	GenerateBundleOptions
 	// layout is the layout of the project.
 	layout string
-	// kustomizeDir, outputDir and copyDir are relative to the root; copyDir is outputDir in the form of the option.
-	kustomizeDir, outputDir, copyDir string
+	// kustomizeDir, buildDir, outputDir and copyDir are relative to the root. kustomizeDir has the base, and buildDir is the
+	// kustomization to build; copyDir is outputDir in the form of the option.
+	kustomizeDir, buildDir, outputDir, copyDir string
 	// build builds the kustomization instead of reading Stdin; pipeToo reads Stdin in addition to directories.
 	build, pipeToo bool
 	// image is the image of the manager that the kustomization must use, or empty.
@@ -160,6 +161,7 @@ func (b *bundleRun) locateKustomization() (err error) {
 	if b.KustomizeDir != "" {
 		b.kustomizeDir, err = b.fromRoot(b.KustomizeDir)
 	}
+	b.buildDir = b.kustomizeDir
 	return err
 }
 

@@ -35,8 +35,8 @@ type KustomizeOptions struct {
 type baseRun struct {
 	KustomizeOptions
 	replaces, skipRange string
-	// input and output are the files of the base before and after the command. reached reports whether the kustomization lists
-	// the output in another place than the directory bases of OutputDir.
+	// input and output are the files of the base before and after the command. reached reports whether the kustomization reaches
+	// the output.
 	input, output string
 	reached       bool
 }

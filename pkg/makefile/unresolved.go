@@ -27,25 +27,11 @@ func (m *Makefile) shell(command string) string {
 	return unresolvedStart + strconv.Itoa(at) + unresolvedEnd
 }
 
-// UnresolvedIn returns the shell commands that expanded text depends on and that were not run.
-func (m *Makefile) UnresolvedIn(text string) []string {
-	var commands []string
-	m.replaceUnresolved(text, func(command string) string {
-		if !slices.Contains(commands, command) {
-			commands = append(commands, command)
-		}
-		return ""
-	})
-	return commands
-}
+// IsUnresolved reports whether expanded text depends on a shell command that was not run.
+func IsUnresolved(text string) bool { return strings.Contains(text, unresolvedStart) }
 
 // Describe returns expanded text with $(shell COMMAND) for each command that was not run.
 func (m *Makefile) Describe(text string) string {
-	return m.replaceUnresolved(text, func(command string) string { return "$(shell " + command + ")" })
-}
-
-// replaceUnresolved replaces the placeholders for the output of commands.
-func (m *Makefile) replaceUnresolved(text string, replace func(command string) string) string {
 	var b strings.Builder
 	for {
 		before, rest, ok := strings.Cut(text, unresolvedStart)
@@ -55,7 +41,7 @@ func (m *Makefile) replaceUnresolved(text string, replace func(command string) s
 		}
 		number, after, _ := strings.Cut(rest, unresolvedEnd)
 		if i, err := strconv.Atoi(number); err == nil && i >= 0 && i < len(m.shells) {
-			b.WriteString(replace(m.Describe(m.shells[i])))
+			b.WriteString("$(shell " + m.Describe(m.shells[i]) + ")")
 		}
 		text = after
 	}

@@ -2,7 +2,6 @@ package calls
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -114,7 +113,7 @@ func TestFind(t *testing.T) {
 				"hack/gen.sh": "#!/usr/bin/env bash\nset -e\nROOT=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")/..\" && pwd -P)\nif [[ -n \"$1\" ]]; then\n  for v in v1 v2; do\n    \"${CONTROLLER_GEN}\" crd \"paths=${ROOT}/api/${v}\" output:dir=${1:-config}/{$v,}\n  done\nfi\ncat > x <<EOF\ncontroller-gen rbac\nEOF\nyq -i . x\nyq -i . y\n",
 			},
 			"hack/gen.sh:6 [] crd paths=/project/api/v1 output:dir=crds/v1 output:dir=crds/\nhack/gen.sh:6 [] crd paths=/project/api/v2 output:dir=crds/v2 output:dir=crds/\n" +
-				"note: hack/gen.sh:9: not run after controller-gen: cat, and the commands after it\n",
+				"note: hack/gen.sh:9: not run after controller-gen: cat > x, and the commands after it\n",
 		},
 		"go:generate lines": {
 			tree{"Makefile": "build: ; go build\n", "api/v1/doc.go": "package v1\n\n//go:generate controller-gen \"object:headerFile=\\\"a b\\\"\" paths=./a;./b\n//go:generate stringer\n", "vendor/x/x.go": "//go:generate controller-gen crd\npackage x\n"},
@@ -199,32 +198,4 @@ func FuzzFind(f *testing.F) {
 			_, _ = call.Generators()
 		}
 	})
-}
-
-// TestSimpleCommands splits a recipe of an included makefile into commands and words.
-func TestSimpleCommands(t *testing.T) {
-	t.Parallel()
-	m, err := ReadMakefile(tree{
-		"GNUmakefile": "NAME = $(shell cat name)\ninclude hack/*.mk\n",
-		"hack/a.mk":   "bundle:\n\tcd config && A=1 tool \"$(NAME) x\" 2>/dev/null | other '$$y' > out; last $(shell git describe)\n",
-		"name":        "crew\n",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := m.Commands("bundle")
-	if len(commands) != 1 || commands[0].Position.String() != "hack/a.mk:2" {
-		t.Fatalf("got %v", commands)
-	}
-	got := m.SimpleCommands(commands[0])
-	if len(got) != 4 || m.IsResolved(got[3][1]) || !m.IsResolved(got[1][1]) {
-		t.Fatalf("got %q", got)
-	}
-	got[3] = got[3][:1]
-	if want := `[["cd" "config"] ["tool" "crew x"] ["other" "$y"] ["last"]]`; fmt.Sprintf("%q", got) != want {
-		t.Errorf("got %q, want %s", got, want)
-	}
-	if m, err := ReadMakefile(tree{}); m != nil || err != nil {
-		t.Errorf("without a makefile: %v, %v", m, err)
-	}
 }

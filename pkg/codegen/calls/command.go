@@ -19,6 +19,9 @@ func (s *shell) execute(words []string, local map[string]string) {
 		s.call(args)
 		return
 	}
+	if s.bundle != nil && s.bundleCommand(words) {
+		return
+	}
 	program := path.Base(words[0])
 	switch {
 	case program == "cd" || program == "pushd":
@@ -33,41 +36,51 @@ func (s *shell) execute(words []string, local map[string]string) {
 			s.dir, s.stack = s.stack[n-1], s.stack[:n-1]
 		}
 	case strings.Contains(words[0], "make") && isMake(words[0]):
-		s.make(words[1:])
+		s.summarize(words, func() { s.make(words[1:], local) })
 	case program == "go" && len(words) > 1 && words[1] == "generate":
 		s.goGenerate(s.dir)
-	case slices.Contains([]string{"sh", "bash", "source", "."}, program) && len(words) > 1 && path.Ext(words[1]) == ".sh":
-		s.nested(words[1], words[2:], local)
-	case path.Ext(program) == ".sh":
-		s.nested(words[0], words[1:], local)
+	case slices.Contains([]string{"sh", "bash", "source", "."}, program) && len(words) > 1 && s.isScript(words[1]):
+		s.summarize(words, func() { s.nested(words[1], words[2:], local) })
+	case s.isScript(words[0]):
+		s.summarize(words, func() { s.nested(words[0], words[1:], local) })
 	case isOperon(words):
 		s.scaffolded = true
-	case s.isAfterCall && !isControllerGen(words[0]) && !isHarmless(words):
+	case (s.isAfterCall || s.bundle != nil) && !isProgram(words[0], "controller-gen") && (s.writes != "" || !isHarmless(words)):
 		s.noteCommand(words)
 	}
 }
 
-// noteCommand adds a note about a command that may change files of controller-gen, one per line of a makefile and per
-// script.
+// noteCommand adds a note about a command that may change generated files, one per line of a makefile. A script has one for all its
+// commands after controller-gen, and one per line where it generates the bundle.
 func (s *shell) noteCommand(words []string) {
 	place := s.at.String()
-	if s.inScript {
+	summarized := s.inScript && s.bundle == nil
+	if summarized {
 		place = s.at.File
 	}
 	if s.noted[place] {
 		return
 	}
 	s.noted[place] = true
-	text := strings.ReplaceAll(s.readable(strings.Join(words, " ")), s.root+"/", "")
+	text := strings.TrimSpace(strings.Join(words, " ") + " " + s.writes)
+	text = strings.ReplaceAll(s.readable(text), s.root+"/", "")
 	text, _, _ = strings.Cut(text, "\n")
 	if len(text) > 80 {
 		text = text[:77] + "..."
 	}
-	more := ""
-	if s.inScript {
-		more = ", and the commands after it"
+	if summarized {
+		text += ", and the commands after it"
 	}
-	s.addNote(s.at, "not run after controller-gen: %s%s", text, more)
+	after := " after controller-gen"
+	if s.bundle != nil {
+		after = ""
+	}
+	s.addNote(s.at, "not run%s: %s", after, text)
+}
+
+// isScript reports whether a word is a script of the project.
+func (s *shell) isScript(word string) bool {
+	return path.Ext(word) == ".sh" && s.read(s.relative(word)) != nil
 }
 
 // isMake reports whether a word is the make program.
@@ -80,22 +93,28 @@ func isOperon(words []string) bool {
 }
 
 // programVersion matches the version and the suffix of Windows in the file name of a program.
-var programVersion = regexp.MustCompile(`([-_@]v?\d[^/]*|@[^/]*)?(\.exe)?$`)
+var programVersion = regexp.MustCompile(`(/v\d+)?([-_@]v?\d[^/]*|@[^/]*)?(\.exe)?$`)
 
-// isControllerGen reports whether a word names controller-gen.
-func isControllerGen(word string) bool {
+// isProgram reports whether a word names a program, such as controller-gen.
+func isProgram(word, name string) bool {
 	if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
 		return false
 	}
 	if start := strings.LastIndex(word, "$("); start >= 0 && strings.HasSuffix(word, ")") {
-		return strings.Contains(word[start:], "controller-gen")
+		return strings.Contains(word[start:], name)
 	}
-	return path.Base(programVersion.ReplaceAllString(word, "")) == "controller-gen"
+	return path.Base(programVersion.ReplaceAllString(word, "")) == name
 }
 
 // controllerGen returns the arguments of a command that runs controller-gen with a generator.
 func (s *shell) controllerGen(words []string) ([]string, bool) {
-	i := slices.IndexFunc(words, func(word string) bool { return isControllerGen(s.readable(word)) })
+	args, ok := s.argumentsOf(words, "controller-gen")
+	return args, ok && slices.ContainsFunc(args, func(arg string) bool { return codegen.GeneratorOf(arg) != 0 })
+}
+
+// argumentsOf returns the arguments of a command that runs a program, itself or through another one.
+func (s *shell) argumentsOf(words []string, program string) ([]string, bool) {
+	i := slices.IndexFunc(words, func(word string) bool { return isProgram(s.readable(word), program) })
 	if i < 0 {
 		return nil, false
 	}
@@ -112,8 +131,7 @@ func (s *shell) controllerGen(words []string) ([]string, bool) {
 			}
 		}
 	}
-	args := words[i+1:]
-	return args, slices.ContainsFunc(args, func(arg string) bool { return codegen.GeneratorOf(arg) != 0 })
+	return words[i+1:], true
 }
 
 // call adds a call of controller-gen, or a note why it is not supported.
@@ -168,10 +186,20 @@ func (s *shell) relative(dir string) string {
 	return path.Join(s.dir, dir)
 }
 
-// make evaluates a call of make.
-func (s *shell) make(words []string) {
+// make evaluates a call of make. Variables before the command are its environment.
+func (s *shell) make(words []string, local map[string]string) {
+	defer func(env, overrides map[string]string) { s.environment, s.overrides = env, overrides }(s.environment, s.overrides)
+	plain := func(value string) string {
+		if s.describe != nil {
+			return s.describe(value) // placeholders are numbered for each makefile
+		}
+		return value
+	}
+	s.environment, s.overrides = maps.Clone(s.environment), maps.Clone(s.overrides)
+	for name, value := range local {
+		s.environment[name] = plain(value)
+	}
 	dir, file := s.dir, ""
-	overrides := map[string]string{}
 	var targets []string
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {
@@ -185,10 +213,7 @@ func (s *shell) make(words []string) {
 		case strings.HasPrefix(word, "-"):
 		case assignment.MatchString(word):
 			name, value, _ := strings.Cut(word, "=")
-			if s.describe != nil {
-				value = s.describe(value) // placeholders are numbered for each makefile
-			}
-			overrides[name] = value
+			s.overrides[name] = plain(value)
 		default:
 			targets = append(targets, word)
 		}
@@ -201,9 +226,7 @@ func (s *shell) make(words []string) {
 		if s.depth > 8 || s.read(path.Join(dir, name)) == nil {
 			continue
 		}
-		options := s.options(dir)
-		options.Overrides = overrides
-		if m, err := makefile.Evaluate(name, options); err == nil {
+		if m, err := makefile.Evaluate(name, s.options(dir)); err == nil {
 			if len(targets) == 0 && len(m.Targets()) > 0 {
 				targets = m.Targets()[:1]
 			}

@@ -7,6 +7,9 @@ import (
 
 // fields expands a word to the arguments of a command.
 func (s *shell) fields(word string) []string {
+	if words, ok := s.arrays[strings.TrimSuffix(strings.TrimPrefix(word, `"${`), `[@]}"`)]; ok && strings.HasSuffix(word, `[@]}"`) {
+		return words
+	}
 	words := []string{word}
 	if s.bash {
 		words = expandBraces(word)
@@ -170,10 +173,9 @@ func (s *shell) lookup(name string) (string, bool) {
 		return "", false
 	}
 	// The caller of a script sets the program.
-	if plain := strings.ToLower(strings.ReplaceAll(name, "_", "")); plain == "controllergen" || plain == "controllergenbin" {
-		return "controller-gen", true
-	}
-	return "", false
+	plain := strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(name, "_", "")), "bin")
+	program, ok := map[string]string{"controllergen": "controller-gen", "kustomize": "kustomize", "operatorsdk": "operator-sdk"}[plain]
+	return program, ok
 }
 
 // expandBraces expands the first unquoted {a,b} of a word as bash does, and those in the results.

@@ -1,6 +1,6 @@
 // Package calls finds the calls of controller-gen that generate the code and manifests of a project: in its settings, its
-// Makefile, its go:generate lines and its scripts. Find returns the calls; ReadMakefile evaluates the Makefile for other
-// uses. Both only read files and start no process.
+// Makefile, its go:generate lines and its scripts. Find returns the calls; FindBundle returns the commands that generate the
+// bundle. Both only read files and start no process.
 package calls
 
 import (
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -72,7 +73,10 @@ func Find(files Files) (*Found, error) {
 
 // newFinder returns a finder without calls.
 func newFinder(files Files) *finder {
-	return &finder{files: files, root: strings.ReplaceAll(files.Root(), `\`, "/"), noted: map[string]bool{}}
+	return &finder{
+		files: files, root: strings.ReplaceAll(files.Root(), `\`, "/"), noted: map[string]bool{},
+		environment: map[string]string{}, overrides: map[string]string{},
+	}
 }
 
 // A finder collects calls.
@@ -90,6 +94,10 @@ type finder struct {
 	scaffolded, foreign bool
 	err                 error
 	depth               int
+	// environment and overrides are variables that a call of make passes on: those before the command, and its arguments.
+	environment, overrides map[string]string
+	// bundle receives the commands that generate a bundle; nil finds calls of controller-gen.
+	bundle *Bundle
 	// describe replaces unresolved parts of a text by their source in the makefile; nil outside of makefiles.
 	describe func(string) string
 }
@@ -114,6 +122,8 @@ func (f *finder) read(name string) []byte {
 // options returns the options for makefiles in a directory.
 func (f *finder) options(dir string) makefile.Options {
 	abs := path.Join(f.root, dir)
+	variables := maps.Clone(f.environment)
+	variables["PWD"] = abs
 	return makefile.Options{
 		Dir: abs,
 		Read: func(name string) ([]byte, error) {
@@ -144,7 +154,8 @@ func (f *finder) options(dir string) makefile.Options {
 			output := s.substitute(command)
 			return output, !strings.Contains(output, unresolvedStart)
 		},
-		Variables: map[string]string{"PWD": abs},
+		Variables: variables,
+		Overrides: maps.Clone(f.overrides),
 	}
 }
 
@@ -190,7 +201,7 @@ func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
 	f.describe = m.Describe
 	names = slices.DeleteFunc(names, func(name string) bool { return !m.HasTarget(name) })
 	var calling []string
-	for _, command := range m.Commands(names...) {
+	for _, command := range f.recipes(m, names) {
 		s := &shell{finder: f, dir: dir, at: command.Position, variables: map[string]string{}}
 		s.bash = strings.Contains(path.Base(command.Shell), "bash")
 		if dir != "." {

@@ -17,14 +17,19 @@ type shell struct {
 	at        diag.Position
 	variables map[string]string
 	arguments []string
+	arrays    map[string][]string
 	bash      bool
 	// inScript reports whether line numbers count within the script.
 	inScript bool
 	// isAfterCall reports whether a call precedes the current command.
 	isAfterCall bool
 	stack       []string // directories of enclosing subshells
-	steps       int
-	base        int // the first line of the script
+	// pipeline has an entry for each command whose output the current one reads: the directory that kustomize builds, or empty.
+	// writes is the redirection of the current command to a file, such as >> FILE, or empty.
+	pipeline []string
+	writes   string
+	steps    int
+	base     int // the first line of the script
 }
 
 // maxSteps limits the commands that one script runs, which nested loops multiply.
@@ -41,6 +46,11 @@ func (s *shell) list(tokens []token) {
 	for i := 0; i < len(tokens) && s.steps < maxSteps; {
 		if tokens[i].operator {
 			switch tokens[i].text {
+			case "|", ")":
+			default:
+				s.pipeline = nil
+			}
+			switch tokens[i].text {
 			case "(":
 				s.stack = append(s.stack, s.dir)
 			case ")":
@@ -49,6 +59,14 @@ func (s *shell) list(tokens []token) {
 				}
 			}
 			i++
+			continue
+		}
+		if end := s.function(tokens, i); end > i {
+			i = end
+			continue
+		}
+		if end := s.array(tokens, i); end > i {
+			i = end
 			continue
 		}
 		if tokens[i].text == "for" {
@@ -66,6 +84,37 @@ func (s *shell) list(tokens []token) {
 		s.command(words)
 		i = end
 	}
+}
+
+// function returns the index after the head of a function, or i for other tokens. Its body is evaluated where it stands.
+func (s *shell) function(tokens []token, i int) int {
+	if i+2 < len(tokens) && tokens[i+1].is("(") && tokens[i+2].is(")") {
+		return i + 3
+	}
+	return i
+}
+
+// array evaluates "NAME=(WORDS)", and returns the index after it, or i for other tokens.
+func (s *shell) array(tokens []token, i int) int {
+	name, isArray := strings.CutSuffix(tokens[i].text, "=")
+	if !isArray || !assignment.MatchString(tokens[i].text) || i+1 >= len(tokens) || !tokens[i+1].is("(") {
+		return i
+	}
+	name, appends := strings.CutSuffix(name, "+")
+	var words []string
+	if appends {
+		words = s.arrays[name]
+	}
+	for i += 2; i < len(tokens) && !tokens[i].is(")"); i++ {
+		if !tokens[i].operator {
+			words = append(words, s.fields(tokens[i].text)...)
+		}
+	}
+	if s.arrays == nil {
+		s.arrays = map[string][]string{}
+	}
+	s.arrays[name], s.variables[name] = words, strings.Join(words, " ")
+	return i + 1
 }
 
 // commandEnd returns the index of the first operator after the index start.
@@ -152,8 +201,25 @@ func (s *shell) command(tokens []token) {
 		words = append(words, s.fields(word.text)...)
 	}
 	if len(words) > 0 {
+		s.writes = s.redirection(tokens)
 		s.execute(words, local)
+		s.pipeline = append(s.pipeline, s.built(words))
 	}
+}
+
+// redirection returns the redirection of a command that writes to a file other than a device, or empty.
+func (s *shell) redirection(tokens []token) string {
+	for i, word := range tokens {
+		m := redirect.FindString(word.text)
+		file := strings.TrimPrefix(word.text, m)
+		if m == word.text && i+1 < len(tokens) {
+			file = tokens[i+1].text
+		}
+		if strings.HasSuffix(m, ">") && file != "" && !strings.HasPrefix(file, "/dev/") && !strings.HasPrefix(file, "&") {
+			return m + " " + strings.Join(s.fields(file), " ")
+		}
+	}
+	return ""
 }
 
 // withoutRedirects returns the words of a command without redirections.
