@@ -41,7 +41,13 @@ func (p *Project) create(ctx context.Context, c creation) (*Result, error) {
 			return nil, err
 		}
 	}
-	if _, err := c.resolve(config); err != nil {
+	resource, err := c.resolve(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPaths(p.tree(), config, func(r project.Resource) bool {
+		return r.QualifiedGroup() == resource.QualifiedGroup() && r.Version == resource.Version
+	}); err != nil {
 		return nil, err
 	}
 	var next string

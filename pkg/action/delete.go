@@ -35,7 +35,11 @@ func (p *Project) delete(ctx context.Context, layouts Layouts, generate bool,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := resolve(nil, config, ""); err != nil {
+	d, err := resolve(nil, config, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPaths(p.tree(), config, func(r project.Resource) bool { return r.GVK == d.removed.GVK }); err != nil {
 		return nil, err
 	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {

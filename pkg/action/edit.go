@@ -49,6 +49,11 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 	if err := p.checkEdit(config, o).Err(); err != nil {
 		return nil, err
 	}
+	if o.Multigroup != nil {
+		if err := checkPaths(p.tree(), config, func(project.Resource) bool { return true }); err != nil {
+			return nil, err
+		}
+	}
 	var notes []string
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
 		notes, err = p.applyEdit(ctx, tree, o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -31,7 +32,13 @@ func (p *Project) RenameAPI(ctx context.Context, o RenameAPIOptions) (*Result, e
 		note = "a cluster whose CRD has the old version keeps objects in it; it takes the new CRD once they are stored in another version of both, or the old CRD is deleted with them"
 	}
 	return p.rename(ctx, renaming{
-		check: func(_ *worktree.Tree, config *project.Config) error {
+		check: func(tree *worktree.Tree, config *project.Config) error {
+			if err := checkPaths(tree, config, func(r project.Resource) bool {
+				return slices.Contains([]string{"", r.Group}, o.From.Group) && slices.Contains([]string{"", r.Version}, o.From.Version) &&
+					slices.Contains([]string{"", r.Kind}, o.From.Kind)
+			}); err != nil {
+				return err
+			}
 			_, err := o.resolve(config)
 			return err
 		},

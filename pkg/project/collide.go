@@ -23,7 +23,7 @@ func collisions(c *Config, r Resource, o ResourceOptions) diag.Findings {
 		if o.API {
 			findings = append(findings, apiCollisions(c, r, other, o)...)
 		}
-		findings = append(findings, aliasCollisions(r, other)...)
+		findings = append(findings, aliasCollisions(c, r, other)...)
 	}
 	if o.Controller {
 		findings = append(findings, controllerCollisions(c, r, o)...)
@@ -32,12 +32,28 @@ func collisions(c *Config, r Resource, o ResourceOptions) diag.Findings {
 }
 
 // aliasCollisions reports a conflict of the import aliases of two packages.
-func aliasCollisions(r, other Resource) diag.Findings {
+func aliasCollisions(c *Config, r, other Resource) diag.Findings {
 	if r.Core || other.Core || r.Path == "" || other.Path == "" || r.Path == other.Path || r.ImportAlias() != other.ImportAlias() {
 		return nil
 	}
+	if r.QualifiedGroup() == other.QualifiedGroup() {
+		return pathCollision(c, r, other)
+	}
 	return one("--group", r.Group,
 		fmt.Sprintf("Go code would import it as %s, which already is group %s", r.ImportAlias(), other.QualifiedGroup()), "")
+}
+
+// pathCollision reports that PROJECT has different paths for kinds of one group and version: the one that is not in the layout.
+func pathCollision(c *Config, r, other Resource) diag.Findings {
+	wrong, right := other, r
+	if other.Path == c.APIPath(other.Group, other.Version) {
+		wrong, right = r, other
+	}
+	return diag.Findings{{
+		Position: c.PathPosition(wrong.GVK),
+		Problem:  fmt.Sprintf("path %q of kind %s differs from %s, the package of %s/%s", wrong.Path, wrong.Kind, right.Path, right.QualifiedGroup(), right.Version),
+		Fix:      "correct the path, or move the types of the kind to that package",
+	}}
 }
 
 // sameController reports whether controllers of two resources would have the same file, Go type or name.

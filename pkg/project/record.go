@@ -1,12 +1,14 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -29,6 +31,17 @@ func (c *Config) Resource(gvk GVK) (Resource, bool) {
 		return c.Resources()[i], true
 	}
 	return Resource{}, false
+}
+
+// PathPosition returns the place of the path of a resource, or of the resource if it has none.
+func (c *Config) PathPosition(gvk GVK) diag.Position {
+	at := diag.Position{File: FileName}
+	if i := c.resourceIndex(gvk); i >= 0 {
+		item := safeyaml.Child(c.root, "resources").Content[i]
+		node := cmp.Or(safeyaml.Child(item, "path"), item)
+		at.Line, at.Column = node.Line, node.Column
+	}
+	return at
 }
 
 func (c *Config) resourceIndex(gvk GVK) int {

@@ -83,7 +83,11 @@ func CheckRenamed(c *Config, renamed []Resource) diag.Findings {
 		}
 	}
 	for i := range findings {
-		findings[i].Field = "--to-" + strings.TrimPrefix(findings[i].Field, "--")
+		flag, ok := strings.CutPrefix(findings[i].Field, "--")
+		if !ok {
+			continue // about PROJECT
+		}
+		findings[i].Field = "--to-" + flag
 		findings[i].Problem = strings.ReplaceAll(findings[i].Problem, "with --plural", "with --to-plural")
 	}
 	return distinct(findings)
@@ -95,7 +99,7 @@ func renamedCollisions(c *Config, r, other Resource) diag.Findings {
 	if r.API != nil {
 		o.Namespaced = r.API.Namespaced
 	}
-	findings := append(apiCollisions(c, r, other, o), aliasCollisions(r, other)...)
+	findings := append(apiCollisions(c, r, other, o), aliasCollisions(c, r, other)...)
 	for _, name := range r.Controllers {
 		for _, taken := range other.Controllers {
 			if sameController(c, r, name, other, taken) {
