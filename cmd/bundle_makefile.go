@@ -69,7 +69,7 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 			return err
 		}
 		o.KeepBase = base == nil && !setsBase(c)
-		if err := o.followBuild(c, root, bundle); err != nil {
+		if err := a.followBuild(c, root, bundle, o); err != nil {
 			return err
 		}
 		if bundle.Dir != "." {
@@ -89,13 +89,16 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 }
 
 // followBuild sets the kustomization to build, unless the user gives one.
-func (o *bundleFlags) followBuild(c *cobra.Command, root string, bundle *followed) error {
+func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bundleFlags) error {
 	switch {
 	case c.Flags().Changed("kustomize-dir"):
 	case !calls.IsResolved(bundle.Build):
 		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "give it with --kustomize-dir"}
 	case bundle.Build != "":
 		o.Build, o.Source = absolute(root, filepath.FromSlash(bundle.Build)), bundle.Position
+		for _, flag := range bundle.BuildFlags {
+			a.notef("note: %s: %s of kustomize build is not followed", bundle.Position, flag)
+		}
 	case bundle.Piped:
 		o.Source = bundle.Position
 	}

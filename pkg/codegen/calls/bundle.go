@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -48,9 +47,16 @@ type BundleCommand struct {
 	// Dir is the directory that the command runs in, relative to the project.
 	Dir string
 	// Piped reports whether the command reads the output of others. Build is the kustomization among these, relative to the
-	// project, and empty if there is none.
-	Piped bool
-	Build string
+	// project, and empty if there is none, and BuildFlags are the flags of kustomize build.
+	Piped      bool
+	Build      string
+	BuildFlags []string
+}
+
+// A build is the kustomization that a command builds, relative to the project, or empty, and its flags.
+type build struct {
+	dir   string
+	flags []string
 }
 
 // FindBundle returns how the Makefile of a project generates its bundle. It returns nil if there is no Makefile.
@@ -199,24 +205,30 @@ func (s *shell) kustomize(words []string) ([]string, bool) {
 func (s *shell) follow(step BundleStep, args []string) {
 	c := BundleCommand{Position: s.at, Step: step, Args: slices.Clone(args), Dir: s.dir, Piped: len(s.pipeline) > 0}
 	for _, built := range s.pipeline {
-		c.Build = cmp.Or(built, c.Build)
+		if built.dir != "" {
+			c.Build, c.BuildFlags = built.dir, built.flags
+		}
 	}
 	s.bundle.Commands = append(s.bundle.Commands, c)
 }
 
-// built returns the directory that a command builds with kustomize, or empty.
-func (s *shell) built(words []string) string {
+// built returns what a command builds with kustomize.
+func (s *shell) built(words []string) build {
 	args, ok := s.kustomize(words)
 	if !ok || args[0] != "build" {
-		return ""
+		return build{}
 	}
+	b := build{dir: s.dir}
 	for i := 1; i < len(args); i++ {
 		switch arg := args[i]; {
-		case slices.Contains([]string{"--load-restrictor", "--reorder", "--output", "-o", "--env", "-e", "--helm-command", "--mount", "--network-name"}, arg):
+		case slices.Contains([]string{"--load-restrictor", "--reorder", "--output", "-o", "--env", "-e", "--helm-command", "--mount", "--network-name"}, arg) && i+1 < len(args):
 			i++
-		case !strings.HasPrefix(arg, "-"):
-			return s.relative(arg)
+			b.flags = append(b.flags, arg+" "+args[i])
+		case strings.HasPrefix(arg, "-"):
+			b.flags = append(b.flags, arg)
+		default:
+			b.dir = s.relative(arg)
 		}
 	}
-	return s.dir
+	return b
 }

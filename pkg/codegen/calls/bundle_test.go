@@ -12,7 +12,7 @@ func bundleLines(b *Bundle) string {
 		step := []string{"bundle", "base", "image"}[c.Step]
 		out.WriteString(c.Position.String() + " " + step + " [" + c.Dir + "] " + strings.Join(c.Args, " "))
 		if c.Piped {
-			out.WriteString(" < " + c.Build)
+			out.WriteString(" < " + strings.Join(append([]string{c.Build}, c.BuildFlags...), " "))
 		}
 		out.WriteString("\n")
 	}
@@ -31,7 +31,7 @@ func TestFindBundle(t *testing.T) {
 		"a directory in a variable": {
 			tree{"Makefile": "DIR ?= config/olm\nVERSION := 1.2.3\nFLAGS = --version $(VERSION)\nbundle: kustomize\n\t$(OPERATOR_SDK) generate kustomize manifests --interactive=false -q\n" +
 				"\t$(KUSTOMIZE) build --enable-helm --load-restrictor LoadRestrictionsNone $(DIR)/x | sdk generate --verbose bundle $(FLAGS)\nKUSTOMIZE = ./bin/kustomize-v5.1\nOPERATOR_SDK = x\n"},
-			"Makefile:5 base [.] --interactive=false -q\nMakefile:6 bundle [.] --verbose --version 1.2.3 < config/olm/x\n",
+			"Makefile:5 base [.] --interactive=false -q\nMakefile:6 bundle [.] --verbose --version 1.2.3 < config/olm/x --enable-helm --load-restrictor LoadRestrictionsNone\n",
 		},
 		"variables of the target and of nested makes": {
 			tree{"Makefile": "D ?= a\nbundle: E = f\nbundle: before\n\tD=b $(MAKE) one F=$(E)\nbefore: deep\ndeep: ; sdk generate kustomize manifests --package $(E)\n" +

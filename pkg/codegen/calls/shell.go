@@ -24,9 +24,9 @@ type shell struct {
 	// isAfterCall reports whether a call precedes the current command.
 	isAfterCall bool
 	stack       []string // directories of enclosing subshells
-	// pipeline has an entry for each command whose output the current one reads: the directory that kustomize builds, or empty.
+	// pipeline has an entry for each command whose output the current one reads: what kustomize builds, or nothing.
 	// writes is the redirection of the current command to a file, such as >> FILE, or empty.
-	pipeline []string
+	pipeline []build
 	writes   string
 	steps    int
 	base     int // the first line of the script
