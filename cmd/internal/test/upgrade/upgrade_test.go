@@ -80,6 +80,10 @@ func TestUpgradeOfPeers(t *testing.T) {
 				clitest.MustRun(t, dir, "generate")
 			}
 			upgradeWhole(t, dir)
+			// Targets that change config/manager for one deployment are replaced; bundle changes it to stay.
+			if makefile := clitest.ReadFile(t, filepath.Join(dir, "Makefile")); strings.Count(makefile, "cd config/manager") != 1 {
+				t.Errorf("deploy and build-installer still change config/manager:\n%s", makefile)
+			}
 			for mark, file := range marks {
 				if !strings.Contains(clitest.ReadFile(t, filepath.Join(dir, file)), mark) {
 					t.Errorf("%s lost %q", file, mark)
