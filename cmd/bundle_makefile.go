@@ -24,6 +24,8 @@ type followed struct {
 	flags *pflag.FlagSet
 	// dir is the directory that the command runs in.
 	dir string
+	// unresolved are flags whose values depend on the output of commands.
+	unresolved []string
 }
 
 // value returns the value of a flag, or empty if it is not given.
@@ -196,13 +198,13 @@ func (a *app) parseFollowed(root string, command calls.BundleCommand) (*followed
 	flags.BoolP("quiet", "q", false, "")
 	flags.Bool("verbose", false, "")
 	flags.StringSlice("plugins", nil, "")
-	return &followed{command, flags, absolute(root, filepath.FromSlash(command.Dir))}, flags.Parse(a.resolved(command))
+	args, unresolved := resolved(command.Args)
+	return &followed{command, flags, absolute(root, filepath.FromSlash(command.Dir)), unresolved}, flags.Parse(args)
 }
 
-// resolved returns the arguments of a command without flags whose values are unknown, which it reports.
-func (a *app) resolved(command calls.BundleCommand) []string {
-	var args []string
-	for _, arg := range command.Args {
+// resolved returns arguments without those that depend on the output of commands, and the flags that these belong to.
+func resolved(all []string) (args, unresolved []string) {
+	for _, arg := range all {
 		if calls.IsResolved(arg) {
 			args = append(args, arg)
 			continue
@@ -212,42 +214,48 @@ func (a *app) resolved(command calls.BundleCommand) []string {
 			name, args = args[last], args[:last]
 		}
 		if strings.HasPrefix(name, "-") {
-			a.notef("note: %s: %s is not followed, as it depends on the output of a command", command.Position, name)
+			unresolved = append(unresolved, name)
 		}
 	}
-	return args
+	return args, unresolved
 }
 
 // noteImages reports the images that the target sets and that the kustomizations do not have.
 func (a *app) noteImages(tree *worktree.Tree, found *calls.Bundle, o *bundleFlags) {
 	for _, command := range found.Commands {
-		if command.Step != calls.SetImage {
+		isManager := command.Dir == project.ManagerDir
+		if command.Step != calls.SetImage || isManager && o.Image != "" || !slices.ContainsFunc(command.Args, func(arg string) bool { return setsImage(tree, command.Dir, arg) }) {
 			continue
 		}
-		for _, arg := range command.Args {
-			name, ref, ok := strings.Cut(arg, "=")
-			isManager := command.Dir == project.ManagerDir
-			if !ok || ref == "" || ref == name+":latest" || !calls.IsResolved(arg) || isManager && o.Image != "" {
-				continue
-			}
-			for _, file := range manifest.KustomizationFiles() {
-				data, err := tree.ReadOptional(path.Join(command.Dir, file))
-				if err != nil || data == nil || manifest.ImageIn(data, name) == ref {
-					continue
-				}
-				advice := ""
-				if isManager {
-					advice = "; --image " + ref + " does so"
-				}
-				a.notef("note: %s: not run: kustomize edit set image %s%s", command.Position, arg, advice)
-			}
+		advice := ""
+		if isManager {
+			advice = "; give the image of the manager with --image"
+		}
+		a.notef("note: %s: not run: kustomize edit set image %s%s", command.Position, command.Text, advice)
+	}
+}
+
+// setsImage reports whether NAME=REFERENCE changes an image in the kustomization of a directory. The placeholder of the scaffold and
+// an empty reference do not.
+func setsImage(tree *worktree.Tree, dir, arg string) bool {
+	name, ref, ok := strings.Cut(arg, "=")
+	if !ok || ref == "" || ref == name+":latest" {
+		return false
+	}
+	for _, file := range manifest.KustomizationFiles() {
+		if data, err := tree.ReadOptional(path.Join(dir, file)); err == nil && data != nil {
+			return manifest.ImageIn(data, name) != ref
 		}
 	}
+	return false
 }
 
 // applyFlags sets flags of bundle, and of its steps, that were parsed from a command of the Makefile.
 func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err error) {
 	at, isBase := from.Position, from.Step == calls.KustomizeManifests
+	for _, flag := range from.unresolved {
+		a.notef("note: %s: %s is not followed, as it depends on the output of a command", at, flag)
+	}
 	from.flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		own := c.Flags().Lookup(f.Name)

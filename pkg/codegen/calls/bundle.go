@@ -42,8 +42,9 @@ const (
 type BundleCommand struct {
 	diag.Position
 	Step BundleStep
-	// Args are the arguments after the name of the step. IsResolved reports whether one can be followed.
+	// Args are the arguments after the name of the step. IsResolved reports whether one can be followed. Text is for messages.
 	Args []string
+	Text string
 	// Dir is the directory that the command runs in, relative to the project.
 	Dir string
 	// Piped reports whether the command reads the output of others. Build is the kustomization among these, relative to the
@@ -203,7 +204,7 @@ func (s *shell) kustomize(words []string) ([]string, bool) {
 
 // follow records a command.
 func (s *shell) follow(step BundleStep, args []string) {
-	c := BundleCommand{Position: s.at, Step: step, Args: slices.Clone(args), Dir: s.dir, Piped: len(s.pipeline) > 0}
+	c := BundleCommand{Position: s.at, Step: step, Args: slices.Clone(args), Text: s.readable(strings.Join(args, " ")), Dir: s.dir, Piped: len(s.pipeline) > 0}
 	for _, built := range s.pipeline {
 		if built.dir != "" {
 			c.Build, c.BuildFlags = built.dir, built.flags
