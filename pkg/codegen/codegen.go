@@ -170,7 +170,7 @@ func (g *generation) generate(ctx context.Context) (all generated, err error) {
 	if err := g.syntax.manifests(g.all, all.Files); err != nil {
 		return all, err
 	}
-	if all.Warnings, err = g.syntax.unknownMarkers(); err != nil {
+	if all.Warnings, err = g.syntax.uselessMarkers(); err != nil {
 		return all, err
 	}
 	units, err := g.units()

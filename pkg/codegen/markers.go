@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/loader"
+	"sigs.k8s.io/controller-tools/pkg/markers"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -22,12 +23,18 @@ func isReadByOtherTools(name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// unknownMarkers returns the markers of kubebuilder that nothing reads.
-func (s *syntax) unknownMarkers() (diag.Findings, error) {
+// uselessMarkers returns the markers of kubebuilder that have no effect.
+func (s *syntax) uselessMarkers() (diag.Findings, error) {
 	known, err := All.registry()
 	if err != nil {
 		return nil, err
 	}
+	misplaced, err := s.misplacedMarkers(known)
+	return append(s.unknownMarkers(known), misplaced...).Sort(), err
+}
+
+// unknownMarkers returns the markers of kubebuilder that nothing reads.
+func (s *syntax) unknownMarkers(known *markers.Registry) diag.Findings {
 	var names []string
 	for _, def := range known.AllDefinitions() {
 		names = append(names, def.Name)
@@ -54,7 +61,7 @@ func (s *syntax) unknownMarkers() (diag.Findings, error) {
 				"unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
 		}
 	}
-	return findings.Sort(), nil
+	return findings
 }
 
 // conversion is the prefix of the messages of package strconv.

@@ -1,0 +1,78 @@
+package codegen
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMisplacedMarkers writes markers in places where the generators find them, and in others.
+func TestMisplacedMarkers(t *testing.T) {
+	t.Parallel()
+	dir := withKind(t)
+	write(t, dir, "internal/c.go", `// Package internal has a role.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+package internal
+
+// +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=get
+
+// Reconcile is documented.
+//
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get
+// +kubebuilder:rbac:groups="",resources=services,verbs=get
+func Reconcile() {
+	// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+}
+
+// T is a type.
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+type T struct {
+	// +kubebuilder:rbac:groups="",resources=events,verbs=get
+	F string
+}
+
+// +kubebuilder:rbac:groups="",resources=endpoints,verbs=get
+var V = 1
+
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+// +kubebuilder:object:root=true
+`)
+	write(t, dir, "api/v1/more.go", `package v1
+
+// +kubebuilder:validation:Enum=a
+
+// +kubebuilder:validation:Enum=a
+type Named string
+
+// +kubebuilder:validation:Enum=b
+func (Named) Method() {}
+`)
+	want := []string{
+		"api/v1/more.go:8:4: marker +kubebuilder:validation:Enum has no effect in the comment of the function Method: it describes types or fields; write it directly above what it describes",
+	}
+	for _, at := range []string{
+		"9:4: IN the comment of the function Reconcile", "10:4: IN the comment of the function Reconcile", "12:5: IN the function Reconcile",
+		"16:4: IN the comment of the type T", "18:5: IN the comment of the field F", "22:4: IN the comment of a declaration",
+	} {
+		fix := "put an empty line between it and the comment, or move it above that comment with an empty line below"
+		if strings.Contains(at, "in the function") || strings.HasPrefix(at, "12:") {
+			fix = "move it out of the function"
+		}
+		place, where, _ := strings.Cut(at, ": IN ")
+		want = append(want, "internal/c.go:"+place+": marker +kubebuilder:rbac:groups has no effect in "+where+": it describes packages; "+fix)
+	}
+	want = append(want, "internal/c.go:26:4: marker +kubebuilder:object:root has no effect: it describes types; write it directly above what it describes")
+	result, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, warning := range result.Warnings {
+		got = append(got, warning.Error())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
