@@ -20,7 +20,7 @@ import (
 const manifestGenerators = codegen.CRD | codegen.RBAC | codegen.Webhook | codegen.ApplyConfiguration
 
 func newGenerate(a *app) *cobra.Command {
-	var check, watch bool
+	var check, watch, fix bool
 	command := func(use, short, long, example string, what codegen.Generators) *cobra.Command {
 		c := &cobra.Command{
 			Use:     use,
@@ -34,6 +34,7 @@ func newGenerate(a *app) *cobra.Command {
 					return err
 				}
 				p := a.at(root)
+				p.Fix = fix
 				switch {
 				case watch && (check || a.dryRun || a.structured()):
 					return usagef(c, "--watch writes at every change: leave out --check, --dry-run and --output")
@@ -50,6 +51,7 @@ func newGenerate(a *app) *cobra.Command {
 		a.addOffline(c.Flags())
 		a.addOutput(c, textOutput, jsonOutput, sarifOutput)
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
+		c.Flags().BoolVar(&fix, "fix", false, "move markers for packages, such as those of RBAC, out of comments in which they have no effect")
 		c.Flags().BoolVar(&watch, "watch", false, "generate again after every change, until interrupted")
 		return c
 	}

@@ -48,6 +48,8 @@ type Config struct {
 	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs.
 	StateDirs []string
 
+	// Fix makes code generation correct the source where only one correction is possible.
+	Fix bool
 	// DryRun makes commands return the changes without writing them.
 	DryRun bool
 	// Command is the command line, which other processes print while they wait for the lock, and by which an interrupted

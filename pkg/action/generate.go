@@ -98,6 +98,15 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 	if err != nil {
 		return err
 	}
+	if p.Fix && len(result.Fixed) > 0 {
+		for name, content := range result.Fixed {
+			tree.WriteFile(name, content, 0o644)
+		}
+		options.Overlay = tree.Edits()
+		if err := generate(); err != nil {
+			return err
+		}
+	}
 	p.report(Warning, result.Warnings...)
 	for _, dir := range result.ApplyDirs {
 		if err := scaffold.DropApply(tree, dir); err != nil {

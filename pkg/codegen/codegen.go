@@ -53,6 +53,9 @@ type Result struct {
 	ApplyDirs []string
 	// Warnings are about markers that no generator reads, and about calls that cannot be reproduced.
 	Warnings []diag.Finding
+	// Fixed is the content of Go files in which markers for packages without effect have moved to where they have one, by
+	// slash-separated paths relative to the root.
+	Fixed map[string][]byte
 }
 
 // Generate generates the files of a project. It writes only to CacheDir and temporary directories. The only process that
@@ -84,7 +87,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 		g.store.Trim()
 	}
 	g.keepVersions(all.Files)
-	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...)}
+	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...), Fixed: all.Fixed}
 	for name := range all.Files {
 		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(result.ApplyDirs, dir) {
 			result.ApplyDirs = append(result.ApplyDirs, dir)
@@ -151,6 +154,7 @@ type generated struct {
 	External map[string]string
 	Files    map[string][]byte
 	Warnings diag.Findings
+	Fixed    map[string][]byte
 }
 
 // generate generates all files.
@@ -170,7 +174,7 @@ func (g *generation) generate(ctx context.Context) (all generated, err error) {
 	if err := g.syntax.manifests(g.all, all.Files); err != nil {
 		return all, err
 	}
-	if all.Warnings, err = g.syntax.uselessMarkers(); err != nil {
+	if all.Warnings, all.Fixed, err = g.syntax.uselessMarkers(); err != nil {
 		return all, err
 	}
 	units, err := g.units()

@@ -23,14 +23,14 @@ func isReadByOtherTools(name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// uselessMarkers returns the markers of kubebuilder that have no effect.
-func (s *syntax) uselessMarkers() (diag.Findings, error) {
+// uselessMarkers returns the markers of kubebuilder that have no effect, and the content of files in which they have.
+func (s *syntax) uselessMarkers() (findings diag.Findings, fixed map[string][]byte, err error) {
 	known, err := All.registry()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	misplaced, err := s.misplacedMarkers(known)
-	return append(s.unknownMarkers(known), misplaced...).Sort(), err
+	findings, fixed, err = s.misplacedMarkers(known)
+	return append(s.unknownMarkers(known), findings...).Sort(), fixed, err
 }
 
 // unknownMarkers returns the markers of kubebuilder that nothing reads.

@@ -25,9 +25,10 @@ type probe struct {
 
 // misplacedMarkers returns the markers of kubebuilder that have no effect because of their place, such as those for packages in the comment
 // of a function. What a place means depends on the comments and declarations around it, and on what the marker can describe. So that the
-// answer is that of the generators, their collector finds the markers, each with a name of its own.
-func (s *syntax) misplacedMarkers(known *markers.Registry) (diag.Findings, error) {
-	var findings diag.Findings
+// answer is that of the generators, their collector finds the markers, each with a name of its own. It also returns the content of files in
+// which those for packages have moved to where they have an effect.
+func (s *syntax) misplacedMarkers(known *markers.Registry) (findings diag.Findings, fixed map[string][]byte, err error) {
+	fixed = map[string][]byte{}
 	for _, pkg := range s.packages {
 		probes := probesIn(known, pkg.trees)
 		if len(probes) == 0 {
@@ -37,7 +38,7 @@ func (s *syntax) misplacedMarkers(known *markers.Registry) (diag.Findings, error
 		for i, p := range probes {
 			for _, target := range p.targets {
 				if err := registry.Define(probeName(i), target, struct{}{}); err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 			}
 			p.comment.Text = "// +" + probeName(i)
@@ -49,17 +50,24 @@ func (s *syntax) misplacedMarkers(known *markers.Registry) (diag.Findings, error
 				seen[name] = true
 			}
 		}
+		misplaced := map[*ast.File][]*probe{}
 		for i, p := range probes {
 			p.comment.Text = p.original
 			if !seen[probeName(i)] {
 				findings = append(findings, s.at(p.pos(), p.problem()))
+				misplaced[p.tree] = append(misplaced[p.tree], p)
 			}
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		for i, tree := range pkg.trees {
+			if content, changed := s.moveMarkers(pkg.files[i].content, misplaced[tree]); changed {
+				fixed[pkg.files[i].name] = content
+			}
 		}
 	}
-	return findings, nil
+	return findings, fixed, nil
 }
 
 func probeName(i int) string { return fmt.Sprintf("operonprobe%d", i) }

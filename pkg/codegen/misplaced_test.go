@@ -75,4 +75,54 @@ func (Named) Method() {}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+
+	// The fixed files have the effect, and nothing else to fix.
+	for name, content := range result.Fixed {
+		write(t, dir, name, string(content))
+	}
+	if len(result.Fixed) != 1 {
+		t.Errorf("%d files are fixed", len(result.Fixed))
+	}
+	const fixed = `// Package internal has a role.
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+package internal
+
+// +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=get
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get
+// +kubebuilder:rbac:groups="",resources=services,verbs=get
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
+// Reconcile is documented.
+func Reconcile() {
+}
+
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+// +kubebuilder:rbac:groups="",resources=events,verbs=get
+
+// T is a type.
+type T struct {
+	F string
+}
+
+// +kubebuilder:rbac:groups="",resources=endpoints,verbs=get
+
+var V = 1
+
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+// +kubebuilder:object:root=true
+`
+	if got := string(result.Fixed["internal/c.go"]); got != fixed {
+		t.Errorf("the fixed file is\n%s", got)
+	}
+	again, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir})
+	if err != nil || len(again.Warnings) != 2 || len(again.Fixed) != 0 {
+		t.Errorf("after the fix: %v, %v, %d files", err, again.Warnings, len(again.Fixed))
+	}
+	role := string(again.Files["config/rbac/role.yaml"])
+	for _, resource := range []string{"deployments", "daemonsets", "pods", "services", "secrets", "nodes", "events", "endpoints", "namespaces"} {
+		if !strings.Contains(role, "- "+resource+"\n") {
+			t.Errorf("the role has no %s:\n%s", resource, role)
+		}
+	}
 }
