@@ -58,7 +58,7 @@ func (s *syntax) unknownMarkers(known *markers.Registry) diag.Findings {
 			}
 			name = shorten(name)
 			findings = append(findings, s.at(pos, fmt.Sprintf(
-				"unknown marker +%s: no generator reads it; did you mean +%s?", name, nearest(name, names))))
+				"unknown marker +%s: no generator reads it; did you mean +%s?", name, nearestMarker(name, names))))
 		}
 	}
 	return findings
@@ -173,6 +173,22 @@ func markerAt(trees []*ast.File, pos token.Pos) (token.Pos, string) {
 		}
 	}
 	return pos, "+"
+}
+
+// nearestMarker returns the marker that a name probably means: the nearest one with the same last part, or the nearest one.
+func nearestMarker(name string, names []string) string {
+	last := func(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
+	name = strings.TrimRight(name, ":") // of := after the name
+	var same []string
+	for _, known := range names {
+		if strings.EqualFold(last(known), last(name)) {
+			same = append(same, known)
+		}
+	}
+	if same != nil {
+		return nearest(name, same)
+	}
+	return nearest(name, names)
 }
 
 // nearest returns the name with the smallest edit distance.

@@ -126,3 +126,29 @@ var V = 1
 		}
 	}
 }
+
+// TestNearestMarker expects the last part of a name to matter most.
+func TestNearestMarker(t *testing.T) {
+	t.Parallel()
+	registry, err := All.registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, definition := range registry.AllDefinitions() {
+		names = append(names, definition.Name)
+	}
+	slices.Sort(names)
+	for name, want := range map[string]string{
+		"kubebuilder:MinLength:":                    "kubebuilder:validation:MinLength",
+		"kubebuilder:validation:minimum":            "kubebuilder:validation:Minimum",
+		"kubebuilder:valdation:Pattern":             "kubebuilder:validation:Pattern",
+		"kubebuilder:validation:subresource:status": "kubebuilder:subresource:status",
+		"kubebuilder:printcolum":                    "kubebuilder:printcolumn",
+		"kubebuilder:validation:Minimun":            "kubebuilder:validation:Minimum",
+	} {
+		if got := nearestMarker(name, names); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
