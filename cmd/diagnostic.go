@@ -21,13 +21,15 @@ type diagnostic struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
+	// Rule is the name of the check, if it has one.
+	Rule string `json:"rule,omitempty"`
 	// path is the absolute path of File.
 	path string
 }
 
 // diagnose splits a position off a text, if the text begins with it and the file exists.
-func (a *app) diagnose(text string, at diag.Position) diagnostic {
-	d := diagnostic{Message: text}
+func (a *app) diagnose(text string, at diag.Position, rule string) diagnostic {
+	d := diagnostic{Message: text, Rule: rule}
 	message, ok := strings.CutPrefix(text, at.String()+": ")
 	if !ok || at.File == "" {
 		return d
@@ -39,7 +41,7 @@ func (a *app) diagnose(text string, at diag.Position) diagnostic {
 	for _, dir := range dirs {
 		path := absolute(dir, filepath.FromSlash(at.File))
 		if info, err := a.FS.Stat(path); err == nil && info.Mode().IsRegular() {
-			return diagnostic{File: at.File, Line: at.Line, Column: at.Column, Message: message, path: path}
+			return diagnostic{File: at.File, Line: at.Line, Column: at.Column, Message: message, Rule: rule, path: path}
 		}
 	}
 	return d
@@ -61,7 +63,7 @@ func (a *app) annotate(level, text string, at diag.Position) bool {
 	if a.Getenv("GITHUB_ACTIONS") != "true" {
 		return false
 	}
-	d := a.diagnose(text, at)
+	d := a.diagnose(text, at, "")
 	var properties []string
 	if d.File != "" {
 		properties = append(properties, property("file", a.repositoryPath(d.path, d.File)))
@@ -80,8 +82,20 @@ func (a *app) annotate(level, text string, at diag.Position) bool {
 type reported struct {
 	role role
 	text string
-	// at is the position that the text begins with, if it is known.
-	at diag.Position
+	// at is the position that the text begins with, if it is known, and rule the name of the check.
+	at   diag.Position
+	rule string
+}
+
+// full returns the text with the name of the check.
+func (r reported) full() string { return withRule(r.text, r.rule) }
+
+// withRule adds the name of a check to a text, if it has one.
+func withRule(text, rule string) string {
+	if rule == "" {
+		return text
+	}
+	return text + " [" + rule + "]"
 }
 
 type role int
@@ -106,14 +120,14 @@ func split(err error) []reported {
 		}
 		var all []reported
 		if heading != "" {
-			all = append(all, reported{single, strings.TrimRight(heading, "\n "), diag.Position{}})
+			all = append(all, reported{role: single, text: strings.TrimRight(heading, "\n ")})
 		}
 		for i, part := range parts {
 			switch {
 			case i >= shown:
-				all = append(all, reported{omitted, part.Error(), positionOf(part)})
+				all = append(all, reportedAs(omitted, part.Error(), part))
 			case heading != "":
-				all = append(all, reported{listed, part.Error(), positionOf(part)})
+				all = append(all, reportedAs(listed, part.Error(), part))
 			default:
 				all = append(all, split(part)...)
 			}
@@ -123,17 +137,17 @@ func split(err error) []reported {
 			if shown < len(parts) && strings.HasPrefix(below, line) {
 				kind = count
 			}
-			all = append(all, reported{kind, strings.TrimRight(line, "\n"), diag.Position{}})
+			all = append(all, reported{role: kind, text: strings.TrimRight(line, "\n")})
 		}
 		return distinct(all)
 	}
-	return []reported{{single, text, positionOf(err)}}
+	return []reported{reportedAs(single, text, err)}
 }
 
-// positionOf returns the position of the first finding that err wraps.
-func positionOf(err error) diag.Position {
+// reportedAs returns a part with the position and the rule of the first finding that err wraps.
+func reportedAs(as role, text string, err error) reported {
 	finding, _ := errors.AsType[diag.Finding](err)
-	return finding.Position
+	return reported{as, text, finding.Position, finding.Rule}
 }
 
 // distinct leaves out repetitions: several checks may have the same finding.
@@ -172,13 +186,13 @@ func (a *app) printError(err error) {
 	for _, part := range split(err) {
 		switch part.role {
 		case single:
-			if !a.annotate("error", part.text, part.at) {
+			if !a.annotate("error", part.full(), part.at) {
 				fmt.Fprint(a.Err, a.red("error:"))
-				fmt.Fprintf(a.text(), " %s\n", diag.Continue(part.text))
+				fmt.Fprintf(a.text(), " %s\n", diag.Continue(part.full()))
 			}
 		case listed:
-			if !a.annotate("error", part.text, part.at) {
-				fmt.Fprintf(a.text(), "  %s\n", strings.ReplaceAll(strings.ReplaceAll(part.text, "\r\n", "\n"), "\n", "\n  "))
+			if !a.annotate("error", part.full(), part.at) {
+				fmt.Fprintf(a.text(), "  %s\n", strings.ReplaceAll(strings.ReplaceAll(part.full(), "\r\n", "\n"), "\n", "\n  "))
 			}
 		case advice, count:
 			fmt.Fprintln(a.text(), part.text)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,10 +79,10 @@ func (a *app) warn(warnings ...diag.Finding) {
 	for _, w := range warnings {
 		switch {
 		case a.structured():
-			a.result.Warnings = append(a.result.Warnings, a.diagnose(w.Error(), w.Position))
-		case a.quiet || a.annotate("warning", w.Error(), w.Position):
+			a.result.Warnings = append(a.result.Warnings, a.diagnose(w.Error(), w.Position, w.Rule))
+		case a.quiet || a.annotate("warning", withRule(w.Error(), w.Rule), w.Position):
 		default:
-			a.progressf("warning: %s", w)
+			a.progressf("warning: %s", withRule(w.Error(), w.Rule))
 		}
 	}
 }
@@ -205,7 +206,7 @@ func (a *app) printResult(err error) error {
 		for _, part := range split(err) {
 			switch part.role {
 			case single, listed, omitted:
-				a.result.Errors = append(a.result.Errors, a.diagnose(part.text, part.at))
+				a.result.Errors = append(a.result.Errors, a.diagnose(part.text, part.at, part.rule))
 			case advice:
 				a.result.NextSteps = append(a.result.NextSteps, part.text)
 			}
@@ -234,13 +235,13 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// printSARIF prints errors, warnings and files that are out of date.
+// printSARIF prints errors, warnings and files that are out of date. Each has the rule of its check, or a general one.
 func (a *app) printSARIF(stale bool) error {
 	var results []sarif.Result
 	var failures []string
 	add := func(rule, level string, d diagnostic) {
 		results = append(results, sarif.Result{
-			Rule: rule, Level: level, Message: d.Message, File: a.repositoryPath(d.path, d.File), Line: d.Line, Column: d.Column,
+			Rule: cmp.Or(d.Rule, rule), Level: level, Message: d.Message, File: a.repositoryPath(d.path, d.File), Line: d.Line, Column: d.Column,
 		})
 	}
 	for _, d := range a.result.Errors {

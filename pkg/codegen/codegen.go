@@ -51,7 +51,7 @@ type Result struct {
 	Files map[string][]byte
 	// ApplyDirs are the directories of the packages whose types have apply configurations.
 	ApplyDirs []string
-	// Warnings are about markers that no generator reads, and about calls that cannot be reproduced.
+	// Warnings are about markers that no generator reads or that have no effect, and about calls that cannot be reproduced.
 	Warnings []diag.Finding
 	// Fixed is the content of Go files in which markers for packages without effect have moved to where they have one, by
 	// slash-separated paths relative to the root.
@@ -87,6 +87,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 		g.store.Trim()
 	}
 	g.keepVersions(all.Files)
+	warnings = append(warnings, g.staleRoles(all)...)
 	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...), Fixed: all.Fixed}
 	for name := range all.Files {
 		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(result.ApplyDirs, dir) {

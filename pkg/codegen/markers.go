@@ -30,7 +30,7 @@ func (s *syntax) uselessMarkers() (findings diag.Findings, fixed map[string][]by
 		return nil, nil, err
 	}
 	findings, fixed, err = s.misplacedMarkers(known)
-	return append(s.unknownMarkers(known), findings...).Sort(), fixed, err
+	return slices.Concat(s.unknownMarkers(known), s.malformedMarkers(known), findings).Sort(), fixed, err
 }
 
 // unknownMarkers returns the markers of kubebuilder that nothing reads.
@@ -57,8 +57,8 @@ func (s *syntax) unknownMarkers(known *markers.Registry) diag.Findings {
 				continue
 			}
 			name = shorten(name)
-			findings = append(findings, s.at(pos, fmt.Sprintf(
-				"unknown marker +%s: no generator reads it; did you mean +%s?", name, nearestMarker(name, names))))
+			findings = append(findings, s.ruled("unknown-marker", pos, fmt.Sprintf(
+				"unknown marker +%s: no generator reads it; did you mean +%s?", name, suggestMarker(known, text, names))))
 		}
 	}
 	return findings
@@ -70,6 +70,13 @@ var conversion = regexp.MustCompile(`strconv\.\w+: parsing `)
 // at returns the finding with a message at a position.
 func (s *syntax) at(pos token.Pos, message string) diag.Finding {
 	return findingAt(s.fset.Position(pos), conversion.ReplaceAllString(message, ""))
+}
+
+// ruled returns the finding of a check with a message at a position.
+func (s *syntax) ruled(rule string, pos token.Pos, message string) diag.Finding {
+	finding := s.at(pos, message)
+	finding.Rule = rule
+	return finding
 }
 
 func findingAt(at token.Position, problem string) diag.Finding {
@@ -173,6 +180,20 @@ func markerAt(trees []*ast.File, pos token.Pos) (token.Pos, string) {
 		}
 	}
 	return pos, "+"
+}
+
+// suggestMarker returns what a marker probably means: the one with the same value after an equals sign instead of a colon, or the nearest.
+func suggestMarker(known *markers.Registry, text string, names []string) string {
+	name, _, _ := strings.Cut(text[1:], "=")
+	for at := strings.LastIndexByte(name, ':'); at > 0; at = strings.LastIndexByte(name[:at], ':') {
+		value := text[1+at+1:]
+		for _, target := range markerTargets() {
+			if d := known.Lookup("+"+name[:at]+"="+value, target); value != "" && value[0] != '=' && d != nil && d.AnonymousField() && d.Name == name[:at] {
+				return shorten(d.Name + "=" + value)
+			}
+		}
+	}
+	return nearestMarker(strings.TrimSpace(name), names)
 }
 
 // nearestMarker returns the marker that a name probably means: the nearest one with the same last part, or the nearest one.

@@ -19,7 +19,8 @@ type probe struct {
 	tree    *ast.File
 	// original is the text of the comment, and text the marker in it, from its plus sign.
 	original, text string
-	// targets are what the marker can describe.
+	// name is the name in the definition of the marker, and targets are what it can describe.
+	name    string
 	targets []markers.TargetType
 }
 
@@ -53,8 +54,8 @@ func (s *syntax) misplacedMarkers(known *markers.Registry) (findings diag.Findin
 		misplaced := map[*ast.File][]*probe{}
 		for i, p := range probes {
 			p.comment.Text = p.original
-			if !seen[probeName(i)] {
-				findings = append(findings, s.at(p.pos(), p.problem()))
+			if !seen[probeName(i)] && p.matters(pkg) {
+				findings = append(findings, s.ruled("misplaced-marker", p.pos(), p.problem()))
 				misplaced[p.tree] = append(misplaced[p.tree], p)
 			}
 		}
@@ -79,14 +80,10 @@ func probesIn(known *markers.Registry, trees []*ast.File) []*probe {
 		for _, group := range tree.Comments {
 			for _, comment := range group.List {
 				for _, text := range markersOf(&ast.CommentGroup{List: []*ast.Comment{comment}}) {
-					name, _, _ := strings.Cut(text[1:], "=")
-					if !strings.HasPrefix(name, "kubebuilder:") || isReadByOtherTools(name) {
-						continue
-					}
 					p := &probe{comment: comment, group: group, tree: tree, original: comment.Text, text: text}
 					for _, target := range markerTargets() {
-						if known.Lookup(text, target) != nil {
-							p.targets = append(p.targets, target)
+						if definition := known.Lookup(text, target); definition != nil && !isReadByOtherTools(definition.Name) {
+							p.name, p.targets = definition.Name, append(p.targets, target)
 						}
 					}
 					if p.targets != nil { // unknown markers have a finding of their own
@@ -99,6 +96,19 @@ func probesIn(known *markers.Registry, trees []*ast.File) []*probe {
 	return probes
 }
 
+// matters reports whether the author of a marker without effect probably expects one. Markers that Kubernetes' own generators read too stand
+// in many comments; the others are only for those of kubebuilder.
+func (p *probe) matters(pkg *parsedPackage) bool {
+	if strings.HasPrefix(p.name, "kubebuilder:") || slices.Contains(p.targets, markers.DescribesPackage) {
+		return true
+	}
+	place, _ := p.place()
+	return (pkg.group != "" || pkg.copies) && strings.HasPrefix(place, behindField)
+}
+
+// behindField begins the place of a comment in the line of a field.
+const behindField = "the comment behind the field "
+
 // pos returns the position of the plus sign.
 func (p *probe) pos() token.Pos {
 	return p.comment.Pos() + token.Pos(strings.IndexByte(p.original, '+'))
@@ -106,7 +116,6 @@ func (p *probe) pos() token.Pos {
 
 // problem describes why the marker has no effect, and what to do.
 func (p *probe) problem() string {
-	name, _, _ := strings.Cut(p.text[1:], "=")
 	var kinds []string
 	for _, target := range p.targets {
 		kinds = append(kinds, map[markers.TargetType]string{
@@ -126,7 +135,7 @@ func (p *probe) problem() string {
 	if place != "" {
 		place = " in " + place
 	}
-	return fmt.Sprintf("marker +%s has no effect%s: it describes %s; %s", shorten(name), place, strings.Join(kinds, " or "), fix)
+	return fmt.Sprintf("marker +%s has no effect%s: it describes %s; %s", p.name, place, strings.Join(kinds, " or "), fix)
 }
 
 // place returns what the comment belongs to, or "", and whether that is the body of a function.
@@ -155,11 +164,15 @@ func (p *probe) place() (what string, inBody bool) {
 				return "the comment of the type " + node.Name.Name, false
 			}
 		case *ast.Field:
-			if node.Doc == p.group {
-				if len(node.Names) == 0 {
-					return "the comment of the field " + typeName(node.Type), false
-				}
-				return "the comment of the field " + node.Names[0].Name, false
+			name := typeName(node.Type)
+			if len(node.Names) > 0 {
+				name = node.Names[0].Name
+			}
+			switch p.group {
+			case node.Doc:
+				return "the comment of the field " + name, false
+			case node.Comment:
+				return behindField + name, false
 			}
 		}
 	}

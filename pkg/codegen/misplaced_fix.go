@@ -17,13 +17,12 @@ func (s *syntax) moveMarkers(content []byte, misplaced []*probe) (moved []byte, 
 	line := func(pos token.Pos) int { return s.fset.PositionFor(pos, false).Line - 1 }
 	removed, inserted := map[int]bool{}, map[int][]byte{}
 	for _, p := range misplaced {
-		at, declaration := line(p.comment.Pos()), p.declaration()
-		if declaration == nil || !slices.Contains(p.targets, markers.DescribesPackage) || strings.TrimSpace(string(lines[at])) != strings.TrimSpace(p.original) {
+		at, before := line(p.comment.Pos()), p.target()
+		if !before.IsValid() || !slices.Contains(p.targets, markers.DescribesPackage) || strings.TrimSpace(string(lines[at])) != strings.TrimSpace(p.original) {
 			continue
 		}
 		removed[at] = true
-		before := line(startOf(declaration))
-		inserted[before] = append(inserted[before], bytes.TrimLeft(lines[at], " \t")...)
+		inserted[line(before)] = append(inserted[line(before)], bytes.TrimLeft(lines[at], " \t")...)
 	}
 	if len(removed) == 0 {
 		return nil, false
@@ -35,6 +34,15 @@ func (s *syntax) moveMarkers(content []byte, misplaced []*probe) (moved []byte, 
 				next++
 			}
 			removed[at] = next >= len(lines) || !bytes.HasPrefix(bytes.TrimSpace(lines[next]), []byte("//"))
+		}
+	}
+	// Neither is one of two empty lines around it.
+	for at := range lines {
+		if removed[at] && !removed[at-1] && (at == 0 || isEmpty(lines[at-1])) {
+			for removed[at] {
+				at++
+			}
+			removed[at] = at < len(lines) && isEmpty(lines[at])
 		}
 	}
 	var out bytes.Buffer
@@ -52,14 +60,16 @@ func (s *syntax) moveMarkers(content []byte, misplaced []*probe) (moved []byte, 
 
 func isEmptyComment(line []byte) bool { return string(bytes.TrimSpace(line)) == "//" }
 
-// declaration returns the top-level declaration that the marker is in, or whose comment it is in, or nil.
-func (p *probe) declaration() ast.Decl {
+func isEmpty(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
+
+// target returns the start of the declaration that the marker is in, or whose comment it is in. It is invalid for other markers.
+func (p *probe) target() token.Pos {
 	for _, declaration := range p.tree.Decls {
-		if startOf(declaration) <= p.comment.Pos() && p.comment.Pos() < declaration.End() {
-			return declaration
+		if start := startOf(declaration); start <= p.comment.Pos() && p.comment.Pos() < declaration.End() {
+			return start
 		}
 	}
-	return nil
+	return token.NoPos
 }
 
 // startOf returns the position of a declaration's comment, or of the declaration without one.

@@ -59,6 +59,8 @@ type Finding struct {
 	Suggestion string
 	// Fix is how to correct the problem, or empty.
 	Fix string
+	// Rule is the name of the check, in lower case with hyphens, such as misplaced-marker, or empty.
+	Rule string
 	// Err is the cause, or nil.
 	Err error
 }
