@@ -22,6 +22,8 @@ type creation struct {
 	write func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (report func(), err error)
 	// domain is the new domain of a project without APIs, or empty.
 	domain string
+	// types reports whether write adds types of Go.
+	types bool
 	// module is the module of the types of an external API, or empty.
 	module string
 	// generate are the generators that run afterwards.
@@ -96,7 +98,9 @@ func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, c crea
 		err = p.vendor(ctx, tree)
 	}
 	if err == nil && c.generate != 0 {
-		err = p.GenerateIn(ctx, tree, c.generate)
+		if err = p.GenerateIn(ctx, tree, c.generate); err == nil && c.types && c.generate&codegen.Object != 0 {
+			err = checkRuntimeObject(tree, config, resource)
+		}
 	}
 	missing, ok := errors.AsType[*gotool.MissingError](err)
 	// Without modules, the vendor directory would not match go.mod.

@@ -46,7 +46,7 @@ func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, e
 		return p.createHelmAPI(ctx, config, o)
 	}
 	return p.create(ctx, creation{
-		layouts: RecentLayouts, resolve: o.resolve, domain: o.Domain, module: o.ExternalModule,
+		layouts: RecentLayouts, resolve: o.resolve, domain: o.Domain, module: o.ExternalModule, types: o.API,
 		generate: o.generators(), next: "edit the types and the controller",
 		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
 			data := p.apiData(config, r, header, apiParts{

@@ -65,6 +65,7 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 			p.reportf(Note, "note: %s", note)
 		}
 	}
+	p.report(Warning, found.Findings...)
 	for _, call := range found.Calls {
 		p.reportf(Detail, "%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
 	}
@@ -75,6 +76,7 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 		KeepVersion: found.Foreign,
 		Year:        p.Year,
 		Generators:  what,
+		Unfollowed:  found.Unfollowed,
 		Build:       p.Build,
 		Env:         p.Environ,
 		Offline:     true,

@@ -33,6 +33,8 @@ type Options struct {
 	KeepVersion bool
 	// Generators selects generators of the calls (default: All).
 	Generators Generators
+	// Unfollowed are the generators that the project runs in calls that cannot be reproduced.
+	Unfollowed Generators
 	// CacheDir is the directory of cached results; if empty, nothing is cached. Projects and processes may share it, and it
 	// may be removed at any time.
 	CacheDir string
@@ -87,7 +89,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 		g.store.Trim()
 	}
 	g.keepVersions(all.Files)
-	warnings = append(warnings, g.staleRoles(all)...)
+	warnings = append(append(warnings, g.staleManifests(all)...), g.withoutGenerator()...)
 	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...), Fixed: all.Fixed}
 	for name := range all.Files {
 		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(result.ApplyDirs, dir) {

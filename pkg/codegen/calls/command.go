@@ -138,7 +138,7 @@ func (s *shell) argumentsOf(words []string, program string) ([]string, bool) {
 func (s *shell) call(args []string) {
 	s.isAfterCall = true
 	for _, arg := range args {
-		s.found |= codegen.GeneratorOf(arg) & (codegen.Object | codegen.CRD | codegen.RBAC | codegen.Webhook)
+		s.found |= codegen.GeneratorOf(arg) & codegen.All
 	}
 	unsupported := func(problem string) {
 		s.addNote(s.at, "controller-gen is not run: %s; set generate.calls in %s", problem, ConfigFile)

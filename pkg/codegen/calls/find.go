@@ -38,8 +38,12 @@ type Found struct {
 	Calls []codegen.Call
 	// Foreign reports whether a call runs controller-gen itself, so that the project selects its version, and not Operon.
 	Foreign bool
+	// Unfollowed are the generators of calls that are not followed: those that cannot be evaluated, and those of other sources.
+	Unfollowed codegen.Generators
 	// Notes describe commands that cannot be reproduced, each after FILE:LINE.
 	Notes []string
+	// Findings are calls that make never runs.
+	Findings diag.Findings
 }
 
 // Find returns the calls of a project, from the first of these sources that contains any:
@@ -68,7 +72,14 @@ func Find(files Files) (*Found, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	return &Found{Calls: f.calls, Foreign: f.foreign, Notes: f.notes}, nil
+	found = &Found{Calls: f.calls, Foreign: f.foreign, Notes: f.notes, Findings: f.findings, Unfollowed: f.found | f.unfollowed}
+	if len(f.calls) > 0 && found.Unfollowed != codegen.All {
+		other := newFinder(files)
+		other.goGenerate(".")
+		other.scripts()
+		found.Unfollowed |= other.found
+	}
+	return found, nil
 }
 
 // newFinder returns a finder without calls.
@@ -85,8 +96,9 @@ type finder struct {
 	root  string // with slashes
 	calls []codegen.Call
 	notes []string
-	// found are the generators of all calls, also of those that cannot be evaluated.
-	found codegen.Generators
+	// found are the generators of all calls, also of those that cannot be evaluated, and unfollowed those of targets that are not followed.
+	found, unfollowed codegen.Generators
+	findings          diag.Findings
 	// noted are the lines and scripts with a note of noteCommand.
 	noted map[string]bool
 	// scaffolded reports whether the project runs the generate command of Operon, and foreign whether it runs controller-gen
@@ -168,6 +180,7 @@ func (f *finder) makefile() error {
 	f.targets(m, ".", "manifests", "generate")
 	if !f.scaffolded {
 		f.missing(m)
+		f.dead(m)
 	}
 	if len(f.calls) == 0 && !f.scaffolded {
 		for _, p := range m.Problems {
@@ -224,12 +237,33 @@ func (f *finder) missing(m *makefile.Makefile) {
 		}
 		other := newFinder(f.files)
 		other.targets(m, ".", target)
+		f.unfollowed |= other.found
 		for _, call := range other.calls {
 			if generators, err := call.Generators(); err == nil && generators&f.found == 0 {
 				f.calls = append(f.calls, call)
 				f.found |= generators & codegen.All
 				f.foreign = f.foreign || other.foreign
 			}
+		}
+	}
+}
+
+// dead finds calls in the recipe of .PHONY, which make never runs: a rule with .PHONY that stands between another rule and its recipe takes
+// the recipe for itself.
+func (f *finder) dead(m *makefile.Makefile) {
+	const phony = ".PHONY"
+	for _, command := range m.Commands(phony) {
+		if command.Target != phony {
+			continue
+		}
+		s := &shell{finder: newFinder(f.files), dir: ".", at: command.Position, variables: map[string]string{}}
+		s.describe = m.Describe
+		if s.run(command.Text); len(s.calls) > 0 {
+			f.findings = append(f.findings, diag.Finding{
+				Position: command.Position, Rule: "dead-recipe", Problem: "make never runs this call of controller-gen: the recipe belongs to .PHONY, which stands directly above it",
+				Fix: "move the line with .PHONY above the rule whose recipe this is",
+			})
+			return
 		}
 	}
 }
