@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -51,7 +52,13 @@ func (a *app) printMessage(m action.Message) {
 	case action.Note:
 		a.notef("%s", m.Finding)
 	case action.Warning:
-		a.warn(m.Finding)
+		switch {
+		case a.structured() || m.Others == 0:
+			a.warn(m.Finding)
+		case !m.Repeated:
+			m.Problem = fmt.Sprintf("%s (and %d more)", m.Problem, m.Others)
+			a.warn(m.Finding)
+		}
 	case action.Found:
 		if !a.annotate("warning", m.Error(), m.Position) {
 			a.progressf("%s", m.Finding)

@@ -87,7 +87,13 @@ func (c *Config) versions() scaffold.Versions {
 type Message struct {
 	Level Level
 	diag.Finding
+	// Others is the number of messages with the same text about other places, if these are many. All but the first are Repeated.
+	Others   int
+	Repeated bool
 }
+
+// maxEqual is the number of messages with the same text that are reported one by one. More are Others of the first.
+const maxEqual = 3
 
 // A Level is the importance of a message.
 type Level int
@@ -113,8 +119,20 @@ func (c *Config) report(level Level, findings ...diag.Finding) {
 	if c.Report == nil {
 		return
 	}
+	said := func(f diag.Finding) diag.Finding { return diag.Finding{Problem: f.Problem, Fix: f.Fix, Rule: f.Rule} }
+	counts := map[diag.Finding]int{}
 	for _, f := range findings {
-		c.Report(Message{level, f})
+		counts[said(f)]++
+	}
+	seen := map[diag.Finding]bool{}
+	for _, f := range findings {
+		message := Message{Level: level, Finding: f}
+		if n := counts[said(f)]; n > maxEqual {
+			message.Repeated = seen[said(f)]
+			message.Others = n - 1
+		}
+		seen[said(f)] = true
+		c.Report(message)
 	}
 }
 

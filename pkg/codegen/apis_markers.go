@@ -31,6 +31,9 @@ type FieldMarker struct {
 // csvMarker is the name of both markers.
 const csvMarker = "operator-sdk:csv:customresourcedefinitions"
 
+// oldCSVMarker begins both markers in operator-sdk before 1.0.
+const oldCSVMarker = "+operator-sdk:gen-csv:customresourcedefinitions"
+
 // kindArguments are the arguments of a KindMarker, for the parser.
 type kindArguments struct {
 	Resources   [][]string `marker:",optional"`
@@ -141,7 +144,10 @@ func (r *apiReader) unknownCSVMarkers() diag.Findings {
 			if strings.HasPrefix(text, "+operator-sdk:") && r.collector.Lookup(text, markers.DescribesField) == nil {
 				name, _, _ := strings.Cut(text, "=")
 				problem := fmt.Sprintf("unknown marker %s: nothing reads it; did you mean +%s?", name, csvMarker)
-				findings = append(findings, r.at(pos, problem))
+				if strings.HasPrefix(text, oldCSVMarker) {
+					problem = "marker " + oldCSVMarker + " has no effect: only operator-sdk before 1.0 read it; run upgrade, which converts it to +" + csvMarker
+				}
+				findings = append(findings, r.ruled("unknown-marker", pos, problem))
 			}
 		}
 	}

@@ -26,20 +26,20 @@ func Rewrite(tree *worktree.Tree, current map[string][]byte) (diag.Findings, err
 	p.current = current
 	notes := p.rewrite(tree, []func(*source){
 		reconcilers, requests, runnables, builders, watches, owners, mappers, mapped, events, queues,
-		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, leftovers,
+		configFiles, options, caches, decoders, withoutError, renames, calls, cores, loggers, specs, suites, csvMarkers, leftovers,
 	})
 	notes = append(notes, p.unnamed()...)
 	return sortNotes(append(notes, pins(p.mod)...)), nil
 }
 
-// RewriteAfterConflicts updates the remaining old code of a main.go that contained conflicts when Rewrite ran: options
-// and calls that do not exist in current versions.
+// RewriteAfterConflicts updates old code of a project whose requirements are current: of a main.go that contained conflicts when Rewrite ran,
+// options and calls that do not exist in current versions; and markers.
 func RewriteAfterConflicts(tree *worktree.Tree) (diag.Findings, error) {
 	p, err := readProgram(tree)
 	if err != nil {
 		return nil, err
 	}
-	return sortNotes(p.rewrite(tree, []func(*source){configFiles, options, caches, calls})), nil
+	return sortNotes(p.rewrite(tree, []func(*source){configFiles, options, caches, calls, csvMarkers})), nil
 }
 
 // sortNotes sorts notes by position, keeps the order of those at the same position, and removes duplicates.
