@@ -24,14 +24,17 @@ import (
 
 // validateOptions are the flags of bundle validate.
 type validateOptions struct {
-	output, selector, imageBuilder, external string
-	values                                   []string
-	strict, list                             bool
+	output, selector, imageBuilder, external, compat string
+	values                                           []string
+	strict, list                                     bool
 	registryOptions
 }
 
 // categoriesVariable names a JSON file with categories that replace the standard ones.
 const categoriesVariable = "OPERATOR_BUNDLE_CATEGORIES"
+
+// operatorSDK is the program whose verdict --compat selects.
+const operatorSDK = "operator-sdk"
 
 // errInvalid is the error of a validation whose findings are printed.
 var errInvalid = errors.New("not valid")
@@ -77,9 +80,11 @@ in parallel, and their results are printed in the order of the arguments.`,
 	f.BoolVar(&o.list, "list-optional", false, "list the optional validators and validate nothing")
 	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "accepted for compatibility; images are read without such a tool")
 	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of external validators, separated as in PATH")
+	f.StringVar(&o.compat, "compat", "", "give the verdict of this `program`, which accepts CRDs that API servers refuse: operator-sdk")
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	completeValues(c, "output", validate.Formats()...)
 	completeValues(c, "image-builder", "docker", "podman", "none")
+	completeValues(c, "compat", operatorSDK)
 	o.registryOptions.addTo(f)
 	return c
 }
@@ -207,13 +212,16 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 
 // validateOptions validates all flags.
 func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
-	options := validate.Options{Values: map[string]string{}, Strict: o.strict}
+	options := validate.Options{Values: map[string]string{}, Strict: o.strict, AsOperatorSDK: o.compat == operatorSDK || o.compat == "" && a.program == operatorSDK}
 	findings := o.registryOptions.check()
 	if !slices.Contains(validate.Formats(), o.output) {
 		findings.Add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
 	}
 	if !slices.Contains([]string{"docker", "podman", "none"}, o.imageBuilder) {
 		findings.Add("--image-builder", o.imageBuilder, "must be docker, podman or none")
+	}
+	if o.compat != "" && o.compat != operatorSDK {
+		findings.Add("--compat", o.compat, "must be "+operatorSDK)
 	}
 	chosen, wrong := a.optionalOptions(o)
 	findings = append(findings, wrong...)

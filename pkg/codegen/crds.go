@@ -31,6 +31,8 @@ type crdGenerator struct {
 	crd.Generator
 	// wanted selects kinds; nil selects all.
 	wanted func(schema.GroupKind) bool
+	// check receives each CRD with the types of its versions; nil checks nothing.
+	check func(types *crd.Parser, definition apiextensionsv1.CustomResourceDefinition, versions []crd.TypeIdent)
 	// store caches the text of CRDs, because few kinds of a package change at a time and writing YAML takes longer than the
 	// rest.
 	store *filecache.Store
@@ -71,6 +73,11 @@ func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
 		delete(types.CustomResourceDefinitions, kind)
 		for _, version := range versions {
 			delete(types.FlattenedSchemata, version)
+		}
+		// The API server accepts no properties of metadata.
+		crd.FixTopLevelMetadata(definition)
+		if g.check != nil {
+			g.check(types, definition, versions)
 		}
 		if err := g.write(ctx, definition, header); err != nil {
 			return fmt.Errorf("kind %s: %w", kind, err)
@@ -165,8 +172,6 @@ func (g crdGenerator) write(
 		}
 		definition.Annotations[versionAnnotation] = ControllerToolsVersion
 	}
-	// The API server accepts no properties of metadata.
-	crd.FixTopLevelMetadata(definition)
 	options := []*genall.WriteYAMLOptions{
 		genall.WithTransform(func(obj map[string]any) error {
 			delete(obj, "status")

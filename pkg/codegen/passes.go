@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-tools/pkg/crd"
 	"sigs.k8s.io/controller-tools/pkg/deepcopy"
@@ -30,6 +31,8 @@ type pass struct {
 	task  *task
 	units []*unit
 	roots []*loader.Package
+	// refused are the problems for which an API server refuses CRDs.
+	refused diag.Findings
 }
 
 // passes returns the passes that generate units, one for each task.
@@ -48,7 +51,16 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 			wanted := func(kind schema.GroupKind) bool {
 				return slices.ContainsFunc(ofTask, func(u *unit) bool { return u.group == kind.Group })
 			}
-			p.generator = crdGenerator{Generator: generator, wanted: wanted, store: g.store}
+			check := func(types *crd.Parser, definition apiextensionsv1.CustomResourceDefinition, versions []crd.TypeIdent) {
+				errors, warnings := g.refused(types, definition, versions)
+				p.refused = append(p.refused, errors...)
+				for _, u := range ofTask {
+					if u.group == definition.Spec.Group {
+						u.Warnings = append(u.Warnings, warnings...)
+					}
+				}
+			}
+			p.generator = crdGenerator{Generator: generator, wanted: wanted, check: check, store: g.store}
 		case schemapatcher.Generator:
 			p.generator = schemaPatcher{generator}
 		}
@@ -67,6 +79,9 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 	input := genall.InputRule(headerInput(p.task.header))
 	if p.task.kind == schemaPatches {
 		input = dirInput(g.project.root)
+	}
+	for _, u := range p.units {
+		u.Warnings = nil // of a run with reduced dependencies
 	}
 	err := recoverPanic(func() error {
 		return p.generator.Generate(&genall.GenerationContext{
@@ -106,7 +121,7 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 		return slices.ContainsFunc(typeErrors, func(e diag.Finding) bool { return e.File == f.File && e.Line == f.Line })
 	})
 	p.assignFiles(files)
-	return append(findings, typeErrors...)
+	return append(append(findings, p.refused...), typeErrors...)
 }
 
 var (

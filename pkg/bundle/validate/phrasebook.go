@@ -18,8 +18,8 @@ type phrase struct {
 type phrasebook struct {
 	// known lists messages that name no field, or its Go name.
 	known []phrase
-	// goValue matches values in Go syntax, quoted the parts in which messages of one kind differ.
-	goValue, quoted *regexp.Regexp
+	// quoted matches the parts in which messages of one kind differ.
+	quoted *regexp.Regexp
 	// apiLists matches the list of a message about removed APIs; removedIn, removedList and removedCSV match its parts.
 	apiLists, removedIn, removedList, removedCSV *regexp.Regexp
 }
@@ -27,7 +27,6 @@ type phrasebook struct {
 func newPhrasebook() *phrasebook {
 	re := regexp.MustCompile
 	return &phrasebook{
-		goValue:     re(`Invalid value: (null|(\[\])?[\w*&.]*[\[{](?s:.*)[\]}]): `),
 		quoted:      re(`"[^"]*"|provided annotation \S+|should be \S+|example annotation: .*`),
 		apiLists:    re(`\w+: \(\[[^\]]*\]\)(,\w+: \(\[[^\]]*\]\))*,?`),
 		removedIn:   re(`removed in (v[\d.]+)\.`),

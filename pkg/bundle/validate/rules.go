@@ -34,7 +34,7 @@ func (c *content) checkRules(o Options) []Finding {
 	c.ruleObjects()
 	c.ruleSize()
 	c.ruleFields()
-	c.ruleSchemas()
+	c.ruleSchemas(o)
 	c.ruleRemovedAPIs(o)
 	return c.findings
 }

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,12 +11,11 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apivalidation "github.com/operator-framework/api/pkg/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/operon-sdk/operon/pkg/crd"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -67,30 +65,28 @@ func (c *content) ruleFields() {
 	}
 }
 
-// ruleSchemas checks the schemas of the CRDs like an API server, and the examples against them.
-func (c *content) ruleSchemas() {
+// ruleSchemas checks the schemas of the CRDs like an API server, and the examples against them. A CRD that an API server refuses is an error,
+// since OLM can't install it, unless the verdict must be that of operator-sdk.
+func (c *content) ruleSchemas(o Options) {
 	crds := c.crdsOf("v1")
-	for i, crd := range c.api.V1CRDs {
-		full := crd.DeepCopy()
-		apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(full)
-		var internal apiextensions.CustomResourceDefinition
-		if apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(full, &internal, nil) != nil {
+	for i, definition := range c.api.V1CRDs {
+		complete := crd.Complete(definition)
+		if complete == nil {
 			continue
 		}
 		sound := true
-		for _, err := range inOrder(crdvalidation.ValidateCustomResourceDefinition(context.Background(), &internal)) {
-			if strings.Contains(err.Field, "openAPIV3Schema") {
-				sound = false
-				text := c.phrases().goValue.ReplaceAllString(err.ErrorBody(), "Invalid value: ")
-				at := err.Field
-				if rest, ok := strings.CutPrefix(at, "spec.validation."); ok { // all versions share one schema
-					at = "spec.versions[0].schema." + rest
-				}
-				c.own(crds[i], "crd-schema", at, text, "correct the Go type or its markers, and generate the CRD with 'operon generate manifests'")
+		for _, problem := range crd.Problems(complete) {
+			if !problem.InSchema {
+				continue // found by the validators of operator-sdk, too
+			}
+			sound = false
+			c.own(crds[i], "crd-schema", problem.Field, problem.Text, "correct the Go type or its markers, and generate the CRD with 'operon generate manifests'")
+			if !o.AsOperatorSDK {
+				c.findings[len(c.findings)-1].Level = Error
 			}
 		}
 		if sound { // the library panics on invalid schemas
-			c.ruleExamples(crds[i], &internal)
+			c.ruleExamples(crds[i], complete)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
+	"github.com/operon-sdk/operon/pkg/crd"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
@@ -120,7 +121,7 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 	var out []Finding
 	for _, err := range result.Errors {
 		text := strings.TrimPrefix(err.Detail, err.Field+": ")
-		text = c.phrases().goValue.ReplaceAllString(text, "Invalid value: ")
+		text = crd.WithoutGoValue(text)
 		finding := Finding{
 			Position: obj.Locate(manifest.Steps(err.Field)...), Level: Error, Rule: "crd", Object: describe(obj), Field: err.Field, Text: text,
 		}

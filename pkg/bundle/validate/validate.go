@@ -25,6 +25,8 @@ type Options struct {
 	Categories []string
 	// CategoriesErr is the error of reading Categories: a finding for bundles with categories.
 	CategoriesErr error
+	// AsOperatorSDK makes problems that operator-sdk doesn't find warnings, so that the verdict is the same.
+	AsOperatorSDK bool
 	// Strict converts warnings to errors.
 	Strict bool
 	// External runs external validators for a bundle; nil runs none.

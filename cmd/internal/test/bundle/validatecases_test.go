@@ -172,7 +172,7 @@ func (r *validateReplay) replayCase(t *testing.T, c *cases.Case) {
 
 func (r *validateReplay) replayCall(t *testing.T, work, name, call string, command cases.Command, environ []string) {
 	const severalBundles = "53-bad-calls/2" // which operator-sdk refuses
-	args, failed := command.Args, command.Failed && call != severalBundles
+	args, failed := append(slices.Clone(command.Args), "--compat", "operator-sdk"), command.Failed && call != severalBundles
 	code, out, errOut := runIn(t, work, environ, args...)
 	if pattern, ok := validateCalls()[call]; ok {
 		r.used[call] = true
