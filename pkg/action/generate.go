@@ -118,6 +118,11 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 	for name, content := range result.Files {
 		tree.WriteFile(name, content, 0o644)
 	}
+	if what&(codegen.CRD|codegen.Webhook) != 0 {
+		if err := p.checkIncluded(tree, found, result.Files); err != nil {
+			return err
+		}
+	}
 	if len(result.ApplyDirs) > 0 { // the code imports modules that the project may not have imported before
 		if _, err := scaffold.UpdateRequirements(tree); err != nil {
 			return err

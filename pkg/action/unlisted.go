@@ -1,0 +1,233 @@
+package action
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// A kustomization is one of the project's, with what it includes.
+type kustomization struct {
+	name    string
+	content []byte
+	// included are the paths of resources and components, relative to the project. line is that of the list of resources.
+	included []string
+	line     int
+}
+
+// checkIncluded reports generated manifests that no kustomization includes, and CRDs that were generated before their kind got another name or
+// group. With Fix, it lists the CRDs.
+func (p *Project) checkIncluded(tree *worktree.Tree, found *calls.Found, generated map[string][]byte) error {
+	all, err := readKustomizations(tree)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	dirs, err := codegen.CRDDirs(found.Calls)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		of := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == path.Dir(dir) })
+		if of < 0 || slices.ContainsFunc(all, func(k kustomization) bool { return path.Dir(k.name) == dir }) {
+			continue
+		}
+		if err := p.checkCRDs(tree, all, all[of], dir, generated); err != nil {
+			return err
+		}
+	}
+	p.checkWebhooks(tree, all, generated)
+	return nil
+}
+
+// checkCRDs reports the CRDs of a directory that no kustomization lists, and those that are no longer generated.
+func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomization, dir string, generated map[string][]byte) error {
+	names, err := tree.Walk(dir, nil)
+	if err != nil {
+		return err
+	}
+	current := map[string]crdIdentity{}
+	for _, name := range names {
+		if generated[name] != nil && path.Dir(name) == dir {
+			current[name] = identify(generated[name])
+		}
+	}
+	for _, name := range names {
+		if path.Dir(name) != dir || path.Ext(name) != ".yaml" {
+			continue
+		}
+		listed := slices.ContainsFunc(all, func(k kustomization) bool { return slices.Contains(k.included, name) })
+		entry := strings.TrimPrefix(name, path.Dir(of.name)+"/")
+		if old := generated[name] == nil; old {
+			data, err := tree.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			if now := renamedTo(identify(data), current); now != "" {
+				fix := "delete it"
+				if listed {
+					fix += fmt.Sprintf(", and list %s instead of it in %s", strings.TrimPrefix(now, path.Dir(of.name)+"/"), of.name)
+				}
+				p.report(Warning, diag.Finding{
+					Position: diag.Position{File: name, Line: 1}, Rule: "stale-crd", Fix: fix,
+					Problem: "not generated any more: the CRD of its kind is " + now,
+				})
+			}
+			continue
+		}
+		// A CRD can also be generated in an older version of its API, in a file of its own.
+		inOther := slices.ContainsFunc(names, func(other string) bool {
+			return other != name && current[other].kind == current[name].kind && current[other].group == current[name].group
+		})
+		if listed || inOther || current[name].kind == "" {
+			continue
+		}
+		if p.Fix {
+			edited, err := scaffold.Insert(of.content, of.name, map[string]string{"crdkustomizeresource": "- " + entry + "\n"})
+			if err == nil {
+				of.content = edited
+				tree.WriteFile(of.name, edited, 0o644)
+				continue
+			}
+		}
+		p.report(Warning, diag.Finding{
+			Position: diag.Position{File: of.name, Line: of.line}, Rule: "unlisted-crd", Fix: fmt.Sprintf("add - %s to resources, or run %s generate --fix", entry, p.Program),
+			Problem: fmt.Sprintf("the CRD in %s is not installed: no kustomization lists it", name),
+		})
+	}
+	return nil
+}
+
+// checkWebhooks reports generated webhook configurations that the kustomization of the whole operator does not include.
+func (p *Project) checkWebhooks(tree *worktree.Tree, all []kustomization, generated map[string][]byte) {
+	const manifests = "config/webhook/manifests.yaml"
+	whole := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == "config/default" })
+	if generated[manifests] == nil || whole < 0 {
+		return
+	}
+	dir := path.Dir(manifests)
+	for _, k := range all {
+		// A directory can also list the file itself, and a makefile can build it on its own.
+		if slices.Contains(k.included, dir) || path.Dir(k.name) != dir && slices.Contains(k.included, manifests) {
+			return
+		}
+	}
+	for _, name := range []string{"Makefile", "makefile", "GNUmakefile", "Tiltfile"} {
+		if data, err := tree.ReadFile(name); err == nil && bytes.Contains(data, []byte(dir)) {
+			return
+		}
+	}
+	finding := diag.Finding{
+		Position: diag.Position{File: all[whole].name, Line: all[whole].line}, Rule: "unlisted-webhooks", Fix: "add - ../webhook to resources, with certificates for the webhook server",
+		Problem: fmt.Sprintf("the webhooks in %s are not installed: no kustomization includes %s", manifests, dir),
+	}
+	for i, line := range strings.Split(string(all[whole].content), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") && strings.HasSuffix(strings.TrimSpace(line), "- ../webhook") {
+			finding.Line, finding.Fix = i+1, "uncomment this line, and the others that webhooks and their certificates need"
+		}
+	}
+	p.report(Warning, finding)
+}
+
+// readKustomizations returns the kustomizations of a project that can be parsed.
+func readKustomizations(tree *worktree.Tree) ([]kustomization, error) {
+	names, err := tree.Walk(".", func(name string) bool {
+		base := path.Base(name)
+		return base != "." && base[0] == '.' || slices.Contains([]string{"vendor", "testdata", "node_modules"}, base)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []kustomization
+	for _, name := range names {
+		if !manifest.IsKustomization(path.Base(name)) {
+			continue
+		}
+		data, err := tree.ReadFile(name)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // a broken link
+			}
+			return nil, err
+		}
+		var document yaml.Node
+		if safeyaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 {
+			continue // kustomize reports it
+		}
+		k := kustomization{name: name, content: data, line: 1}
+		for key, list := range safeyaml.Fields(document.Content[0]) {
+			if !slices.Contains([]string{"resources", "bases", "components"}, key.Value) || list.Kind != yaml.SequenceNode {
+				continue
+			}
+			if key.Value == "resources" {
+				k.line = key.Line
+			}
+			for _, item := range list.Content {
+				k.included = append(k.included, path.Join(path.Dir(name), item.Value))
+			}
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// A crdIdentity is what stays of a CRD when the plural or the group of its kind changes.
+type crdIdentity struct {
+	group, kind string
+	isGenerated bool
+	// description is that of the type.
+	description string
+}
+
+// identify returns the identity of the CRD in a file, or nothing if it does not contain exactly one.
+func identify(data []byte) crdIdentity {
+	var object struct {
+		Metadata struct{ Annotations map[string]string }
+		Spec     struct {
+			Group    string
+			Names    struct{ Kind string }
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema struct{ Description string }
+				}
+			}
+		}
+	}
+	if safeyaml.UnmarshalJSON(data, &object) != nil {
+		return crdIdentity{}
+	}
+	identity := crdIdentity{group: object.Spec.Group, kind: object.Spec.Names.Kind}
+	_, identity.isGenerated = object.Metadata.Annotations["controller-gen.kubebuilder.io/version"]
+	for _, version := range object.Spec.Versions {
+		identity.description += version.Schema.OpenAPIV3Schema.Description + "\n"
+	}
+	return identity
+}
+
+// renamedTo returns the file of the CRD that replaces one: of the same kind in the same group, or in another one with the same description.
+func renamedTo(old crdIdentity, current map[string]crdIdentity) string {
+	if old.kind == "" || !old.isGenerated {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(current)) {
+		now := current[name]
+		if now.kind == old.kind && (now.group == old.group || now.description == old.description) {
+			return name
+		}
+	}
+	return ""
+}
