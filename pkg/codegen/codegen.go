@@ -216,7 +216,7 @@ func (g *generation) generate(ctx context.Context) (all generated, err error) {
 		}
 	}
 	for _, u := range units {
-		all.Warnings = append(all.Warnings, u.Warnings...)
+		all.Warnings = append(all.Warnings, u.Warnings...).Sort()
 		maps.Copy(all.External, u.External)
 		for name, content := range u.Files {
 			if u.task.kind == Object && u.task.code != "" {

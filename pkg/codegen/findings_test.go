@@ -120,7 +120,7 @@ func TestFindings(t *testing.T) {
 		},
 		"field without a tag": {
 			[][3]string{{file, "Size int `json:\"size\"`", "Size int"}},
-			[]string{file + ":11:2: encountered struct field \"Size\" without JSON tag in type \"ThingSpec\""},
+			[]string{file + ":11:2: field Size of ThingSpec has no JSON tag; write `json:\"size\"` behind it, or `json:\"-\"` to leave it out"},
 		},
 		"no served version": {
 			[][3]string{{file, "// Thing is", "// +kubebuilder:unservedversion\n\n// Thing is"}},

@@ -54,6 +54,7 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 			check := func(types *crd.Parser, definition apiextensionsv1.CustomResourceDefinition, versions []crd.TypeIdent) {
 				errors, warnings := g.refused(types, definition, versions)
 				p.refused = append(p.refused, errors...)
+				warnings = append(warnings, g.jsonStrings(types, versions)...)
 				for _, u := range ofTask {
 					if u.group == definition.Spec.Group {
 						u.Warnings = append(u.Warnings, warnings...)
@@ -120,8 +121,26 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 	findings = slices.DeleteFunc(findings, func(f diag.Finding) bool {
 		return slices.ContainsFunc(typeErrors, func(e diag.Finding) bool { return e.File == f.File && e.Line == f.Line })
 	})
+	findings = p.explain(g, findings, files)
 	p.assignFiles(files)
-	return append(append(findings, p.refused...), typeErrors...)
+	return append(findings, typeErrors...)
+}
+
+// explain returns findings with causes and fixes. Without any, it returns those about generated code and CRDs.
+func (p *pass) explain(g *generation, findings diag.Findings, files map[string][]byte) diag.Findings {
+	if p.task.kind == Object {
+		findings = g.syntax.generics(p.roots, findings)
+	}
+	for i, f := range findings {
+		findings[i] = explainUnsupported(f)
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	if p.task.kind == Object {
+		return g.syntax.structAliases(p.roots, files)
+	}
+	return p.refused
 }
 
 var (
