@@ -118,8 +118,8 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 	for name, content := range result.Files {
 		tree.WriteFile(name, content, 0o644)
 	}
-	if what&(codegen.CRD|codegen.Webhook) != 0 {
-		if err := p.checkIncluded(tree, found, result.Files); err != nil {
+	if what&(codegen.CRD|codegen.RBAC|codegen.Webhook) != 0 {
+		if err := p.checkManifests(tree, found, result.Files); err != nil {
 			return err
 		}
 	}

@@ -30,13 +30,18 @@ type kustomization struct {
 	line     int
 }
 
-// checkIncluded reports generated manifests that no kustomization includes, and CRDs that were generated before their kind got another name or
-// group. With Fix, it lists the CRDs.
-func (p *Project) checkIncluded(tree *worktree.Tree, found *calls.Found, generated map[string][]byte) error {
+// checkManifests reports generated manifests that have no effect in the kustomizations of the project.
+func (p *Project) checkManifests(tree *worktree.Tree, found *calls.Found, generated map[string][]byte) error {
 	all, err := readKustomizations(tree)
 	if err != nil || len(all) == 0 {
 		return err
 	}
+	return errors.Join(p.checkIncluded(tree, found, all, generated), p.checkRoles(tree, found, all, generated))
+}
+
+// checkIncluded reports generated manifests that no kustomization includes, and CRDs that were generated before their kind got another name or
+// group. With Fix, it lists the CRDs.
+func (p *Project) checkIncluded(tree *worktree.Tree, found *calls.Found, all []kustomization, generated map[string][]byte) error {
 	dirs, err := codegen.CRDDirs(found.Calls)
 	if err != nil {
 		return err
@@ -145,10 +150,7 @@ func (p *Project) checkWebhooks(tree *worktree.Tree, all []kustomization, genera
 
 // readKustomizations returns the kustomizations of a project that can be parsed.
 func readKustomizations(tree *worktree.Tree) ([]kustomization, error) {
-	names, err := tree.Walk(".", func(name string) bool {
-		base := path.Base(name)
-		return base != "." && base[0] == '.' || slices.Contains([]string{"vendor", "testdata", "node_modules"}, base)
-	})
+	names, err := tree.Walk(".", isWithoutManifests)
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +185,12 @@ func readKustomizations(tree *worktree.Tree) ([]kustomization, error) {
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// isWithoutManifests reports whether a directory contains no manifests of the project.
+func isWithoutManifests(dir string) bool {
+	base := path.Base(dir)
+	return base != "." && base[0] == '.' || slices.Contains([]string{"vendor", "testdata", "node_modules"}, base)
 }
 
 // A crdIdentity is what stays of a CRD when the plural or the group of its kind changes.

@@ -226,6 +226,21 @@ func CRDDirs(calls []Call) ([]string, error) {
 	return dirs, nil
 }
 
+// RoleNames returns the names of the ClusterRoles that calls write for markers without a name. No calls means DefaultCalls.
+func RoleNames(calls []Call) ([]string, error) {
+	tasks, err := tasksOf(calls)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, t := range tasks {
+		if generator, ok := t.generator.(rbac.Generator); ok {
+			names = append(names, generator.RoleName)
+		}
+	}
+	return names, nil
+}
+
 // ManifestMatcher returns a function that reports whether a file, named relative to the root, is a manifest that calls
 // write. No calls means DefaultCalls.
 func ManifestMatcher(calls []Call) func(name string) bool {
