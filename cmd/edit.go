@@ -15,7 +15,7 @@ func newEdit(a *app) *cobra.Command {
 	var license, licenseFile, owner string
 	c := &cobra.Command{
 		Use:   "edit",
-		Short: "Change the project's layout, scope or license header",
+		Short: "Change the project's layout, scope, header or plugins",
 		Long: `Change settings of the whole project, including its code and manifests.
 
 --multigroup moves APIs, controllers and webhooks into one directory per group and updates all
@@ -30,6 +30,12 @@ scaffold's change is merged into each file. Where you edited the same lines, the
 hand is printed and nothing is changed; with --force everything else is changed, and the list is
 left to you.
 
+--plugins grafana/v1-alpha adds Grafana dashboards of the manager's metrics in grafana. List metrics of
+your own code in grafana/custom-metrics/config.yaml and run it again: each gets a panel in
+custom-metrics-dashboard.json, whose title, query and unit follow from the list. --plugins
+autoupdate/v1-alpha adds a GitHub workflow that runs upgrade each week and opens a pull request with
+the result. Existing files are kept, also those of kubebuilder and operator-sdk.
+
 --license, --license-file and --owner replace the header of all Go files that have the current one,
 and the header file: hack/boilerplate.go.txt, unless controller-gen is called with another one.`,
 		Example: fmt.Sprintf(`  # Before adding an API of another group:
@@ -41,6 +47,10 @@ and the header file: hack/boilerplate.go.txt, unless controller-gen is called wi
 
   # Another license and owner in the headers:
   %[1]s edit --license apache2 --owner "Example Inc."
+
+  # Dashboards for Grafana, and a workflow that upgrades the project:
+  %[1]s edit --plugins grafana/v1-alpha
+  %[1]s edit --plugins autoupdate/v1-alpha
 
   # Show what would change:
   %[1]s edit --multigroup --dry-run`, a.program),
@@ -62,10 +72,17 @@ and the header file: hack/boilerplate.go.txt, unless controller-gen is called wi
 	f.StringVar(&owner, "owner", "", "copyright `owner` in the license header")
 	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave edited lines to be changed by hand")
 	f.BoolVar(&o.NoVerify, "no-verify", false, "with --multigroup, move the code without compiling it first")
-	a.addPlugins(f, "`layout` of the project; only go/v4 is supported")
+	a.addPlugins(f, "`plugins` to add: grafana/v1-alpha or autoupdate/v1-alpha; or the layout of the project")
+	addRetired(c, retiredPlugin())
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
-	completeValues(c, "plugins", "go/v4")
+	completeValues(c, "plugins", "go/v4", "grafana/v1-alpha", "autoupdate/v1-alpha")
 	return c
+}
+
+// retiredPlugin returns the flags that plugins of kubebuilder add to init and edit, and that have no equal.
+func retiredPlugin() []retired {
+	return []retired{{name: "use-gh-models", boolean: true, fine: []string{"false"},
+		instead: "is not supported: the pull request of the workflow has the output of upgrade instead of a summary by a model; leave it out"}}
 }
 
 // ifGiven returns the value of a flag, or nil if the flag is not given.
@@ -85,12 +102,13 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 		if !config.HasGoCode() {
 			o.Findings = refuseFlags(c, goFlags(config.Technology()), onlyGo)
 		}
+		o.Findings = append(o.Findings, retiredUsed(c, retiredPlugin())...)
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)
 		}
-		if _, findings := project.CheckPlugins(o.Plugins); len(findings) > 0 {
-			return nil, findings
+		if _, findings := project.CheckPlugins(o.Plugins); len(findings)+len(o.Findings) > 0 {
+			return nil, append(o.Findings, findings...)
 		}
-		return nil, usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file or --owner")
+		return nil, usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")
 	})
 }

@@ -39,6 +39,9 @@ it runs Ansible roles and playbooks; such projects have no code. Flags of one la
 the others. With flags for a kind, a chart, a role or a playbook, the first kind of such a project is
 added, as by create api, which may fetch the chart from the network.
 
+--plugins grafana/v1-alpha adds Grafana dashboards of the manager's metrics in grafana, and
+autoupdate/v1-alpha a GitHub workflow that runs upgrade and opens a pull request; edit adds them later.
+
 Existing files that the project does not need, such as a README.md, are kept. If files are in the
 way, all of them are listed and nothing is written.`,
 		Example: fmt.Sprintf(`  # In an empty directory:
@@ -56,7 +59,10 @@ way, all of them are listed and nothing is written.`,
 
   # An operator that runs Ansible roles, without and with its first one:
   %[1]s init --plugins ansible --domain example.com
-  %[1]s init --plugins ansible --domain example.com --group cache --version v1alpha1 --kind Memcached --generate-role`, a.program),
+  %[1]s init --plugins ansible --domain example.com --group cache --version v1alpha1 --kind Memcached --generate-role
+
+  # With Grafana dashboards and a workflow that upgrades the project:
+  %[1]s init --plugins go/v4,grafana/v1-alpha,autoupdate/v1-alpha --domain example.com`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
 	}
@@ -75,13 +81,14 @@ way, all of them are listed and nothing is written.`,
 	addChart(c, &o.api.Chart)
 	addRun(c, &o.api.Run)
 	a.addOffline(f)
-	a.addPlugins(f, "`layout` of the project: go/v4 (default), helm/v1 or ansible/v1")
+	a.addPlugins(f, "`plugins`: the layout go/v4 (default), helm/v1 or ansible/v1, and grafana/v1-alpha or autoupdate/v1-alpha")
 	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
+	addRetired(c, retiredPlugin())
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	a.addOutput(c, textOutput, jsonOutput)
-	completeValues(c, "plugins", "go/v4", "helm/v1", "ansible/v1")
+	completeValues(c, "plugins", "go/v4", "helm/v1", "ansible/v1", "grafana/v1-alpha", "autoupdate/v1-alpha")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
 }
@@ -117,6 +124,7 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 		o.API = &o.api
 		o.api.Findings = a.checkCRDVersion(c)
 	}
+	o.Findings = append(o.Findings, retiredUsed(c, retiredPlugin())...)
 	if o.interactive && len(o.Findings) == 0 {
 		if err := a.askInit(c, root, &o, technology == "Go"); err != nil {
 			return err

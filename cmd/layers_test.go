@@ -40,7 +40,7 @@ func layers() map[string][]string {
 		"pkg/action": {
 			"pkg/ansiblerole",
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
-			"pkg/codegen/calls", "pkg/crd", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/helmchart", "pkg/image",
+			"pkg/codegen/calls", "pkg/crd", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/grafana", "pkg/helmchart", "pkg/image",
 			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",
 			"pkg/safeyaml", "pkg/scaffold", "pkg/typecheck", "pkg/vcs", "pkg/watches", "pkg/worktree",
 		},
@@ -67,6 +67,7 @@ func layers() map[string][]string {
 		"pkg/goenv":                     {"pkg/diag", "pkg/tempdir"},
 		"pkg/gosource":                  {"pkg/diag", "pkg/textdiff", "pkg/worktree"},
 		"pkg/gotool":                    {"pkg/diag", "pkg/tempdir", "pkg/worktree"},
+		"pkg/grafana":                   {"pkg/diag", "pkg/safeyaml", "templates"},
 		"pkg/helmchart":                 {"pkg/crd", "pkg/diag", "pkg/rbac", "pkg/safeyaml"},
 		"pkg/helmchart/source":          {"pkg/helmchart", "pkg/helmchart/variant", "pkg/safeyaml", "pkg/tempdir", "pkg/transport", "pkg/vcs"},
 		"pkg/helmchart/variant":         {},

@@ -50,7 +50,7 @@ func (p *Project) prepareAnsibleAPI(config *project.Config, o CreateAPIOptions) 
 
 // resolve validates the options and returns the resource that they describe.
 func (api *ansibleAPI) resolve(config *project.Config) (project.Resource, error) {
-	plugins, findings := project.CheckPlugins(api.Plugins)
+	plugins, findings := checkCreatePlugins(api.Plugins)
 	findings = slices.Concat(api.Findings, findings)
 	if plugins.Go || plugins.Helm || plugins.DeployImage {
 		findings.Add("--plugins", strings.Join(api.Plugins, ","), "is not for Ansible projects, and this is one")

@@ -99,7 +99,7 @@ func (o CreateAPIOptions) Check(config *project.Config) error {
 
 // resolve validates the options and returns the resource that they describe.
 func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, error) {
-	_, findings := project.CheckPlugins(o.Plugins)
+	_, findings := checkCreatePlugins(o.Plugins)
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
 	findings = slices.Concat(o.Findings, findings, others)
 	if recorded, ok := config.Resource(resource.GVK); ok && config.IsChart(recorded) {

@@ -57,7 +57,7 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 
 // resolve validates the options and returns the resource that they describe.
 func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
-	plugins, findings := project.CheckPlugins(o.Plugins)
+	plugins, findings := checkCreatePlugins(o.Plugins)
 	if plugins.Helm || plugins.Ansible {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code, which have no webhooks")
 	}

@@ -37,7 +37,18 @@ func (o EditOptions) changesHeader() bool {
 
 // IsEmpty reports whether the options change nothing.
 func (o EditOptions) IsEmpty() bool {
+	return o.onlyPlugins() && len(o.optionalPlugins().Optional()) == 0
+}
+
+// onlyPlugins reports whether the options change nothing but the plugins.
+func (o EditOptions) onlyPlugins() bool {
 	return o.Multigroup == nil && o.Namespaced == nil && !o.changesHeader()
+}
+
+// optionalPlugins returns the selected plugins without those that are not valid, which checkEdit reports.
+func (o EditOptions) optionalPlugins() project.Plugins {
+	plugins, _ := project.CheckPlugins(o.Plugins)
+	return plugins
 }
 
 // Edit changes the layout, the scope or the license header of the project.
@@ -67,9 +78,12 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 	}
 	if len(result.Changes) == 0 {
 		result.Unchanged = "the project already has these settings; nothing was changed"
-	} else {
+		return result, nil
+	}
+	if !o.onlyPlugins() {
 		result.nextf("review what changed, then '%s'", testTarget(config))
 	}
+	p.addPluginSteps(result, o.optionalPlugins())
 	return result, nil
 }
 
@@ -134,6 +148,13 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 	}
 	if err := p.checkEdit(config, o).Err(); err != nil {
 		return nil, err
+	}
+	if err := p.addPlugins(tree, config, o.optionalPlugins()); err != nil {
+		return nil, err
+	}
+	if o.onlyPlugins() {
+		tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
+		return nil, nil
 	}
 	if !config.HasGoCode() {
 		return nil, p.editWithoutCode(ctx, tree, config, o)

@@ -115,7 +115,7 @@ func kindOfChart(chart string) string {
 
 // checkHelm validates the options before the chart is fetched.
 func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
-	plugins, others := project.CheckPlugins(o.Plugins)
+	plugins, others := checkCreatePlugins(o.Plugins)
 	findings := slices.Concat(o.Findings, others)
 	if config.IsHelm() && (plugins.Go || plugins.DeployImage) {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Go projects; this is a Helm project")

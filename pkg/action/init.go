@@ -43,6 +43,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	plugins, _ := project.CheckPlugins(o.Plugins) // valid
 	config, err := newConfig(data.Project)
 	if err != nil {
 		return nil, err
@@ -62,8 +63,14 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		if err := p.CheckNew(); err != nil {
 			return err
 		}
-		if err := p.applyInit(tree, config, data); err != nil || api == nil {
+		if err := p.applyInit(tree, data); err != nil {
 			return err
+		}
+		if err := p.addPlugins(tree, config, plugins); err != nil {
+			return err
+		}
+		if tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode); api == nil {
+			return nil
 		}
 		return api.apply(ctx, p, tree, config)
 	})
@@ -78,6 +85,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	} else {
 		result.nextf("add an API with '%s create api'", p.Program)
 	}
+	p.addPluginSteps(result, plugins)
 	return result, nil
 }
 
@@ -161,13 +169,12 @@ func newConfig(p scaffold.Project) (*project.Config, error) {
 	})
 }
 
-// applyInit writes the project and its PROJECT file into the tree.
-func (p *Project) applyInit(tree *worktree.Tree, config *project.Config, data scaffold.Data) error {
+// applyInit writes the project without its PROJECT file into the tree.
+func (p *Project) applyInit(tree *worktree.Tree, data scaffold.Data) error {
 	report, err := scaffold.Init(tree, data)
 	if err != nil {
 		return err
 	}
-	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
 	p.reportKept(report)
 	if !data.Project.HasGoCode() {
 		return nil

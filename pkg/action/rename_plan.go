@@ -17,9 +17,13 @@ func (p *Project) planRenaming(tree *worktree.Tree, before, after *project.Confi
 	if err != nil {
 		return refactor.Renaming{}, err
 	}
+	dashboard, err := dashboardPair(before, after)
+	if err != nil {
+		return refactor.Renaming{}, err
+	}
 	from, to := before.ProjectName(), after.ProjectName()
 	plan := refactor.Renaming{
-		Pairs: pairs, Dirs: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
+		Pairs: append(pairs, dashboard), Dirs: map[string]string{}, Packages: map[string]string{}, Aliases: map[string][2]string{},
 		Project: [2]string{from, to},
 	}
 	if before.Repo() != after.Repo() {

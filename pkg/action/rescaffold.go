@@ -29,7 +29,7 @@ type RescaffoldOptions struct {
 
 // Rescaffold creates a project in a new directory with the current templates, from PROJECT of another one.
 func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
-	plugins, findings := project.CheckPlugins(o.Plugins)
+	plugins, findings := checkCreatePlugins(o.Plugins)
 	if plugins.Helm || plugins.Ansible {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code; only Go projects are scaffolded again")
 	}
@@ -106,6 +106,9 @@ func (c *Config) checkEmpty(dir, given string) error {
 // applyRescaffold writes a project, including generated files, into an empty tree.
 func (p *Project) applyRescaffold(ctx context.Context, tree *worktree.Tree, config *project.Config, header string) error {
 	if err := p.scaffoldAll(tree, config, header, true); err != nil {
+		return err
+	}
+	if err := p.addPlugins(tree, config, config.OptionalPlugins()); err != nil {
 		return err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)

@@ -37,6 +37,10 @@ const (
 	keyState = "operon.operatorframework.io/v1"
 	// keyImages is the plugin key of operand images in projects of both peers.
 	keyImages    = "deploy-image.go.kubebuilder.io/v1-alpha"
+	// KeyGrafana and KeyAutoUpdate are the plugin keys of kubebuilder for dashboards and for a workflow that upgrades the project.
+	KeyGrafana    = "grafana.kubebuilder.io/v1-alpha"
+	KeyAutoUpdate = "autoupdate.kubebuilder.io/v1-alpha"
+
 	keyManifests = "manifests.sdk.operatorframework.io/v2"
 	keyScorecard = "scorecard.sdk.operatorframework.io/v2"
 )

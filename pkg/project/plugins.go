@@ -14,6 +14,20 @@ type Plugins struct {
 	Go, Helm, Ansible bool
 	// DeployImage makes create api scaffold a controller for an image.
 	DeployImage bool
+	// Grafana and AutoUpdate make init and edit add dashboards, and a workflow that upgrades the project.
+	Grafana, AutoUpdate bool
+}
+
+// Optional returns the keys of the selected plugins that init and edit add to a project of any layout, sorted.
+func (p Plugins) Optional() []string {
+	var keys []string
+	if p.AutoUpdate {
+		keys = append(keys, KeyAutoUpdate)
+	}
+	if p.Grafana {
+		keys = append(keys, KeyGrafana)
+	}
+	return keys
 }
 
 // CheckPlugins validates --plugins and returns the selected plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
@@ -46,6 +60,10 @@ func CheckPlugins(keys []string) (Plugins, diag.Findings) {
 				parts = append(parts, key)
 			case "deploy-image/v1-alpha", keyImages, "deploy-image", "deploy-image.go.kubebuilder.io":
 				plugins.DeployImage = true
+			case "grafana/v1-alpha", KeyGrafana, "grafana", "grafana.kubebuilder.io":
+				plugins.Grafana = true
+			case "autoupdate/v1-alpha", KeyAutoUpdate, "autoupdate", "autoupdate.kubebuilder.io":
+				plugins.AutoUpdate = true
 			default:
 				findings = append(findings, pluginFinding(key))
 			}
@@ -77,7 +95,7 @@ func layoutName(key string) string {
 
 // pluginFinding returns the problem of an unsupported plugin.
 func pluginFinding(key string) diag.Finding {
-	const supported = "go/v4, helm/v1, ansible/v1 and deploy-image/v1-alpha are supported"
+	const supported = "go/v4, helm/v1, ansible/v1, deploy-image/v1-alpha, grafana/v1-alpha and autoupdate/v1-alpha are supported"
 	f := diag.Finding{Field: "--plugins", Value: key}
 	name, version, _ := strings.Cut(strings.ToLower(key), "/")
 	switch short, _, _ := strings.Cut(name, "."); {
@@ -88,7 +106,9 @@ func pluginFinding(key string) diag.Finding {
 	case short == "hybrid":
 		f.Problem = "hybrid projects are Go projects to which 'create api' adds kinds with a chart"
 		f.Suggestion = "go/v4"
-	case short == "grafana", short == "autoupdate", short == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
+	case short == "grafana", short == "autoupdate":
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the plugin is not supported, only v1-alpha is", version), short+"/v1-alpha"
+	case short == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
 		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", short, supported)
 	case short == "helm":
 		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Helm layout is not supported, only v1 is", version), "helm/v1"
@@ -98,7 +118,8 @@ func pluginFinding(key string) diag.Finding {
 		f.Problem = fmt.Sprintf("%s projects are not supported; %s", short, supported)
 	default:
 		f.Problem = "plugin not found; " + supported
-		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "ansible/v1", "helm", "ansible", "deploy-image/v1-alpha", LayoutGoV4, LayoutHelmV1, LayoutAnsibleV1, keyImages})
+		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "ansible/v1", "helm", "ansible", "deploy-image/v1-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha",
+			LayoutGoV4, LayoutHelmV1, LayoutAnsibleV1, keyImages, KeyGrafana, KeyAutoUpdate})
 	}
 	return f
 }

@@ -74,6 +74,20 @@ func (c *Config) addState(r *Resource, unnamed bool) {
 // HasPlugin reports whether the file has an entry for a plugin.
 func (c *Config) HasPlugin(key string) bool { return safeyaml.Child(c.root, "plugins", key) != nil }
 
+// OptionalPlugins returns the optional plugins of the project. Kubebuilder's init can record them in the layout only.
+func (c *Config) OptionalPlugins() Plugins {
+	has := func(key string) bool { return c.HasPlugin(key) || slices.Contains(c.Layout(), key) }
+	return Plugins{Grafana: has(KeyGrafana), AutoUpdate: has(KeyAutoUpdate)}
+}
+
+// AddPlugin records a plugin without values, unless the file has an entry for it.
+func (c *Config) AddPlugin(key string) error {
+	if c.HasPlugin(key) {
+		return nil
+	}
+	return c.setPlugin(key, map[string]any{})
+}
+
 // setPlugin records the entry of a plugin, as decoded YAML. Nil removes it.
 func (c *Config) setPlugin(key string, value any) error {
 	if value == nil {

@@ -51,6 +51,15 @@ func Init(tree *worktree.Tree, data Data) (*Report, error) {
 	return writeFiles(tree, files, false, "move away what is listed, or create the project in an empty directory")
 }
 
+// AddPlugin writes the files of an optional plugin, the event, into the tree of a project. Existing files are kept.
+func AddPlugin(tree *worktree.Tree, event string, data Data) (*Report, error) {
+	files, err := renderFiles(data, event)
+	if err != nil {
+		return nil, err
+	}
+	return writeFiles(tree, files, false, "move away what is listed")
+}
+
 // sharedEvent contains the files of init that create api restores if they are missing, as in projects of tools that write
 // them with the first API.
 const sharedEvent = "shared"

@@ -34,7 +34,7 @@ func RenderPairs(tree *worktree.Tree, old, now Commands) ([]RenderedPair, error)
 		all = append(all, pairs...)
 		return err
 	}
-	for _, event := range []string{"init", sharedEvent} {
+	for _, event := range []string{"init", sharedEvent, "grafana"} {
 		if err := add(event, old.Init, now.Init); err != nil {
 			return nil, err
 		}

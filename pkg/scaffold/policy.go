@@ -38,7 +38,10 @@ func policyFor(name string) policy {
 			return shared
 		}
 	}
-	if strings.HasPrefix(name, ".devcontainer/") || strings.HasPrefix(name, ".github/") {
+	if name == "grafana/custom-metrics/config.yaml" {
+		return shared
+	}
+	if strings.HasPrefix(name, "grafana/") || strings.HasPrefix(name, ".devcontainer/") || strings.HasPrefix(name, ".github/") {
 		return keep
 	}
 	// All versions of a kind share its roles, and other tools write them differently.

@@ -1,0 +1,97 @@
+package action
+
+import (
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/grafana"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// addPlugins writes the files of optional plugins into the tree, and records the plugins. Existing files are kept, except for the
+// dashboard of the project's own metrics, to which panels are added.
+func (p *Project) addPlugins(tree *worktree.Tree, config *project.Config, plugins project.Plugins) error {
+	data := p.projectData(config, "")
+	var kept []string
+	for _, key := range plugins.Optional() {
+		event, _, _ := strings.Cut(key, ".")
+		report, err := scaffold.AddPlugin(tree, event, data)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, report.Kept...)
+		if err := config.AddPlugin(key); err != nil {
+			return err
+		}
+	}
+	if plugins.Grafana {
+		if err := p.updateDashboard(tree, config); err != nil {
+			return err
+		}
+	}
+	if len(kept) > 0 {
+		p.reportf(Note, "kept as they are: %s; to have one written anew, delete it and repeat the command", strings.Join(kept, ", "))
+	}
+	return nil
+}
+
+// updateDashboard writes the panels of the project's own metrics.
+func (p *Project) updateDashboard(tree *worktree.Tree, config *project.Config) error {
+	content, err := tree.ReadFile(grafana.ConfigFile)
+	if err != nil {
+		return err
+	}
+	metrics, err := grafana.ReadConfig(content)
+	if err != nil {
+		return err
+	}
+	current, err := tree.ReadOptional(grafana.DashboardFile)
+	if err != nil || current == nil && len(metrics) == 0 {
+		return err
+	}
+	next, left, err := grafana.Dashboard(current, config.ProjectName(), metrics)
+	if err != nil {
+		return err
+	}
+	for _, title := range left {
+		p.reportf(Note, "%s: the panel %q stays, although %s does not list its metric; delete it in Grafana or in the file", grafana.DashboardFile, title, grafana.ConfigFile)
+	}
+	tree.WriteFile(grafana.DashboardFile, next, worktree.FileMode)
+	return nil
+}
+
+// dashboardPair returns the dashboard of the project's own metrics, without panels, for the old and the new name of the project.
+func dashboardPair(before, after *project.Config) (scaffold.RenderedPair, error) {
+	pair := scaffold.RenderedPair{From: grafana.DashboardFile, To: grafana.DashboardFile}
+	for text, config := range map[*string]*project.Config{&pair.Old: before, &pair.New: after} {
+		content, _, err := grafana.Dashboard(nil, config.ProjectName(), nil)
+		if err != nil {
+			return pair, err
+		}
+		*text = string(content)
+	}
+	return pair, nil
+}
+
+// addPluginSteps adds what the user does with the files of optional plugins.
+func (p *Project) addPluginSteps(result *Result, plugins project.Plugins) {
+	if plugins.Grafana {
+		result.nextf("import the dashboards in grafana/ into Grafana; for your own metrics, list them in %s and run '%s edit --plugins grafana/v1-alpha'", grafana.ConfigFile, p.Program)
+	}
+	if plugins.AutoUpdate {
+		result.nextf("push %s, and allow GitHub Actions to create pull requests in the settings of the repository", autoUpdateFile)
+	}
+}
+
+const autoUpdateFile = ".github/workflows/auto_update.yml"
+
+// checkCreatePlugins validates plugins for a command that adds no optional ones.
+func checkCreatePlugins(names []string) (project.Plugins, diag.Findings) {
+	plugins, findings := project.CheckPlugins(names)
+	for _, key := range plugins.Optional() {
+		findings.Add("--plugins", key, "belongs to init and edit; leave it out here")
+	}
+	return plugins, findings
+}
