@@ -36,7 +36,7 @@ const (
 	// keyState is the plugin key of values that operator-sdk rejects in other parts of PROJECT.
 	keyState = "operon.operatorframework.io/v1"
 	// keyImages is the plugin key of operand images in projects of both peers.
-	keyImages    = "deploy-image.go.kubebuilder.io/v1-alpha"
+	keyImages = "deploy-image.go.kubebuilder.io/v1-alpha"
 	// KeyGrafana and KeyAutoUpdate are the plugin keys of kubebuilder for dashboards and for a workflow that upgrades the project.
 	KeyGrafana    = "grafana.kubebuilder.io/v1-alpha"
 	KeyAutoUpdate = "autoupdate.kubebuilder.io/v1-alpha"

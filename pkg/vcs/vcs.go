@@ -1,5 +1,5 @@
 // Package vcs recognizes the directories in which version control systems keep their state. Operon never writes to them: what is in
-// them runs, such as git's hooks, and core.fsmonitor of its config with every "git status".
+// them runs, such as git's hooks, and core.fsmonitor of its config with every "git status". A Git runs git without running that.
 package vcs
 
 import (

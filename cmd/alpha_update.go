@@ -1,0 +1,119 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/vcs"
+)
+
+func newAlphaUpdate(a *app) *cobra.Command {
+	var o action.BranchOptions
+	c := &cobra.Command{
+		Use:   "update",
+		Short: "Upgrade the project on a new git branch",
+		Long: fmt.Sprintf(`Make a git branch, run '%[1]s upgrade' on it, and commit the result. The flags are those of
+kubebuilder. The merge is that of upgrade, by field, statement and rule instead of by line, so that no
+intermediate branches are made. Use upgrade for a project without git, or to commit yourself.
+
+Nothing may be uncommitted. If there are conflicts, the changes stay staged on the branch, for you to
+complete; --force commits them with their markers. If nothing is to be upgraded, the branch is
+removed.
+
+git runs no hooks, and nothing is done if the clone's own configuration could make it run other
+programs. --open-gh-issue runs gh, the program of GitHub.`, a.program),
+		Example: fmt.Sprintf(`  # Upgrade what is checked out, on the branch operon-upgrade-VERSION:
+  %[1]s alpha update
+
+  # In a job: upgrade main without workflows, push the branch, open an issue:
+  %[1]s alpha update --from-branch main --force --restore-path .github/workflows --push --open-gh-issue
+
+  # Another name of the branch:
+  %[1]s alpha update --output-branch upgrade`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := retiredUsed(c, retiredUpdate()).Err(); err != nil {
+				return err
+			}
+			return a.runAlphaUpdate(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	a.addOffline(f)
+	a.addAllowRemote(f)
+	a.addOutput(c, textOutput, jsonOutput)
+	f.StringVar(&o.From, "from-version", "", "`release` that scaffolded the project, such as v4.6.0 (default: detected)")
+	f.StringVar(&o.To, "to-version", "", "target `version` of Operon; must be this binary's version")
+	f.StringVar(&o.FromBranch, "from-branch", "", "`branch` to upgrade (default: what is checked out)")
+	f.StringVar(&o.OutputBranch, "output-branch", "", "new `branch` with the result (default: operon-upgrade-VERSION)")
+	f.BoolVar(&o.CommitConflicts, "force", false, "commit conflicts, with their markers")
+	f.StringVar(&o.Message, "merge-message", "", "`message` of the commit (default: names the version)")
+	f.StringVar(&o.ConflictMessage, "conflict-message", "", "`message` of a commit with conflicts (default: names the version)")
+	f.StringArrayVar(&o.RestorePaths, "restore-path", nil, "`path` that the upgrade does not change, such as .github/workflows; repeatable")
+	f.BoolVar(&o.Push, "push", false, "push the branch to origin")
+	f.BoolVar(&o.OpenIssue, "open-gh-issue", false, "create an issue with a link to the changes; requires gh, and --push")
+	addRetired(c, retiredUpdate())
+	completeValues(c, "from-version", "kubebuilder-4.15", "kubebuilder-3.15", "operator-sdk-1.42")
+	completeValues(c, "to-version", buildVersion().Version)
+	return c
+}
+
+// retiredUpdate returns the flags of kubebuilder's alpha update that have no equal.
+func retiredUpdate() []retired {
+	off := []string{"false"}
+	return []retired{
+		{name: "show-commits", boolean: true, fine: off, instead: "is not supported: there is one commit, and no intermediate ones; leave it out"},
+		{name: "use-gh-models", boolean: true, fine: off, instead: "is not supported: the issue lists what to complete instead of a summary by a model; leave it out"},
+		{name: "git-config", instead: "is not supported: git does not merge here; set what commits and pushes need with 'git config --global'"},
+	}
+}
+
+// runAlphaUpdate upgrades the project on a branch, or with --dry-run prints what the upgrade of the checked-out files would change.
+func (a *app) runAlphaUpdate(ctx context.Context, o action.BranchOptions) error {
+	p, err := a.open(ctx)
+	if err != nil {
+		return unlessCompleted(err)
+	}
+	if a.dryRun {
+		if o.FromBranch != "" {
+			return diag.Findings{{Field: "--from-branch", Value: o.FromBranch, Problem: "is not supported with --dry-run, which checks out nothing; check the branch out, and leave the flag out"}}
+		}
+		return a.printed(nameFlags(p.Upgrade(ctx, o.UpgradeOptions)))
+	}
+	o.Git = &vcs.Git{Getenv: a.Getenv, Run: func(ctx context.Context, variables []string, name string, args ...string) (string, error) {
+		return a.outputOf(ctx, Command{Dir: p.Root, Environ: slices.Concat(a.Environ, variables), Name: name, Args: args})
+	}}
+	return a.printed(nameFlags(p.UpgradeBranch(ctx, o)))
+}
+
+// outputOf runs a program and returns its output. The error contains what it printed otherwise.
+func (a *app) outputOf(ctx context.Context, command Command) (string, error) {
+	var out, errOut bytes.Buffer
+	command.Out, command.Err = &out, &errOut
+	err := a.Run(ctx, command)
+	if text := strings.TrimSpace(errOut.String()); err != nil && text != "" && !errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	return out.String(), err
+}
+
+// nameFlags names the flags of upgrade in findings as alpha update does.
+func nameFlags(result *action.Result, err error) (*action.Result, error) {
+	if findings, ok := errors.AsType[diag.Findings](err); ok {
+		for i, f := range findings {
+			if f.Field == "--from" || f.Field == "--to" {
+				findings[i].Field += "-version"
+			}
+		}
+	}
+	return result, err
+}
