@@ -29,8 +29,14 @@ kubectl is part of the control plane that 'run local' builds, and uses that cont
 		a.tool("controller-gen", "Generate code and manifests from markers",
 			`object:headerFile="hack/boilerplate.go.txt" paths="./..."`,
 			func(c *cobra.Command, dir string, args []string) error {
-				if err := a.checkIntact(); err != nil {
+				root, err := a.intactProject()
+				if err != nil && !errors.Is(err, project.ErrNotAProject) {
 					return err
+				}
+				if root == dir {
+					if done, err := a.at(root).ControllerGen(c.Context(), args); done || err != nil {
+						return err
+					}
 				}
 				return codegen.ControllerGen(c.Context(), args, a.Out, a.text(), dir, a.Environ)
 			}),

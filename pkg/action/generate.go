@@ -3,7 +3,6 @@ package action
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -69,21 +68,10 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 	for _, call := range found.Calls {
 		p.reportf(Detail, "%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
 	}
-	options := codegen.Options{
-		Root:        tree.Root(),
-		Overlay:     tree.Edits(),
-		Calls:       found.Calls,
-		KeepVersion: found.Foreign,
-		Year:        p.Year,
-		Generators:  what,
-		Unfollowed:  found.Unfollowed,
-		Build:       p.Build,
-		Env:         p.Environ,
-		Offline:     true,
-	}
-	if p.Build != "" && p.CacheDir != "" {
-		options.CacheDir = filepath.Join(p.CacheDir, "codegen")
-	}
+	options := p.codegenOptions()
+	options.Root, options.Overlay = tree.Root(), tree.Edits()
+	options.Calls, options.Unfollowed, options.KeepVersion = found.Calls, found.Unfollowed, found.Foreign
+	options.Generators = what
 	var result *codegen.Result
 	generate := func() error {
 		return p.step("loading the types that the project uses, and generating code and manifests", func() error {

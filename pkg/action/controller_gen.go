@@ -1,0 +1,45 @@
+package action
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// ControllerGen runs controller-gen with some arguments in the root directory of the project, with the cache of generate, so that
+// nothing is loaded if nothing changed. done is false, and nothing is changed, for calls that controller-gen itself must run: those that
+// print, and those with problems or warnings, about which it has its own messages.
+func (p *Project) ControllerGen(ctx context.Context, args []string) (done bool, err error) {
+	options := p.codegenOptions()
+	if options.CacheDir == "" || slices.ContainsFunc(args, func(arg string) bool {
+		return strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "output") && (strings.Contains(arg, "stdout") || strings.Contains(arg, "none"))
+	}) {
+		return false, nil
+	}
+	// The other calls of the project have the other generators.
+	options.Root, options.Calls, options.Generators, options.Unfollowed = p.Root, []codegen.Call{{Args: args}}, codegen.All, codegen.All
+	result, err := codegen.Generate(ctx, options)
+	if err != nil || len(result.Warnings) > 0 {
+		return false, ctx.Err()
+	}
+	_, err = p.Update(ctx, func(tree *worktree.Tree) error {
+		for name, content := range result.Files {
+			tree.WriteFile(name, content, 0o644)
+		}
+		return nil
+	})
+	return true, err
+}
+
+// codegenOptions returns the options of code generation that don't depend on the calls.
+func (p *Project) codegenOptions() codegen.Options {
+	options := codegen.Options{Year: p.Year, Build: p.Build, Env: p.Environ, Offline: true}
+	if p.Build != "" && p.CacheDir != "" {
+		options.CacheDir = filepath.Join(p.CacheDir, "codegen")
+	}
+	return options
+}
