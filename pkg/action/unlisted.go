@@ -98,7 +98,9 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 		inOther := slices.ContainsFunc(names, func(other string) bool {
 			return other != name && current[other].kind == current[name].kind && current[other].group == current[name].group
 		})
-		if listed || inOther || current[name].kind == "" {
+		// An entry in a comment is a decision of the author.
+		inComment := bytes.Contains(of.content, []byte(entry))
+		if listed || inOther || inComment || current[name].kind == "" {
 			continue
 		}
 		if p.Fix {
