@@ -43,20 +43,24 @@ func (p *Project) updateDashboard(tree *worktree.Tree, config *project.Config) e
 	if err != nil {
 		return err
 	}
-	metrics, err := grafana.ReadConfig(content)
+	metrics, unknown, err := grafana.ReadConfig(content)
 	if err != nil {
 		return err
 	}
 	current, err := tree.ReadOptional(grafana.DashboardFile)
-	if err != nil || current == nil && len(metrics) == 0 {
-		return err
-	}
-	next, left, err := grafana.Dashboard(current, config.ProjectName(), metrics)
 	if err != nil {
 		return err
 	}
-	for _, title := range left {
-		p.reportf(Note, "%s: the panel %q stays, although %s does not list its metric; delete it in Grafana or in the file", grafana.DashboardFile, title, grafana.ConfigFile)
+	p.report(Warning, unknown...)
+	if current == nil && len(metrics) == 0 {
+		return nil
+	}
+	next, notes, err := grafana.Dashboard(current, config.ProjectName(), metrics)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		p.reportf(Note, "%s: %s", grafana.DashboardFile, note)
 	}
 	tree.WriteFile(grafana.DashboardFile, next, worktree.FileMode)
 	return nil

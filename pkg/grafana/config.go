@@ -46,24 +46,25 @@ var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
 
 func metricTypes() []string { return []string{"counter", "gauge", "histogram"} }
 
-// ReadConfig returns the metrics of ConfigFile with the given content. The error has all findings with their positions.
-func ReadConfig(content []byte) ([]Metric, error) {
+// ReadConfig returns the metrics of ConfigFile with the given content, and findings about keys that have no effect, which kubebuilder
+// ignores. The error has all other findings.
+func ReadConfig(content []byte) (metrics []Metric, unknown diag.Findings, err error) {
 	var document yaml.Node
 	if err := safeyaml.Unmarshal(content, &document); err != nil {
-		return nil, fmt.Errorf("%s: %w", ConfigFile, err)
+		return nil, nil, fmt.Errorf("%s: %w", ConfigFile, err)
 	}
 	if len(document.Content) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	r := &configReader{}
 	r.read(document.Content[0])
-	return r.metrics, r.findings.Err()
+	return r.metrics, r.unknown, r.findings.Err()
 }
 
 // A configReader collects the metrics and the problems of a file.
 type configReader struct {
-	metrics  []Metric
-	findings diag.Findings
+	metrics           []Metric
+	findings, unknown diag.Findings
 }
 
 // addf adds a finding about a node.
@@ -82,7 +83,7 @@ func (r *configReader) read(root *yaml.Node) {
 	for name, list := range safeyaml.Fields(root) {
 		switch {
 		case name.Value != key:
-			r.unknown(name, []string{key})
+			r.addUnknown(name, []string{key})
 		case list.Kind == yaml.SequenceNode:
 			for _, item := range list.Content {
 				r.readItem(item)
@@ -93,13 +94,13 @@ func (r *configReader) read(root *yaml.Node) {
 	}
 }
 
-// unknown adds a finding about a key that has no effect.
-func (r *configReader) unknown(key *yaml.Node, known []string) {
+// addUnknown adds a finding about a key that has no effect.
+func (r *configReader) addUnknown(key *yaml.Node, known []string) {
+	hint := "known are " + strings.Join(known, ", ")
 	if nearest, ok := diag.Nearest(key.Value, known); ok {
-		r.addf(key, "unknown key %q; did you mean %q?", key.Value, nearest)
-		return
+		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
-	r.addf(key, "unknown key %q; known are %s", key.Value, strings.Join(known, ", "))
+	r.unknown.Addf(diag.Position{File: ConfigFile, Line: key.Line, Column: key.Column}, "the key %q has no effect; %s", key.Value, hint)
 }
 
 func (r *configReader) readItem(item *yaml.Node) {
@@ -114,7 +115,7 @@ func (r *configReader) readItem(item *yaml.Node) {
 		text, ok := texts[key.Value]
 		switch {
 		case !ok:
-			r.unknown(key, []string{"metric", "type", "expr", "unit"})
+			r.addUnknown(key, []string{"metric", "type", "expr", "unit"})
 		case value.Kind == yaml.ScalarNode && value.Tag != "!!null":
 			*text = strings.TrimSpace(value.Value)
 		case value.Kind != yaml.ScalarNode:
@@ -131,6 +132,8 @@ func (r *configReader) readItem(item *yaml.Node) {
 		return item
 	}
 	switch {
+	case m.Name == "" && safeyaml.Child(item, "name") != nil:
+		r.addf(at("name"), "metric is required: the key of the name is metric")
 	case m.Name == "":
 		r.addf(at("metric"), "metric is required: the name of the metric")
 	case !metricName.MatchString(m.Name):

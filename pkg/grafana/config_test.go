@@ -33,7 +33,7 @@ func TestReadConfig(t *testing.T) {
 			[]Metric{{Name: "a", Type: "gauge"}, {Name: "a", Type: "gauge", Query: "max(a)"}},
 		},
 	} {
-		got, err := ReadConfig([]byte(test.text))
+		got, _, err := ReadConfig([]byte(test.text))
 		if err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, %v, want %q", name, got, err, test.want)
 		}
@@ -55,20 +55,23 @@ customMetrics:
 - plain
 - metric: 1a
   type: timer
+- name: a
+  type: gauge
 `
 	want := []string{
-		`:1:1: unknown key "customMetric"; did you mean "customMetrics"?`,
 		`:3:11: metric "a-b": must be the name of a metric`,
 		`:4:9: type "summary": must be counter, gauge or histogram; list a summary as a gauge`,
-		`:5:3: unknown key "typ"; did you mean "type"?`,
+		`:5:3: metric is required`,
+		`:5:3: type is required`,
 		`:6:3: metric is required`,
 		`:7:3: type is required: counter, gauge or histogram`,
 		`:8:11: metric must be a string`,
 		`:10:3: an item of customMetrics must be a mapping`,
 		`:11:11: metric "1a": must be the name`,
 		`:12:9: type "timer": must be counter, gauge or histogram`,
+		`:13:9: metric is required: the key of the name is metric`,
 	}
-	metrics, err := ReadConfig([]byte(text))
+	metrics, unknown, err := ReadConfig([]byte(text))
 	if err == nil {
 		t.Fatalf("read %q", metrics)
 	}
@@ -82,8 +85,13 @@ customMetrics:
 			t.Errorf("got  %s\nwant %s", line, want[i])
 		}
 	}
+	for i, want := range []string{`:1:1: the key "customMetric" has no effect; did you mean "customMetrics"?`, `:5:3: the key "typ" has no effect; did you mean "type"?`, `:13:3: the key "name" has no effect`} {
+		if len(unknown) != 3 || !strings.Contains(unknown[i].Error(), ConfigFile+want) {
+			t.Errorf("unknown keys %v, want %s", unknown, want)
+		}
+	}
 	for _, text := range []string{"- a\n", "customMetrics: {}\n", "customMetrics: [\n", "x: &a [*a]\n"} {
-		if _, err := ReadConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), ConfigFile) {
+		if _, _, err := ReadConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), ConfigFile) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -92,7 +100,7 @@ customMetrics:
 func FuzzReadConfig(f *testing.F) {
 	f.Add([]byte("customMetrics:\n- metric: a\n  type: gauge\n  expr: a{b=\\\"c\\\"}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		metrics, err := ReadConfig(text)
+		metrics, _, err := ReadConfig(text)
 		if err != nil {
 			return
 		}

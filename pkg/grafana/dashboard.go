@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,11 +23,23 @@ type panel struct {
 	}
 	Targets     []struct{ Expr string }
 	FieldConfig struct{ Defaults struct{ Unit string } }
+	// Panels are those in a collapsed row.
+	Panels []panel
 }
 
-// Dashboard returns DashboardFile with panels for metrics: current, or a new dashboard of a project if current is nil. Left are the
-// titles of panels for metrics that are no longer listed; they stay.
-func Dashboard(current []byte, project string, metrics []Metric) (content []byte, left []string, err error) {
+// shows reports whether a query of a panel, or of one in it, uses a metric.
+func (p panel) shows(name *regexp.Regexp) bool {
+	for _, target := range p.Targets {
+		if name.MatchString(target.Expr) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Panels, func(inner panel) bool { return inner.shows(name) })
+}
+
+// Dashboard returns DashboardFile with panels for metrics: current, or a new dashboard of a project if current is nil. The notes name panels
+// of metrics that are no longer listed, and metrics that panels of the user show; neither changes.
+func Dashboard(current []byte, project string, metrics []Metric) (content []byte, notes []string, err error) {
 	content, err = render(project, metrics)
 	if err != nil || current == nil {
 		return content, nil, err
@@ -39,18 +52,25 @@ func Dashboard(current []byte, project string, metrics []Metric) (content []byte
 	if err := d.read(current); err != nil {
 		return nil, nil, err
 	}
+	var shown []string
 	for i, at := range d.match(metrics) {
-		if at < 0 {
-			err = d.add(wanted.Panels[i])
-		} else {
+		switch {
+		case at >= 0:
 			err = d.update(at, metrics[i], wanted.Panels[i])
+		case d.shows(metrics[i].Name):
+			shown = append(shown, metrics[i].Name)
+		default:
+			err = d.add(wanted.Panels[i])
 		}
 		if err != nil {
 			return nil, nil, inDashboard(current, err)
 		}
 	}
+	if len(shown) > 0 {
+		d.notes = append(d.notes, "no panels were added for metrics that panels with other titles show: "+strings.Join(shown, ", "))
+	}
 	content, err = d.write(current)
-	return content, d.left, err
+	return content, d.notes, err
 }
 
 // render returns a new dashboard.
@@ -97,7 +117,7 @@ type dashboard struct {
 	// panels and parsed are the same panels.
 	panels []json.RawMessage
 	parsed []panel
-	left   []string
+	notes  []string
 	edited bool
 }
 
@@ -153,10 +173,16 @@ func (d *dashboard) match(metrics []Metric) []int {
 	}
 	for j, p := range d.parsed {
 		if !taken[j] && generatedTitle.MatchString(p.Title) {
-			d.left = append(d.left, p.Title)
+			d.notes = append(d.notes, fmt.Sprintf("the panel %q stays, although %s does not list its metric; delete it if you no longer need it", p.Title, ConfigFile))
 		}
 	}
 	return found
+}
+
+// shows reports whether a panel that was not generated shows a metric.
+func (d *dashboard) shows(metric string) bool {
+	name := regexp.MustCompile(`(^|[^a-zA-Z0-9_:])` + metric + `(_bucket|_sum|_count)?($|[^a-zA-Z0-9_:])`)
+	return slices.ContainsFunc(d.parsed, func(p panel) bool { return !generatedTitle.MatchString(p.Title) && p.shows(name) })
 }
 
 // update sets what the file of metrics determines of a panel: with another type, also the default query.
