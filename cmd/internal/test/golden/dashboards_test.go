@@ -1,8 +1,8 @@
-package grafana
+package golden
 
 import (
-	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	_ "sigs.k8s.io/controller-runtime/pkg/webhook" // registers its metrics
 
-	"github.com/operon-sdk/operon/templates"
+	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
 type source struct{ Type, UID string }
@@ -85,83 +85,49 @@ type modelTarget struct {
 
 type place struct{ H, W, X, Y int }
 
-// TestModel checks all generated dashboards: their fields, ids, places, data sources and variables, and that controller-runtime registers
-// each metric with the labels of the query.
-func TestModel(t *testing.T) {
+// TestDashboards checks all dashboards that init and edit generate: their fields, ids, places, data sources and variables, and that
+// controller-runtime registers each metric with the labels of the query.
+func TestDashboards(t *testing.T) {
 	t.Parallel()
-	custom := []Metric{
-		{Name: "my_total", Type: "counter"}, {Name: "my_size", Type: "gauge", Unit: "bytes"}, {Name: "my_seconds", Type: "histogram"},
-		{Name: "my_size", Type: "gauge", Query: `max by (pod) (my_size{job="$job"})`},
-	}
+	dir := clitest.NewProject(t, "init --domain example.com --repo example.com/shop --project-name shop --plugins go/v4,grafana/v1-alpha")
+	const custom = "grafana/custom-metrics/"
+	clitest.WriteFile(t, filepath.Join(dir, custom+"config.yaml"), "customMetrics:\n- {metric: my_total, type: counter}\n- {metric: my_size, type: gauge, unit: bytes}\n")
+	clitest.MustRun(t, dir, "edit", "--plugins", "grafana/v1-alpha")
+	clitest.AppendFile(t, filepath.Join(dir, custom+"config.yaml"), // these panels are added to the dashboard
+		"- {metric: my_seconds, type: histogram}\n- {metric: my_size, type: gauge, expr: 'max by (pod) (my_size{job=\"$job\"})'}\n")
+	clitest.MustRun(t, dir, "edit", "--plugins", "grafana/v1-alpha")
 	known := registered(t)
-	for name, labels := range map[string][]string{"my_total": nil, "my_size": nil, "my_seconds": nil} {
-		known[name] = labels
-	}
-	dashboards := map[string][]byte{}
-	for _, name := range []string{"controller-runtime-metrics.json", "controller-resources-metrics.json"} {
-		data := map[string]any{"Project": map[string]any{"Name": "shop-operator"}}
-		content, err := templates.Execute("common/grafana/grafana/"+name+".tmpl", data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dashboards[name] = content
-	}
-	var err error
-	if dashboards[DashboardFile], _, err = Dashboard(nil, "shop-operator", custom); err != nil {
-		t.Fatal(err)
-	}
+	known["my_total"], known["my_size"], known["my_seconds"] = nil, nil, nil
 	titles := map[string]bool{}
-	for name, content := range dashboards {
+	for name, panels := range map[string]int{"grafana/controller-runtime-metrics.json": 17, "grafana/controller-resources-metrics.json": 5, custom + "custom-metrics-dashboard.json": 4} {
 		var m model
-		decoder := json.NewDecoder(bytes.NewReader(content))
+		decoder := json.NewDecoder(strings.NewReader(clitest.ReadFile(t, filepath.Join(dir, name))))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&m); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if !strings.HasPrefix(m.Title, "shop-operator: ") || titles[m.Title] || m.Description == "" || m.SchemaVersion < 36 {
-			t.Errorf("%s: title %q, description %q, schemaVersion %d", name, m.Title, m.Description, m.SchemaVersion)
+		if !strings.HasPrefix(m.Title, "shop: ") || titles[m.Title] || m.Description == "" || m.SchemaVersion < 36 || len(m.Panels) != panels {
+			t.Errorf("%s: title %q, description %q, schemaVersion %d, %d panels", name, m.Title, m.Description, m.SchemaVersion, len(m.Panels))
 		}
 		titles[m.Title] = true
 		m.check(t, name, known)
-		var o object
-		if err := json.Unmarshal(content, &o); err != nil {
-			t.Fatal(err)
-		}
-		for _, member := range o {
-			if member.key == "panels" {
-				var panels []json.RawMessage
-				if err := json.Unmarshal(member.value, &panels); err != nil {
-					t.Fatal(err)
-				}
-				checkPlaces(t, panels)
-			}
-		}
+		m.checkPlaces(t, name)
 	}
 }
 
 // checkPlaces checks that panels have different ids and do not overlap.
-func checkPlaces(t *testing.T, panels []json.RawMessage) {
+func (m *model) checkPlaces(t *testing.T, name string) {
 	t.Helper()
-	type placed struct {
-		ID      int
-		GridPos place
-	}
-	all := make([]placed, len(panels))
-	for i := range panels {
-		if err := json.Unmarshal(panels[i], &all[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, a := range all {
+	for i, a := range m.Panels {
 		p := a.GridPos
 		if a.ID <= 0 || p.H <= 0 || p.W <= 0 || p.X < 0 || p.X+p.W > 24 || p.Y < 0 {
-			t.Errorf("panel %+v is outside of the grid", a)
+			t.Errorf("%s: panel %d is outside of the grid: %+v", name, a.ID, p)
 		}
-		for _, b := range all[:i] {
+		for _, b := range m.Panels[:i] {
 			q := b.GridPos
 			if a.ID == b.ID || p.X < q.X+q.W && q.X < p.X+p.W && p.Y < q.Y+q.H && q.Y < p.Y+p.H {
-				t.Errorf("panels %+v and %+v", a, b)
+				t.Errorf("%s: panels %d and %d at %+v and %+v", name, a.ID, b.ID, p, q)
 			}
 		}
 	}
