@@ -73,7 +73,7 @@ func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *
 	return u, nil
 }
 
-// newerRelease returns a warning about a project of a release that is newer than this program knows, or "".
+// newerRelease returns a warning about a project of a release that this program does not recognize yet, or "".
 func (p *Project) newerRelease(tree *worktree.Tree) (string, error) {
 	config, err := Load(tree, UpgradableLayouts)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *Project) newerRelease(tree *worktree.Tree) (string, error) {
 	if err != nil || !known.IsNewer(config.CLIVersion()) {
 		return "", err
 	}
-	return fmt.Sprintf("kubebuilder %s wrote PROJECT, which is newer than %s, the newest release that this version of %s knows; "+
+	return fmt.Sprintf("kubebuilder %s wrote PROJECT, which is newer than %s, the newest release that this version of %s recognizes; "+
 		"what only that release writes counts as yours and is kept", config.CLIVersion(), known.NewestKubebuilder(), p.Program), nil
 }
 

@@ -26,7 +26,7 @@ func (p *Project) writtenLines(ctx context.Context, config *project.Config) (*wr
 		return nil, err
 	}
 	return &writtenLines{
-		known: known.Lines(scaffoldNames(config)), useHistory: !known.Knows(config.CLIVersion()),
+		known: known.Lines(scaffoldNames(config)), useHistory: !known.Includes(config.CLIVersion()),
 		committed: map[string]map[string]bool{},
 		commits: sync.OnceValue(func() (commits []*vcs.Commit) {
 			err := p.step("reading the git history", func() error {

@@ -27,8 +27,8 @@ func ReadCreatedLines() (CreatedLines, error) {
 	return CreatedLines{f}, err
 }
 
-// Knows reports whether the release of kubebuilder with a version, as in PROJECT, is recorded.
-func (c CreatedLines) Knows(version string) bool {
+// Includes reports whether the release of kubebuilder with a version, as in PROJECT, is recorded.
+func (c CreatedLines) Includes(version string) bool {
 	return slices.ContainsFunc(c.releases, func(r Release) bool { return r.Tool == "kubebuilder" && r.Version == minor(version) })
 }
 

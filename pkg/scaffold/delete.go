@@ -205,23 +205,6 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	return &DeleteReport{Lost: x.edited, Kept: x.inUse, Left: findLeftovers(tree, d)}, nil
 }
 
-// registeringCore returns a deletion in a project whose suites register the types of Kubernetes.
-func (d Deletion) registeringCore() Deletion {
-	d.Removed, d.Kept = slices.Clone(d.Removed), slices.Clone(d.Kept)
-	d.RemovedWebhooks, d.KeptWebhooks = slices.Clone(d.RemovedWebhooks), slices.Clone(d.KeptWebhooks)
-	for _, all := range [][]Data{d.Removed, d.Kept} {
-		for i := range all {
-			all[i].Project.RegistersCore = true
-		}
-	}
-	for _, all := range [][]Webhooks{d.RemovedWebhooks, d.KeptWebhooks} {
-		for i := range all {
-			all[i].Project.RegistersCore = true
-		}
-	}
-	return d
-}
-
 // read returns the content of a file; ok is false if it does not exist.
 func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 	if !x.tree.Exists(name) || slices.Contains(x.deleted, name) {

@@ -19,6 +19,23 @@ func allWritten(name string, lines []string, written func(file, line string) boo
 	})
 }
 
+// registeringCore returns a deletion in a project whose suites register the types of Kubernetes.
+func (d Deletion) registeringCore() Deletion {
+	d.Removed, d.Kept = slices.Clone(d.Removed), slices.Clone(d.Kept)
+	d.RemovedWebhooks, d.KeptWebhooks = slices.Clone(d.RemovedWebhooks), slices.Clone(d.KeptWebhooks)
+	for _, all := range [][]Data{d.Removed, d.Kept} {
+		for i := range all {
+			all[i].Project.RegistersCore = true
+		}
+	}
+	for _, all := range [][]Webhooks{d.RemovedWebhooks, d.KeptWebhooks} {
+		for i := range all {
+			all[i].Project.RegistersCore = true
+		}
+	}
+	return d
+}
+
 func (x *deleter) wrote(name, line string) bool { return allWritten(name, []string{line}, x.written) }
 
 // isPeers reports whether a create command of another tool wrote all lines of a file but those of the license header, which is the
