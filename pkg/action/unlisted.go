@@ -75,7 +75,12 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 		if path.Dir(name) != dir || path.Ext(name) != ".yaml" {
 			continue
 		}
-		listed := slices.ContainsFunc(all, func(k kustomization) bool { return slices.Contains(k.included, name) })
+		// Another directory can contain the same CRD.
+		listed := slices.ContainsFunc(all, func(k kustomization) bool {
+			return slices.ContainsFunc(k.included, func(included string) bool { return path.Base(included) == path.Base(name) })
+		})
+		// A group of which no CRD is listed is that of another operator, whose types the project contains.
+		isOwn := slices.ContainsFunc(of.included, func(included string) bool { return current[included].group == current[name].group })
 		entry := strings.TrimPrefix(name, path.Dir(of.name)+"/")
 		if old := generated[name] == nil; old {
 			data, err := tree.ReadFile(name)
@@ -100,7 +105,7 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 		})
 		// An entry in a comment is a decision of the author.
 		inComment := bytes.Contains(of.content, []byte(entry))
-		if listed || inOther || inComment || current[name].kind == "" {
+		if listed || !isOwn || inOther || inComment || current[name].kind == "" {
 			continue
 		}
 		if p.Fix {

@@ -96,6 +96,11 @@ func probesIn(known *markers.Registry, trees []*ast.File) []*probe {
 	return probes
 }
 
+// isForPackages reports whether the marker describes nothing but packages. One that can also describe fields means one of them.
+func (p *probe) isForPackages() bool {
+	return slices.Equal(p.targets, []markers.TargetType{markers.DescribesPackage})
+}
+
 // matters reports whether the author of a marker without effect probably expects one. Markers that Kubernetes' own generators read too stand
 // in many comments; the others are only for those of kubebuilder.
 func (p *probe) matters(pkg *parsedPackage) bool {
@@ -124,7 +129,7 @@ func (p *probe) problem() string {
 	}
 	place, inBody := p.place()
 	fix := "write it directly above what it describes"
-	switch forPackage := slices.Contains(p.targets, markers.DescribesPackage); {
+	switch forPackage := p.isForPackages(); {
 	case inBody:
 		fix = "move it out of the function"
 	case forPackage && place != "":

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
-	"slices"
 	"strings"
-
-	"sigs.k8s.io/controller-tools/pkg/markers"
 )
 
 // moveMarkers moves the markers for packages among some of a file to above the declaration that they are in or documented with, before its
@@ -18,7 +15,7 @@ func (s *syntax) moveMarkers(content []byte, misplaced []*probe) (moved []byte, 
 	removed, inserted := map[int]bool{}, map[int][]byte{}
 	for _, p := range misplaced {
 		at, before := line(p.comment.Pos()), p.target()
-		if !before.IsValid() || !slices.Contains(p.targets, markers.DescribesPackage) || strings.TrimSpace(string(lines[at])) != strings.TrimSpace(p.original) {
+		if !before.IsValid() || !p.isForPackages() || strings.TrimSpace(string(lines[at])) != strings.TrimSpace(p.original) {
 			continue
 		}
 		removed[at] = true

@@ -48,9 +48,14 @@ type Named string
 
 // +kubebuilder:validation:Enum=b
 func (Named) Method() {}
+
+// Spec has required fields.
+// +kubebuilder:validation:Required
+type Spec struct{}
 `)
 	want := []string{
 		"api/v1/more.go:8:4: marker +kubebuilder:validation:Enum has no effect in the comment of the function Method: it describes types or fields; write it directly above what it describes",
+		"api/v1/more.go:12:4: marker +kubebuilder:validation:Required has no effect in the comment of the type Spec: it describes packages or fields; write it directly above what it describes",
 	}
 	for _, at := range []string{
 		"9:4: IN the comment of the function Reconcile", "10:4: IN the comment of the function Reconcile", "12:5: IN the function Reconcile",
@@ -116,7 +121,7 @@ var V = 1
 		t.Errorf("the fixed file is\n%s", got)
 	}
 	again, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir})
-	if err != nil || len(again.Warnings) != 2 || len(again.Fixed) != 0 {
+	if err != nil || len(again.Warnings) != 3 || len(again.Fixed) != 0 {
 		t.Errorf("after the fix: %v, %v, %d files", err, again.Warnings, len(again.Fixed))
 	}
 	role := string(again.Files["config/rbac/role.yaml"])
