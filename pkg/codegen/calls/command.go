@@ -270,7 +270,7 @@ func isHarmless(words []string) bool {
 	switch path.Base(words[0]) {
 	case "echo", "printf", "true", ":", "mkdir", "test", "[", "[[", "command", "which", "set", "trap", "exit", "return",
 		"chmod", "gofmt", "goimports", "type", "unset", "shift", "popd", "read", "break", "continue", "case", "esac", "ls",
-		"wait", "sleep", "diff", "grep":
+		"wait", "sleep", "diff", "grep", "source", ".":
 		return true
 	case "go":
 		return subcommand("fmt vet install get build mod version env list test work")
