@@ -72,12 +72,13 @@ func FindBundle(files Files) (*Bundle, error) {
 		if target != BundleTarget && !generatesBundle(m, target) {
 			continue
 		}
-		f := newFinder(files)
-		f.bundle = &Bundle{Target: target, Version: version}
-		f.targets(m, ".", target)
-		if f.err != nil {
-			return nil, f.err
+		other := newFinder(files)
+		other.nestings, other.bundle = f.nestings, &Bundle{Target: target, Version: version}
+		other.targets(m, ".", target)
+		if other.err != nil {
+			return nil, other.err
 		}
+		f = other
 		if slices.ContainsFunc(f.bundle.Commands, func(c BundleCommand) bool { return c.Step == GenerateBundle }) {
 			f.bundle.Notes = f.notes
 			return f.bundle, nil

@@ -197,5 +197,24 @@ func FuzzFind(f *testing.F) {
 		for _, call := range found.Calls {
 			_, _ = call.Generators()
 		}
+		if _, err := FindBundle(tree{"Makefile": "bundle: ; ./hack/a.sh\n", "hack/a.sh": script}); err != nil {
+			t.Fatal(err)
+		}
 	})
+}
+
+// TestNestings checks that makes and scripts that run each other end.
+func TestNestings(t *testing.T) {
+	t.Parallel()
+	recipe := strings.Repeat("\t$(MAKE) all bundle\n\t./a.sh\n", 10)
+	files := tree{
+		"Makefile": "all manifests generate: ; controller-gen crd\n" + recipe + "bundle:\n" + recipe + "\tsdk generate bundle\n",
+		"a.sh":     strings.Repeat("make all bundle\n./a.sh\n", 10),
+	}
+	if found, err := Find(files); err != nil || len(found.Calls) == 0 {
+		t.Errorf("got %v, %v", found, err)
+	}
+	if found, err := FindBundle(files); err != nil || len(found.Commands) == 0 {
+		t.Errorf("got %v, %v", found, err)
+	}
 }

@@ -223,9 +223,10 @@ func (s *shell) make(words []string, local map[string]string) {
 		names = makefileNames()
 	}
 	for _, name := range names {
-		if s.depth > 8 || s.read(path.Join(dir, name)) == nil {
+		if !s.mayNest() || s.read(path.Join(dir, name)) == nil {
 			continue
 		}
+		s.nestings++
 		if m, err := makefile.Evaluate(name, s.options(dir)); err == nil {
 			if len(targets) == 0 && len(m.Targets()) > 0 {
 				targets = m.Targets()[:1]
@@ -247,9 +248,10 @@ func (s *shell) nested(name string, args []string, local map[string]string) {
 
 // script evaluates a file.
 func (s *shell) script(name string, args []string) {
-	if s.depth > 8 {
+	if !s.mayNest() {
 		return
 	}
+	s.nestings++
 	s.depth++
 	defer func() { s.depth-- }()
 	data := string(s.read(name))

@@ -105,7 +105,8 @@ type finder struct {
 	// itself.
 	scaffolded, foreign bool
 	err                 error
-	depth               int
+	// depth is the number of nested makes and scripts around the current one, and nestings counts all of them.
+	depth, nestings int
 	// environment and overrides are variables that a call of make passes on: those before the command, and its arguments.
 	environment, overrides map[string]string
 	// bundle receives the commands that generate a bundle; nil finds calls of controller-gen.
@@ -113,6 +114,15 @@ type finder struct {
 	// describe replaces unresolved parts of a text by their source in the makefile; nil outside of makefiles.
 	describe func(string) string
 }
+
+const (
+	maxDepth = 8
+	// maxNestings limits makes and scripts that run each other repeatedly.
+	maxNestings = 500
+)
+
+// mayNest reports whether another make or script can be evaluated.
+func (f *finder) mayNest() bool { return f.depth <= maxDepth && f.nestings < maxNestings }
 
 // addNote adds a note, unless it already exists.
 func (f *finder) addNote(at diag.Position, format string, args ...any) {
@@ -205,7 +215,7 @@ func (f *finder) evaluate() (*makefile.Makefile, error) {
 
 // targets finds the calls of targets, and adds notes about the commands after them.
 func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
-	if f.depth > 8 {
+	if f.depth > maxDepth {
 		return
 	}
 	f.depth++
@@ -236,8 +246,10 @@ func (f *finder) missing(m *makefile.Makefile) {
 			return
 		}
 		other := newFinder(f.files)
+		other.nestings = f.nestings
 		other.targets(m, ".", target)
 		f.unfollowed |= other.found
+		f.nestings = other.nestings
 		for _, call := range other.calls {
 			if generators, err := call.Generators(); err == nil && generators&f.found == 0 {
 				f.calls = append(f.calls, call)
