@@ -90,17 +90,21 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 	return nil
 }
 
-// followBuild sets the kustomization to build, unless the user gives one.
+// followBuild sets the options of building the kustomization, and which one it is, unless the user gives one.
 func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bundleFlags) error {
+	for _, flag := range bundle.BuildFlags {
+		if strings.ReplaceAll(flag, "=", " ") == "--load-restrictor LoadRestrictionsNone" {
+			o.Loose = true
+		} else {
+			a.notef("note: %s: %s of kustomize build is not followed", bundle.Position, flag)
+		}
+	}
 	switch {
 	case c.Flags().Changed("kustomize-dir"):
 	case !calls.IsResolved(bundle.Build):
 		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "give it with --kustomize-dir"}
 	case bundle.Build != "":
 		o.Build, o.Source = absolute(root, filepath.FromSlash(bundle.Build)), bundle.Position
-		for _, flag := range bundle.BuildFlags {
-			a.notef("note: %s: %s of kustomize build is not followed", bundle.Position, flag)
-		}
 	case bundle.Piped:
 		o.Source = bundle.Position
 	}

@@ -39,6 +39,8 @@ type BundleOptions struct {
 	// Build is from; without Build, it names a command whose input is something else.
 	Build  string
 	Source diag.Position
+	// Loose lets the kustomizations read files of the project in other directories.
+	Loose bool
 	// KeepBase keeps an existing base as it is.
 	KeepBase bool
 	// ProjectVersion is the version in the Makefile, which takes precedence if it is later than that of the existing bundle.
@@ -113,7 +115,7 @@ func (p *Project) CheckBundle(o BundleOptions) (*CurrentBase, error) {
 
 // resolveBundle validates the options and completes them from the project and its bundle.
 func (p *Project) resolveBundle(tree *worktree.Tree, config *project.Config, o BundleOptions) (*bundleRun, *baseRun, error) {
-	b := &bundleRun{Project: p, GenerateBundleOptions: o.GenerateBundleOptions, build: true, image: o.Image}
+	b := &bundleRun{Project: p, GenerateBundleOptions: o.GenerateBundleOptions, build: true, loose: o.Loose, image: o.Image}
 	if err := b.locateBuild(tree, o.Build); err != nil {
 		return nil, nil, err
 	}

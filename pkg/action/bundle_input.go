@@ -118,7 +118,7 @@ func (b *bundleRun) buildManifests(ctx context.Context, tree *worktree.Tree) ([]
 		if !tree.Exists(path.Join(b.buildDir, name)) {
 			continue
 		}
-		data, err := b.buildCached(ctx, tree, b.buildDir)
+		data, err := b.buildCached(ctx, tree, b.buildDir, b.loose)
 		if err != nil {
 			return nil, err
 		}
@@ -138,9 +138,9 @@ func (b *bundleRun) buildManifests(ctx context.Context, tree *worktree.Tree) ([]
 }
 
 // buildCached builds a kustomization of the project, or returns the output of an earlier build with the same inputs.
-func (p *Project) buildCached(ctx context.Context, tree *worktree.Tree, dir string) ([]byte, error) {
+func (p *Project) buildCached(ctx context.Context, tree *worktree.Tree, dir string, loose bool) ([]byte, error) {
 	records := p.records()
-	out, built, err := p.Remote.BuildAgain(ctx, tree.Root(), dir, tree.Edits(), manifest.ReadBuilt(records.Get(buildRecord, dir)))
+	out, built, err := p.Remote.BuildAgain(ctx, tree.Root(), dir, loose, tree.Edits(), manifest.ReadBuilt(records.Get(buildRecord, dir)))
 	if err != nil || built == nil {
 		return out, err
 	}

@@ -62,6 +62,8 @@ type bundleRun struct {
 	// kustomizeDir, buildDir, outputDir and copyDir are relative to the root. kustomizeDir has the base, and buildDir is the
 	// kustomization to build; copyDir is outputDir in the form of the option.
 	kustomizeDir, buildDir, outputDir, copyDir string
+	// loose lets kustomizations read files of the project in other directories.
+	loose bool
 	// build builds the kustomization instead of reading Stdin; pipeToo reads Stdin in addition to directories.
 	build, pipeToo bool
 	// image is the image of the manager that the kustomization must use, or empty.

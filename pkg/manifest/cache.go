@@ -20,6 +20,7 @@ import (
 type Built struct {
 	Kustomize string   `json:"kustomize"`
 	Dir       string   `json:"dir"`
+	Loose     bool     `json:"loose,omitempty"`
 	Accesses  []answer `json:"accesses"`
 	Output    []byte   `json:"output"`
 }
@@ -32,11 +33,12 @@ type answer struct {
 }
 
 // BuildAgain is Build with a cached result, or nil. The second result is the one to cache: nil if the kustomization is unchanged
-// or refers to other machines.
-func (r Remote) BuildAgain(ctx context.Context, dir, path string, files map[string][]byte, before *Built) ([]byte, *Built, error) {
+// or refers to other machines. loose lets kustomizations read files in other directories, as kustomize does with the flag
+// --load-restrictor LoadRestrictionsNone, but none outside of dir.
+func (r Remote) BuildAgain(ctx context.Context, dir, path string, loose bool, files map[string][]byte, before *Built) ([]byte, *Built, error) {
 	fsys := newOverlayFS(dir, files)
-	fsys.remote = r
-	if before != nil && before.Kustomize == KustomizeVersion && before.Dir == path && before.valid(fsys) {
+	fsys.remote, fsys.loose = r, loose
+	if before != nil && before.Kustomize == KustomizeVersion && before.Dir == path && before.Loose == loose && before.valid(fsys) {
 		return before.Output, nil, nil
 	}
 	watched := &watchedFS{FileSystem: fsys, recorded: map[answer]bool{}}
@@ -44,7 +46,7 @@ func (r Remote) BuildAgain(ctx context.Context, dir, path string, files map[stri
 	if err != nil || watched.uncacheable {
 		return out, nil, err
 	}
-	return out, &Built{Kustomize: KustomizeVersion, Dir: path, Accesses: watched.answers, Output: out}, nil
+	return out, &Built{Kustomize: KustomizeVersion, Dir: path, Loose: loose, Accesses: watched.answers, Output: out}, nil
 }
 
 // ReadBuilt parses a cached result. It returns nil if it is invalid.

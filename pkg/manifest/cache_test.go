@@ -87,13 +87,13 @@ func TestBuildAgain(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, map[string]string{"top/kustomization.yaml": kustomization + "configMapGenerator:\n- name: c\n  files: [v.txt]\n", "top/a.yaml": configMap("a"), "top/v.txt": "a=1\n"})
-			first, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", nil, nil)
+			first, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", false, nil, nil)
 			if err != nil || built == nil {
 				t.Fatal(built, err)
 			}
 			built.Output = append([]byte("# cached\n"), built.Output...)
 			write(t, dir, change)
-			again, rebuilt, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", nil, built)
+			again, rebuilt, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", false, nil, built)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,6 +112,33 @@ func TestBuildAgain(t *testing.T) {
 	}
 }
 
+// TestBuildAgainLoose checks that a kustomization can read files in other directories of the project, but none outside of it.
+func TestBuildAgainLoose(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	outside := filepath.Join(dir, "..", "outside.txt")
+	write(t, filepath.Dir(outside), map[string]string{"outside.txt": "secret"})
+	write(t, dir, map[string]string{"docs/v.txt": "a=1\n", "base/kustomization.yaml": "resources:\n- a.yaml\n", "base/a.yaml": configMap("a")})
+	if err := os.Symlink(outside, filepath.Join(dir, "docs/link.txt")); err != nil && runtime.GOOS != "windows" {
+		t.Fatal(err)
+	}
+	for file, readable := range map[string]bool{"../docs/v.txt": true, "../../outside.txt": false, filepath.ToSlash(outside): false, "../docs/link.txt": false} {
+		write(t, dir, map[string]string{"top/kustomization.yaml": "resources:\n- ../base\nconfigMapGenerator:\n- name: c\n  files: [x=" + file + "]\n"})
+		out, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", true, nil, nil)
+		if (err == nil) != readable || strings.Contains(string(out), "secret") {
+			t.Errorf("%s: %v\n%s", file, err, out)
+		}
+		if _, _, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", false, nil, built); err == nil {
+			t.Errorf("%s is read without the flag", file)
+		}
+	}
+	if _, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", true, map[string][]byte{
+		"docs/new.txt": []byte("b=2\n"), "top/kustomization.yaml": []byte("configMapGenerator:\n- name: c\n  files: [../docs/new.txt]\n"),
+	}, nil); err != nil || !strings.Contains(string(built.Output), "b=2") {
+		t.Errorf("a file in memory: %v", err)
+	}
+}
+
 // TestBuildAgainEnvironment checks that nothing is cached that files do not decide alone.
 func TestBuildAgainEnvironment(t *testing.T) {
 	t.Parallel()
@@ -119,7 +146,7 @@ func TestBuildAgainEnvironment(t *testing.T) {
 	write(t, dir, map[string]string{
 		"top/kustomization.yaml": "configMapGenerator:\n- name: c\n  envs:\n  - v.txt\n", "top/v.txt": "PATH\n",
 	})
-	if _, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", nil, nil); err != nil || built != nil {
+	if _, built, err := manifest.RefuseRemote.BuildAgain(t.Context(), dir, "top", false, nil, nil); err != nil || built != nil {
 		t.Error("a kustomization of the environment is cached", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kustomize/v5/commands/build"
 	"sigs.k8s.io/kustomize/kustomize/v5/commands/create"
 	"sigs.k8s.io/kustomize/kustomize/v5/commands/edit"
@@ -82,6 +83,9 @@ func buildNow(over *overlayFS, fsys filesys.FileSystem, path string) ([]byte, er
 	options := krusty.MakeDefaultOptions()
 	// As in the kustomize command, namespaces and CRDs are first unless the kustomization has another order.
 	options.Reorder = krusty.ReorderOptionUnspecified
+	if over.loose {
+		options.LoadRestrictions = types.LoadRestrictionsNone
+	}
 	resources, err := krusty.MakeKustomizer(options).Run(fsys, path)
 	if over.refused != nil {
 		return nil, over.refused

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +18,8 @@ type overlayFS struct {
 	roots []string
 	// files are contents by slash-separated name; nil is a removed file.
 	files map[string][]byte
+	// loose limits reads to the directory, where kustomize does not limit them to that of a kustomization.
+	loose bool
 }
 
 func newOverlayFS(dir string, files map[string][]byte) *overlayFS {
@@ -51,6 +54,11 @@ func (o *overlayFS) hasBelow(dir string) bool {
 }
 
 func (o *overlayFS) ReadFile(p string) ([]byte, error) {
+	if o.loose {
+		if dir, _, err := o.CleanedAbs(p); err == nil && filepath.IsAbs(o.name(string(dir))) {
+			return nil, fmt.Errorf("%s is outside of the project", p)
+		}
+	}
 	content, ok := o.files[o.name(p)]
 	switch {
 	case !ok:
