@@ -1,10 +1,11 @@
+//go:build unix
+
 package upgrade
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -20,9 +21,6 @@ type gitProject struct {
 
 func newGitProject(t *testing.T) *gitProject {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("gh is replaced by a shell script")
-	}
 	program := clitest.BuildPeer(t, "peers/operator-sdk-1.42", "sigs.k8s.io/kubebuilder/v4")
 	p := &gitProject{t: t, temp: t.TempDir()}
 	p.dir = filepath.Join(p.temp, "project")

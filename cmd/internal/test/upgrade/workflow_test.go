@@ -1,10 +1,11 @@
+//go:build unix
+
 package upgrade
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -51,9 +52,6 @@ func workflowSteps(t *testing.T, dir string) map[string]string {
 // run proposes nothing, as there is a pull request.
 func TestUpgradeWorkflow(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("the workflow runs on Linux")
-	}
 	peer := clitest.BuildPeer(t, "peers/operator-sdk-1.42", "sigs.k8s.io/kubebuilder/v4")
 	temp := t.TempDir()
 	dir, bin := filepath.Join(temp, "project"), filepath.Join(temp, "bin")
