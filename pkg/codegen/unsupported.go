@@ -20,7 +20,7 @@ var (
 	unsupportedAlias  = regexp.MustCompile(`^unsupported type \*types\.(Map|Slice|Array|Pointer|Struct) for identifier (\w+)$`)
 	untagged          = regexp.MustCompile(`^encountered struct field "(\w*)" without JSON tag in type "(\w+)"$`)
 	uncopied          = regexp.MustCompile(`^invalid (?:field|slice element|map (?:key|value)) type: (.*)$`)
-	array    = regexp.MustCompile(`^\[\d+\]`)
+	array             = regexp.MustCompile(`^\[\d+\]`)
 	// ofParameter matches messages about parameters of types, which have no position.
 	ofParameter = regexp.MustCompile(`^(invalid .*type: |name requested for invalid type: )`)
 )
