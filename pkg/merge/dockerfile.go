@@ -146,7 +146,7 @@ func bumpGoImages(ours, theirs *Node, base Base) {
 		if from == nil || other == nil || base.Has(Fact{path, HeadLines, significant(from.Head)}) || strings.Contains(from.Head[0], "@") {
 			continue
 		}
-		needs, has := golangImage.FindStringSubmatch(other.Head[0]), golangImage.FindStringSubmatch(from.Head[0])
+		needs, has := goImage(theirs, other), golangImage.FindStringSubmatch(from.Head[0])
 		if hasOlderGo(has, needs) {
 			from.Head = slices.Clone(from.Head)
 			from.Head[0] = strings.Replace(from.Head[0], has[0], needs[0], 1)
@@ -154,11 +154,23 @@ func bumpGoImages(ours, theirs *Node, base Base) {
 	}
 }
 
-// isInstructionChoice reports whether an instruction of ours can be kept independently of theirs. A Go image must not
-// be older than that of theirs.
-func isInstructionChoice(ours, theirs *Node) bool {
-	needs, has := golangImage.FindStringSubmatch(theirs.Head[0]), golangImage.FindStringSubmatch(ours.Head[0])
-	return !hasOlderGo(has, needs)
+// instructionChoice returns a function that reports whether an instruction of ours can be kept independently of theirs. A Go image
+// must not be older than that of theirs.
+func instructionChoice(oursRoot, theirsRoot *Node) func(ours, theirs *Node) bool {
+	return func(ours, theirs *Node) bool { return !hasOlderGo(goImage(oursRoot, ours), goImage(theirsRoot, theirs)) }
+}
+
+// goImage returns the Go image in an instruction of a Dockerfile, as golangImage matches it, or nil. Arguments before the first stage
+// have their defaults.
+func goImage(root, instruction *Node) []string {
+	text := instruction.Head[0]
+	for _, n := range root.Nodes {
+		if words := instructionWords(n.Head); len(n.Head) > 0 && len(words) == 2 && strings.EqualFold(words[0], "ARG") {
+			name, value, _ := strings.Cut(words[1], "=")
+			text = strings.NewReplacer("${"+name+"}", value, "$"+name+" ", value+" ").Replace(text)
+		}
+	}
+	return golangImage.FindStringSubmatch(text)
 }
 
 // hasOlderGo reports whether a Go image, as golangImage matches it, is of an older release than another, ignoring patch

@@ -58,7 +58,7 @@ func MergeFile(name string, ours, theirs []byte, base Base, o Options) ([]byte, 
 		r = mergeMakefile(oursRoot, theirsRoot, base, o)
 	case formatDockerfile:
 		bumpGoImages(oursRoot, theirsRoot, base)
-		o.IsChoice = isInstructionChoice
+		o.IsChoice = instructionChoice(oursRoot, theirsRoot)
 		r = mergeNodes(oursRoot, theirsRoot, base, o)
 	case formatYAML:
 		alignRules(oursRoot, theirsRoot)

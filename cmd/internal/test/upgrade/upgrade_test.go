@@ -193,7 +193,7 @@ func TestFingerprints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := migrate.Release{Tool: "kubebuilder", Version: "4.15", Layout: "go/v4"}
+	release := migrate.Release{Tool: "kubebuilder", Version: "4.16", Layout: "go/v4"}
 	names := migrate.Names{Project: "prjnm", Domain: "domnm.example", Repo: "repnm.example/modnm", Resources: []migrate.Resource{
 		{Group: "grpnm", Version: "v77", Kind: "Kindnm", Plural: "kindnms"}}}
 	for _, step := range []struct {
