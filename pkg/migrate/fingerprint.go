@@ -53,7 +53,7 @@ type Release struct {
 	Tool, Version, Layout string
 }
 
-// ownTool is the Tool of this program's earlier scaffolds. Those before its first release have version 0.0.
+// ownTool is the Tool of this program's earlier scaffolds. Those before its first release have versions up to 0.1.
 const ownTool = "operon"
 
 func (r Release) String() string {

@@ -183,12 +183,12 @@ func (r *recorder) recordExistence() {
 }
 
 // recorded returns the hashes of the recorded forms of a fact: without the names of the project and, if it contains
-// names of a resource, without these.
+// names of a resource, its version among them, without these.
 func (z *normalizer) recorded(text string) []uint64 {
 	forms := []uint64{textdiff.Hash(z.project[0].Replace(text))}
 	for _, r := range z.resources {
 		form := r.Replace(text)
-		if strings.Contains(form, "\x01K") || strings.Contains(form, "\x01k") || strings.Contains(form, "\x01s") || strings.Contains(form, "\x01g") {
+		if slices.ContainsFunc([]string{"\x01K", "\x01k", "\x01s", "\x01g", "\x01v"}, func(name string) bool { return strings.Contains(form, name) }) {
 			if h := textdiff.Hash(form); !slices.Contains(forms, h) {
 				forms = append(forms, h)
 			}

@@ -6,7 +6,7 @@
 // to pkg/migrate. Then it prints what the release has and Operon does not: commands, flags, files, and keys of PROJECT. It runs in the
 // root directory of the repository. The module operon is this program, whose scaffold is recorded before the templates change:
 //
-//	go run ./testdata/peers/record operon@v0.0.0
+//	go run ./testdata/peers/record operon@v0.0.1
 package main
 
 import (
@@ -57,6 +57,9 @@ func run(module string) error {
 		return fmt.Errorf("%s: the version must have three numbers", module)
 	}
 	r := &recording{dir: dir, peer: peer, release: migrate.Release{Tool: tool, Version: numbers[0] + "." + numbers[1], Layout: "go/v4"}}
+	if tool == own {
+		r.release.Version = version // several before the first release
+	}
 	projects := matrix()
 	for i, p := range projects {
 		fmt.Printf("==> project %d of %d: %s\n", i+1, len(projects), p.name)
