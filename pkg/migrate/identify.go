@@ -13,6 +13,7 @@ func (u *upgrader) identify() Release {
 	current := 0
 	for name, text := range u.ours {
 		this := u.ownFacts(name)
+		_, isCurrent := u.theirs[name]
 		known := u.o.Fingerprints.files[name]
 		for _, fact := range facts(name, text) {
 			if fact.Part != merge.HeadLines || len(fact.Lines) == 0 {
@@ -24,7 +25,10 @@ func (u *upgrader) identify() Release {
 			forms := u.normalizer.forms(factText(fact))
 			fact.Part += merge.SwitchedOn
 			forms = append(forms, u.normalizer.forms(factText(fact))...)
-			for i := range counts {
+			for i, r := range u.o.Fingerprints.releases {
+				if r.Tool == ownTool && !isCurrent {
+					continue // a file for other content, which this program may write, too
+				}
 				if slices.ContainsFunc(forms, func(h uint64) bool { return known[h] != nil && known[h].Bit(i) == 1 }) {
 					counts[i]++
 				}
