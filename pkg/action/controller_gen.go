@@ -14,14 +14,15 @@ import (
 // nothing is loaded if nothing changed. done is false, and nothing is changed, for calls that controller-gen itself must run: those that
 // print, and those with problems or warnings, about which it has its own messages.
 func (p *Project) ControllerGen(ctx context.Context, args []string) (done bool, err error) {
-	options := p.codegenOptions()
-	if options.CacheDir == "" || slices.ContainsFunc(args, func(arg string) bool {
+	options, call := p.codegenOptions(), codegen.Call{Args: args}
+	generators, err := call.Generators()
+	if err != nil || generators == 0 || options.CacheDir == "" || slices.ContainsFunc(args, func(arg string) bool {
 		return strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "output") && (strings.Contains(arg, "stdout") || strings.Contains(arg, "none"))
 	}) {
 		return false, nil
 	}
 	// The other calls of the project have the other generators.
-	options.Root, options.Calls, options.Generators, options.Unfollowed = p.Root, []codegen.Call{{Args: args}}, codegen.All, codegen.All
+	options.Root, options.Calls, options.Generators, options.Unfollowed = p.Root, []codegen.Call{call}, codegen.All, codegen.All
 	result, err := codegen.Generate(ctx, options)
 	if err != nil || len(result.Warnings) > 0 {
 		return false, ctx.Err()
