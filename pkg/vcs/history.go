@@ -65,7 +65,8 @@ func OpenHistory(dir string) (*History, error) {
 		h.prefix = filepath.ToSlash(rel) + "/"
 	}
 	files := dotgit.NewRepositoryFilesystem(osfs.New(own), osfs.New(common))
-	h.store = filesystem.NewStorage(files, cache.NewObjectLRUDefault())
+	// Larger objects are not read into memory.
+	h.store = filesystem.NewStorageWithOptions(files, cache.NewObjectLRUDefault(), filesystem.Options{LargeObjectThreshold: maxText})
 	ref, err := storer.ResolveReference(h.store, plumbing.HEAD)
 	if err != nil {
 		return nil, ErrNoHistory
