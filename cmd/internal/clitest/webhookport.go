@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/gofrs/flock"
@@ -33,7 +34,11 @@ func SetFreeWebhookPort(t *testing.T, dir string) int {
 		if err := listener.Close(); err != nil {
 			t.Fatal(err)
 		}
-		Substitute(t, filepath.Join(dir, "cmd", "main.go"), "webhook.Options{", fmt.Sprintf("webhook.Options{Port: %d, ", port))
+		name, old, text := filepath.Join(dir, "cmd", "main.go"), "webhook.DefaultPort", fmt.Sprint(port)
+		if !strings.Contains(ReadFile(t, name), old) { // an older scaffold
+			old, text = "webhook.Options{", fmt.Sprintf("webhook.Options{Port: %d, ", port)
+		}
+		Substitute(t, name, old, text)
 		return port
 	}
 	t.Fatal("no free port")

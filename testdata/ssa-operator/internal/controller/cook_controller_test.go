@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -145,13 +146,13 @@ var _ = Describe("Cook controller", func() {
 				writes++
 				return c.Update(ctx, o, opts...)
 			},
-			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
-				opts ...client.SubResourceUpdateOption) error {
+			SubResourceApply: func(ctx context.Context, c client.Client, sub string, o runtime.ApplyConfiguration,
+				opts ...client.SubResourceApplyOption) error {
 				writes++
 				if statusErr != nil {
 					return statusErr
 				}
-				return c.SubResource(sub).Update(ctx, o, opts...)
+				return c.SubResource(sub).Apply(ctx, o, opts...)
 			},
 		})
 		recorder = events.NewFakeRecorder(100)
