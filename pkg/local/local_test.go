@@ -41,10 +41,12 @@ func TestMainPackage(t *testing.T) {
 func TestWebhookPort(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
-		"webhook.Options{TLSOpts: o}":                        9443,
-		"ctrl.Options{Port: 9876, LeaderElection: true}":     9876,
-		"webhook.Options{\n\tPort:    19443,\n\tHost: host}": 19443,
-		"webhook.Options{Port: port}":                        9443,
+		"webhook.Options{TLSOpts: o}":                               9443,
+		"ctrl.Options{Port: 9876, LeaderElection: true}":            9876,
+		"webhook.Options{\n\tPort:    19443,\n\tHost: host}":        19443,
+		"webhook.Options{Port: port}":                               9443,
+		`var _ = flag.Int("webhook-port", 9999, "")`:                9999,
+		`var _ = flag.Int("webhook-port", webhook.DefaultPort, "")`: 9443,
 	} {
 		dir := t.TempDir()
 		write(t, dir, "main.go", "package main\n"+text)

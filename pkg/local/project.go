@@ -39,10 +39,11 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// webhookPort returns the port of the manager's webhook server from its source, as scaffolds have no flag for it.
+// webhookPort returns the port of the manager's webhook server from its source: that of the options of the server, or the default of the
+// flag webhook-port, which older scaffolds don't have.
 func webhookPort(root, mainPackage string) int {
 	files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(mainPackage), "*.go"))
-	pattern := regexp.MustCompile(`\bPort:\s*(\d+)`)
+	pattern := regexp.MustCompile(`(?:\bPort:|"webhook-port",)\s*(\d+)`)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
