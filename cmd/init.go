@@ -99,6 +99,7 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 		return err
 	}
 	o.interactive = a.InTerminal
+	o.Findings = retiredUsed(c, retiredPlugin())
 	return a.initIn(c, root, o)
 }
 
@@ -119,12 +120,12 @@ func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
 	case plugins.Ansible:
 		technology = "Ansible"
 	}
-	var first bool
-	if o.Findings, first = refuseInit(c, technology); first {
+	refused, first := refuseInit(c, technology)
+	o.Findings = append(refused, o.Findings...)
+	if first {
 		o.API = &o.api
 		o.api.Findings = a.checkCRDVersion(c)
 	}
-	o.Findings = append(o.Findings, retiredUsed(c, retiredPlugin())...)
 	if o.interactive && len(o.Findings) == 0 {
 		if err := a.askInit(c, root, &o, technology == "Go"); err != nil {
 			return err

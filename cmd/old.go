@@ -48,8 +48,7 @@ func retiredUsed(c *cobra.Command, flags []retired) diag.Findings {
 	var findings diag.Findings
 	for _, r := range flags {
 		f := c.Flags().Lookup(r.name)
-		// A command that another one replaces has only some of its flags.
-		if f != nil && f.Changed && !slices.Contains(r.fine, f.Value.String()) {
+		if f.Changed && !slices.Contains(r.fine, f.Value.String()) {
 			findings.Add("--"+r.name, f.Value.String(), r.instead)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -22,9 +23,8 @@ func checkRuntimeObject(tree *worktree.Tree, config *project.Config, r project.R
 	if err != nil {
 		return err
 	}
-	kind := regexp.QuoteMeta(r.Kind)
-	method := regexp.MustCompile(`(?m)^func \(\w*\s*\*?` + kind + `\) DeepCopyObject\(`)
-	declaration := regexp.MustCompile(`(?m)^type ` + kind + ` struct\b`)
+	method := codegen.DeepCopyObject(r.Kind)
+	declaration := regexp.MustCompile(`(?m)^type ` + regexp.QuoteMeta(r.Kind) + ` struct\b`)
 	at := diag.Position{File: dir}
 	for _, name := range names {
 		if path.Ext(name) != ".go" {

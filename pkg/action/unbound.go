@@ -13,6 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -23,7 +24,7 @@ var roleRef = regexp.MustCompile(`(?m)^[ \t]*roleRef:[ \t]*\r?\n((?:[ \t]+.*\n?)
 // checkRoles reports generated roles of markers with a name or namespace of their own that have no effect in the kustomization of the whole
 // operator: because nothing binds them, or because it moves them into its namespace.
 func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kustomization, generated map[string][]byte) error {
-	whole := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == "config/default" })
+	whole := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == project.DefaultDir })
 	if whole < 0 {
 		return nil
 	}
@@ -38,7 +39,8 @@ func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kust
 		included := func(k kustomization) bool {
 			return slices.Contains(k.included, file) && (k.name == all[whole].name || slices.Contains(all[whole].included, path.Dir(k.name)))
 		}
-		if path.Ext(file) != ".yaml" || !slices.ContainsFunc(all, included) {
+		hasRoles := bytes.Contains(generated[file], []byte("kind: Role")) || bytes.Contains(generated[file], []byte("kind: ClusterRole"))
+		if path.Ext(file) != ".yaml" || !hasRoles || !slices.ContainsFunc(all, included) {
 			continue
 		}
 		objects, problems := manifest.Decode(file, generated[file])

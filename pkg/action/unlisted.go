@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -65,12 +67,16 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 	if err != nil {
 		return err
 	}
-	current := map[string]crdIdentity{}
-	for _, name := range names {
-		if generated[name] != nil && path.Dir(name) == dir {
-			current[name] = identify(generated[name])
+	// Most projects list all CRDs and have no others, so that none has to be read.
+	current := sync.OnceValue(func() map[string]crdIdentity {
+		all := map[string]crdIdentity{}
+		for _, name := range names {
+			if generated[name] != nil && path.Dir(name) == dir {
+				all[name] = identify(generated[name])
+			}
 		}
-	}
+		return all
+	})
 	for _, name := range names {
 		if path.Dir(name) != dir || path.Ext(name) != ".yaml" {
 			continue
@@ -79,15 +85,13 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 		listed := slices.ContainsFunc(all, func(k kustomization) bool {
 			return slices.ContainsFunc(k.included, func(included string) bool { return path.Base(included) == path.Base(name) })
 		})
-		// A group of which no CRD is listed is that of another operator, whose types the project contains.
-		isOwn := slices.ContainsFunc(of.included, func(included string) bool { return current[included].group == current[name].group })
 		entry := strings.TrimPrefix(name, path.Dir(of.name)+"/")
 		if old := generated[name] == nil; old {
 			data, err := tree.ReadFile(name)
 			if err != nil {
 				return err
 			}
-			if now := renamedTo(identify(data), current); now != "" {
+			if now := renamedTo(identify(data), current()); now != "" {
 				fix := "delete it"
 				if listed {
 					fix += fmt.Sprintf(", and list %s instead of it in %s", strings.TrimPrefix(now, path.Dir(of.name)+"/"), of.name)
@@ -99,13 +103,19 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 			}
 			continue
 		}
+		if listed {
+			continue
+		}
+		crd := current()[name]
+		// A group of which no CRD is listed is that of another operator, whose types the project contains.
+		isOwn := slices.ContainsFunc(of.included, func(included string) bool { return current()[included].group == crd.group })
 		// A CRD can also be generated in an older version of its API, in a file of its own.
 		inOther := slices.ContainsFunc(names, func(other string) bool {
-			return other != name && current[other].kind == current[name].kind && current[other].group == current[name].group
+			return other != name && current()[other].kind == crd.kind && current()[other].group == crd.group
 		})
 		// An entry in a comment is a decision of the author.
 		inComment := bytes.Contains(of.content, []byte(entry))
-		if listed || !isOwn || inOther || inComment || current[name].kind == "" {
+		if !isOwn || inOther || inComment || crd.kind == "" {
 			continue
 		}
 		if p.Fix {
@@ -126,8 +136,8 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 
 // checkWebhooks reports generated webhook configurations that the kustomization of the whole operator does not include.
 func (p *Project) checkWebhooks(tree *worktree.Tree, all []kustomization, generated map[string][]byte) {
-	const manifests = "config/webhook/manifests.yaml"
-	whole := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == "config/default" })
+	const manifests = project.WebhookManifests
+	whole := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == project.DefaultDir })
 	if generated[manifests] == nil || whole < 0 {
 		return
 	}

@@ -38,18 +38,18 @@ type upgrade struct {
 // applyUpgrade makes all changes in the tree, including generated files. If code that compiles would not compile with the new
 // requirements, go.mod and the code do not change.
 func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o UpgradeOptions) (*upgrade, error) {
-	if config, err := Load(tree, UpgradableLayouts); err == nil {
-		if layout := p.runtimeLayoutOf(config); layout != nil {
-			return p.upgradeRuntime(ctx, tree, config, layout, known, o)
-		}
-	}
-	newer, err := p.newerRelease(tree)
+	config, err := Load(tree, UpgradableLayouts)
 	if err != nil {
 		return nil, err
 	}
+	if layout := p.runtimeLayoutOf(config); layout != nil {
+		return p.upgradeRuntime(ctx, tree, config, layout, known, o)
+	}
+	version := config.CLIVersion()
 	u, err := p.upgradeTree(ctx, tree, known, o, nil)
-	if err == nil && len(u.changes) > 0 && newer != "" {
-		p.reportf(Warning, "%s", newer)
+	if err == nil && len(u.changes) > 0 && known.IsNewer(version) {
+		p.reportf(Warning, "kubebuilder %s wrote PROJECT, which is newer than %s, the newest release that this version of %s recognizes; "+
+			"what only that release writes counts as yours and is kept", version, known.NewestKubebuilder(), p.Program)
 	}
 	if err != nil || u.problem() == nil || o.Force {
 		return u, err
@@ -71,20 +71,6 @@ func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *
 		return nil, refusal
 	}
 	return u, nil
-}
-
-// newerRelease returns a warning about a project of a release that this program does not recognize yet, or "".
-func (p *Project) newerRelease(tree *worktree.Tree) (string, error) {
-	config, err := Load(tree, UpgradableLayouts)
-	if err != nil {
-		return "", err
-	}
-	known, err := migrate.ReadFingerprints("")
-	if err != nil || !known.IsNewer(config.CLIVersion()) {
-		return "", err
-	}
-	return fmt.Sprintf("kubebuilder %s wrote PROJECT, which is newer than %s, the newest release that this version of %s recognizes; "+
-		"what only that release writes counts as yours and is kept", config.CLIVersion(), known.NewestKubebuilder(), p.Program), nil
 }
 
 // upgradeTree makes all changes in the tree. With an obstacle, go.mod and Go code do not change, except for directories and

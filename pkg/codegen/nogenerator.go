@@ -109,10 +109,15 @@ func isObject(spec *ast.TypeSpec) bool {
 	return ok && embeds(structure, "TypeMeta") && (embeds(structure, "ObjectMeta") || embeds(structure, "ListMeta"))
 }
 
+// DeepCopyObject returns an expression that matches the declaration of the method DeepCopyObject of a type in Go code.
+func DeepCopyObject(name string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^func \(\w*\s*\*?` + regexp.QuoteMeta(name) + `\) DeepCopyObject\(`)
+}
+
 // hasDeepCopy reports whether any file in the directory of a package, also one of generated methods, has the method DeepCopyObject of a type.
 func (g *generation) hasDeepCopy(pkg *sourcePackage, name string) bool {
 	names, err := g.project.list(pkg.dir)
-	method := regexp.MustCompile(`(?m)^func \(\w*\s*\*?` + regexp.QuoteMeta(name) + `\) DeepCopyObject\(`)
+	method := DeepCopyObject(name)
 	return err == nil && slices.ContainsFunc(names, func(file string) bool {
 		data, err := g.project.read(path.Join(pkg.dir, file))
 		return path.Ext(file) == ".go" && err == nil && method.Match(data)

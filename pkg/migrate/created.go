@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// fingerprints_created.txt contains the lines of the files that the create commands of releases write or change, as hashes without the names of the project,
-// in the form of fingerprints.txt. Files with the name of a kind are listed by a pattern; see createdName.
+// fingerprints_created.txt contains the lines of the files that the create commands of releases write or change, in the form of
+// fingerprints.txt: as hashes, without the names of the project. Files with the name of a kind are listed by a pattern; see createdName.
 //
 //go:embed fingerprints_created.txt
 var createdText string

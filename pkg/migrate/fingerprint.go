@@ -98,6 +98,8 @@ type Fingerprints struct {
 	releases []Release
 	// files maps files and hashes of facts to the releases that state them: bit i for release i.
 	files map[string]map[uint64]*big.Int
+	// newest is the version of the newest known release of kubebuilder.
+	newest string
 }
 
 // ReadFingerprints reads the fingerprints of the supported releases for projects with a layout: HelmLayout, AnsibleLayout, or any
@@ -121,6 +123,9 @@ func parseFingerprints(text string) (*Fingerprints, error) {
 			return nil, fmt.Errorf("fingerprints: %q is not a release", name)
 		}
 		f.releases = append(f.releases, Release{parts[0], parts[1], parts[2]})
+		if parts[0] == "kubebuilder" && compareVersions(parts[1], f.newest) > 0 {
+			f.newest = parts[1]
+		}
 	}
 	for line := range strings.Lines(rest) {
 		fields := strings.Fields(line)
@@ -152,25 +157,17 @@ func (f *Fingerprints) Releases() []Release {
 	return slices.SortedFunc(slices.Values(f.releases), compareReleases)
 }
 
-// NewestKubebuilder returns the version of the newest known release of kubebuilder, such as 4.16.
-func (f *Fingerprints) NewestKubebuilder() string {
-	newest := ""
-	for _, r := range f.releases {
-		if r.Tool == "kubebuilder" && compareVersions(r.Version, newest) > 0 {
-			newest = r.Version
-		}
-	}
-	return newest
-}
+// NewestKubebuilder returns the version of the newest known release of kubebuilder, such as 4.16, whatever Only wanted.
+func (f *Fingerprints) NewestKubebuilder() string { return f.newest }
 
 // IsNewer reports whether a version of kubebuilder, as in PROJECT, is newer than the newest known release.
 func (f *Fingerprints) IsNewer(version string) bool {
-	return version != "" && compareVersions(minor(version), f.NewestKubebuilder()) > 0
+	return version != "" && f.newest != "" && compareVersions(minor(version), f.newest) > 0
 }
 
 // Only returns the fingerprints of the wanted releases.
 func (f *Fingerprints) Only(wanted func(Release) bool) *Fingerprints {
-	only := &Fingerprints{files: map[string]map[uint64]*big.Int{}}
+	only := &Fingerprints{files: map[string]map[uint64]*big.Int{}, newest: f.newest}
 	var indexes []int
 	for i, r := range f.releases {
 		if wanted(r) {

@@ -205,10 +205,13 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	return &DeleteReport{Lost: x.edited, Kept: x.inUse, Left: findLeftovers(tree, d)}, nil
 }
 
-// read returns the content of a file; ok is false if it does not exist.
+// read returns the content of a file as the steps before left it; ok is false if it does not exist.
 func (x *deleter) read(name string) (content []byte, ok bool, err error) {
 	if !x.tree.Exists(name) || slices.Contains(x.deleted, name) {
 		return nil, false, nil
+	}
+	if rest := x.rest[name]; rest != nil {
+		return rest, true, nil
 	}
 	if content, err = x.tree.ReadFile(name); err != nil {
 		return nil, false, fmt.Errorf("reading %s: %w", name, diag.Cause(err))

@@ -29,9 +29,6 @@ func (x *deleter) removeFromTests(d Deletion) error {
 		if err != nil {
 			return err
 		}
-		if rest := x.rest[name]; rest != nil {
-			content = rest
-		}
 		if !ok || !x.fromPeer {
 			continue
 		}
@@ -143,9 +140,6 @@ func (x *deleter) disableConversion(d Deletion) error {
 	content, ok, err := x.read(project.CRDKustomization)
 	if err != nil || !ok || !x.fromPeer || !converts(d.RemovedWebhooks) || converts(d.KeptWebhooks) {
 		return err
-	}
-	if rest := x.rest[project.CRDKustomization]; rest != nil {
-		content = rest
 	}
 	o := openOverlay(content)
 	for i, line := range o.lines {

@@ -135,21 +135,20 @@ type Commit struct {
 func (h *History) Changes(ctx context.Context, name string) ([]*Commit, error) {
 	var changes []*Commit
 	seen := map[plumbing.Hash]bool{h.head: true}
-	queue := []plumbing.Hash{h.head}
+	queue, err := h.commits([]plumbing.Hash{h.head})
+	if err != nil {
+		return nil, err
+	}
 	for n := 0; n < len(queue) && n < maxCommits; n++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if h.shallow[queue[n]] {
+		c := &Commit{history: h, commit: queue[n]}
+		if h.shallow[c.commit.Hash] {
 			continue
 		}
-		commit, err := object.GetCommit(h.store, queue[n])
-		if err != nil {
-			return nil, fmt.Errorf("reading the git history: %w", err)
-		}
-		c := &Commit{history: h, commit: commit}
-		if c.parents, err = h.commits(commit.ParentHashes); err != nil {
-			return nil, fmt.Errorf("reading the git history: %w", err)
+		if c.parents, err = h.commits(c.commit.ParentHashes); err != nil {
+			return nil, err
 		}
 		changed, err := c.changes(name)
 		if err != nil {
@@ -158,10 +157,10 @@ func (h *History) Changes(ctx context.Context, name string) ([]*Commit, error) {
 		if changed {
 			changes = append(changes, c)
 		}
-		for _, hash := range commit.ParentHashes {
-			if !seen[hash] {
-				seen[hash] = true
-				queue = append(queue, hash)
+		for _, parent := range c.parents {
+			if !seen[parent.Hash] {
+				seen[parent.Hash] = true
+				queue = append(queue, parent)
 			}
 		}
 	}
@@ -173,7 +172,7 @@ func (h *History) commits(hashes []plumbing.Hash) ([]*object.Commit, error) {
 	for _, hash := range hashes {
 		c, err := object.GetCommit(h.store, hash)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("reading the git history: %w", err)
 		}
 		commits = append(commits, c)
 	}

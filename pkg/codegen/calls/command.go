@@ -97,7 +97,7 @@ var programVersion = regexp.MustCompile(`(/v\d+)?([-_@]v?\d[^/]*|@[^/]*)?(\.exe)
 
 // isProgram reports whether a word names a program, such as controller-gen.
 func isProgram(word, name string) bool {
-	if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+	if !strings.Contains(word, name) || strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
 		return false
 	}
 	if start := strings.LastIndex(word, "$("); start >= 0 && strings.HasSuffix(word, ")") {
@@ -169,8 +169,10 @@ func (s *shell) readable(text string) string {
 	if s.describe != nil {
 		text = s.describe(text)
 	}
-	return strings.NewReplacer(unresolvedStart, "$(", unresolvedEnd, ")", unresolvedSpace, " ").Replace(text)
+	return unresolvedParts.Replace(text)
 }
+
+var unresolvedParts = strings.NewReplacer(unresolvedStart, "$(", unresolvedEnd, ")", unresolvedSpace, " ")
 
 // relative returns a directory relative to the project. One that is unresolved or outside of the project is not changed.
 func (s *shell) relative(dir string) string {

@@ -203,7 +203,9 @@ func (s *shell) command(tokens []token) {
 	if len(words) > 0 {
 		s.writes = s.redirection(tokens)
 		s.execute(words, local)
-		s.pipeline = append(s.pipeline, s.built(words))
+		if s.bundle != nil {
+			s.pipeline = append(s.pipeline, s.built(words))
+		}
 	}
 }
 

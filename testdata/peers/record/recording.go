@@ -141,7 +141,7 @@ func extend(name string, change func(string) (string, error)) error {
 	return os.WriteFile(name, []byte(changed), 0o644)
 }
 
-// sorted returns the keys that only the first map has, sorted.
+// missingIn returns the keys that only the first map has, sorted.
 func missingIn[V, W any](a map[string]V, b map[string]W) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a)), func(key string) bool {
 		_, ok := b[key]
