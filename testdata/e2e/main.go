@@ -17,13 +17,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 {
-		switch os.Args[1] {
-		case node.InitRole:
-			os.Exit(node.Init())
-		case node.RunRole:
-			os.Exit(node.Run())
-		}
+	if role := node.Role(os.Args[1:]); role != nil {
+		os.Exit(role())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])

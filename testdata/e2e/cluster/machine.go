@@ -17,6 +17,7 @@ func packages() []struct{ program, pkg string } {
 		{"runc", "runc"},
 		{"/usr/lib/cni/bridge", "containernetworking-plugins"},
 		{"iptables", "iptables"},
+		{"ipset", "ipset"},
 		{"ip", "iproute2"},
 		{"mount", "mount"},
 	}

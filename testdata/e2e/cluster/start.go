@@ -76,7 +76,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	whole := ctx
 	ctx, cancel := context.WithTimeoutCause(whole, readyTimeout, fmt.Errorf("not ready within %s", readyTimeout))
 	defer cancel()
-	c.Node, err = node.Start(ctx, node.Options{Assets: c.Assets, StateDir: o.StateDir, Step: p.Done})
+	c.Node, err = node.Start(ctx, node.Options{Assets: c.Assets, Programs: c.Programs, StateDir: o.StateDir, Step: p.Done})
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,6 @@
 // Package node runs a real Kubernetes node on this machine: a control plane with containerd, kubelet and
-// kube-proxy, and a registry that containerd finds every image in.
+// kube-proxy, a registry that containerd finds every image in, and
+// network policies that are enforced.
 //
 // All of it lives in process, mount, network, IPC and host name namespaces of its own. When the first process in
 // them dies, the system ends the others and drops their mounts, network devices and packet filter rules; what

@@ -21,7 +21,7 @@ const (
 	StepRegistry     = "registry"
 	StepContainerd   = "containerd"
 	StepControlPlane = "control plane"
-	StepKubelet      = "kubelet and kube-proxy"
+	StepKubelet      = "kubelet, kube-proxy and network policies"
 )
 
 // messages writes messages; it may be used from several goroutines.

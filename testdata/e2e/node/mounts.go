@@ -40,6 +40,11 @@ func mountInside(s settings) error {
 		return err
 	}
 	defer func() { _ = assets.Close() }()
+	programs, err := os.Open(s.Programs)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = programs.Close() }()
 
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("mounting /proc: %w", err)
@@ -50,7 +55,7 @@ func mountInside(s settings) error {
 	for _, b := range []struct {
 		from *os.File
 		to   string
-	}{{home, insideDir}, {assets, assetsDir}} {
+	}{{home, insideDir}, {assets, assetsDir}, {programs, programsDir}} {
 		if err := os.Mkdir(b.to, 0o755); err != nil {
 			return err
 		}

@@ -7,19 +7,13 @@ import (
 	"errors"
 )
 
-// The roles in which the program calls itself, as its first argument.
-const (
-	InitRole = "node-init"
-	RunRole  = "node-run"
-)
-
 // errSystem is why there is no node here.
 var errSystem = errors.New("a node of its own needs Linux: set KUBECONFIG to a cluster to use instead")
 
 // Options tell Start how to run a node.
 type Options struct {
-	Assets, StateDir string
-	Step             func(name string)
+	Assets, Programs, StateDir string
+	Step                       func(name string)
 }
 
 // Node is a running node.
@@ -31,11 +25,8 @@ func Start(context.Context, Options) (*Node, error) { return nil, errSystem }
 // Sweep fails.
 func Sweep(context.Context, string) error { return errSystem }
 
-// Init fails.
-func Init() int { return 1 }
-
-// Run fails.
-func Run() int { return 1 }
+// Role is none.
+func Role([]string) func() int { return nil }
 
 // NamespacesOf finds none.
 func NamespacesOf(string) []string { return nil }

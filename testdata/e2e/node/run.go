@@ -29,8 +29,8 @@ func loadSettings() (s settings, err error) {
 	return s, json.Unmarshal([]byte(os.Getenv(settingsVariable)), &s)
 }
 
-// Run runs the node inside of its namespaces until a part of it ends. It returns the exit code.
-func Run() int {
+// runAll runs the node inside of its namespaces until a part of it ends. It returns the exit code.
+func runAll() int {
 	out := &messages{to: os.NewFile(messagesFile, "messages")}
 	s, err := loadSettings()
 	if err == nil {
@@ -51,7 +51,7 @@ func runNode(ctx context.Context, s settings, out *messages) error {
 			return err
 		}
 	}
-	ended := make(chan error, 2)
+	ended := make(chan error, 4)
 	if err := serveRegistry(s, ended); err != nil {
 		return fmt.Errorf("serving the registry: %w", err)
 	}
@@ -59,15 +59,18 @@ func runNode(ctx context.Context, s settings, out *messages) error {
 		return err
 	}
 	var cp *controlplane.ControlPlane
-	starting, ctx := errgroup.WithContext(ctx)
+	starting, startCtx := errgroup.WithContext(ctx)
 	starting.Go(func() error {
-		if err := startContainerd(ctx, s, ended); err != nil {
+		if err := startContainerd(startCtx, s, ended); err != nil {
 			return fmt.Errorf("starting containerd: %w", err)
 		}
 		return out.send(message{Step: StepContainerd})
 	})
 	starting.Go(func() (err error) {
-		if cp, err = startControlPlane(ctx, s); err != nil {
+		if err := startEgress(startCtx, s, ended); err != nil {
+			return fmt.Errorf("starting the way from the API server to pods: %w", err)
+		}
+		if cp, err = startControlPlane(startCtx, s); err != nil {
 			return err
 		}
 		return out.send(message{Step: StepControlPlane})
@@ -77,6 +80,9 @@ func runNode(ctx context.Context, s settings, out *messages) error {
 	}
 	if err := startKubelet(s, cp); err != nil {
 		return err
+	}
+	if err := startPolicies(ctx, s, ended); err != nil {
+		return fmt.Errorf("starting what enforces network policies: %w", err)
 	}
 	if err := out.send(message{Step: StepKubelet}); err != nil {
 		return err
@@ -115,21 +121,10 @@ func startContainerd(ctx context.Context, s settings, ended chan<- error) error 
 			return err
 		}
 	}
-	logFile, err := os.Create(filepath.Join(s.Dir, "logs", "containerd.log"))
+	gone, err := startDaemon(s, "containerd", exec.Command("containerd", "--config", filepath.Join(s.Dir, "containerd.toml")), ended)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("containerd", "--config", filepath.Join(s.Dir, "containerd.toml"))
-	cmd.Stdout, cmd.Stderr = logFile, logFile
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	gone := make(chan error, 1)
-	go func() {
-		err := fmt.Errorf("containerd ended: %w; its log is containerd.log", errors.Join(cmd.Wait(), logFile.Close()))
-		gone <- err
-		ended <- err
-	}()
 	return poll(ctx, 30*time.Second, gone, func() error {
 		connection, err := net.Dial("unix", containerdSocket)
 		if err != nil {
@@ -137,6 +132,25 @@ func startContainerd(ctx context.Context, s settings, ended chan<- error) error 
 		}
 		return connection.Close()
 	})
+}
+
+// startDaemon starts a program whose output goes to a log. Its end is sent to both channels.
+func startDaemon(s settings, name string, cmd *exec.Cmd, ended chan<- error) (gone <-chan error, err error) {
+	logFile, err := os.Create(filepath.Join(s.Dir, "logs", name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, logFile.Close())
+	}
+	own := make(chan error, 1)
+	go func() {
+		err := fmt.Errorf("%s ended: %w; its log is %s.log", name, errors.Join(cmd.Wait(), logFile.Close()), name)
+		own <- err
+		ended <- err
+	}()
+	return own, nil
 }
 
 // poll calls try until it succeeds, time is up, or something is gone that it needs.
@@ -164,10 +178,15 @@ func startControlPlane(ctx context.Context, s settings) (*controlplane.ControlPl
 	if err != nil {
 		return nil, err
 	}
+	egress := filepath.Join(s.Dir, "egress.yaml")
+	if err := s.write("egress.yaml.tmpl", egress, ""); err != nil {
+		return nil, err
+	}
 	o := controlplane.StartOptions{
 		Environ: os.Environ(),
 		TempDir: filepath.Join(s.Dir, "tmp"), Log: logFile,
 		Address: net.ParseIP(s.Address), ServiceAccounts: true,
+		APIServerArgs: []string{"--egress-selector-config-file=" + egress},
 	}
 	cp, err := controlplane.Start(ctx, controlplane.Assets{Dir: assetsDir}, o)
 	if err != nil {

@@ -16,8 +16,8 @@ type settings struct {
 	// Name is the node's, its host name, and that of its control groups. Dir is its folder as seen from inside,
 	// HostDir as seen from outside.
 	Name, Dir, HostDir string
-	// Assets is the folder of the control plane's programs, as seen from outside.
-	Assets string
+	// Assets is the folder of the control plane's programs, Programs that of the node's own, as seen from outside.
+	Assets, Programs string
 	// Address is the node's, Gateway the machine's on the link between them; Link is the name of its end.
 	Address, Gateway, Link string
 	// Registry is the address of the registry, with its port.
@@ -30,6 +30,8 @@ type settings struct {
 const (
 	insideDir        = "/run/operon"
 	assetsDir        = "/run/operon-assets"
+	programsDir      = "/run/operon-programs"
+	egressSocket     = "/run/egress.sock"
 	containerdSocket = "/run/containerd/containerd.sock"
 	podRange         = "10.244.0.0/16"
 	serviceRange     = "10.96.0.0/16" // as the control plane has it
@@ -44,6 +46,7 @@ const PauseImage = "registry.k8s.io/pause:3.10"
 
 func (s settings) ContainerdSocket() string { return containerdSocket }
 func (s settings) PauseImage() string       { return PauseImage }
+func (s settings) EgressSocket() string     { return egressSocket }
 func (s settings) PodRange() string         { return podRange }
 func (s settings) DNSAddress() string       { return dnsAddress }
 func (s settings) CgroupRoot() string       { return "/" + s.Name }

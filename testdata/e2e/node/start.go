@@ -20,8 +20,8 @@ import (
 
 // Options tell Start how to run a node.
 type Options struct {
-	// Assets is the folder of the control plane's programs, with kubelet and kube-proxy.
-	Assets string
+	// Assets is the folder of the control plane's programs, with kubelet and kube-proxy. Programs is the folder of the program policies.
+	Assets, Programs string
 	// StateDir is where nodes keep their folders.
 	StateDir string
 	// Step is told of each step that has been done, from one goroutine at a time.
@@ -67,7 +67,7 @@ func Start(ctx context.Context, o Options) (n *Node, err error) {
 			n = nil
 		}
 	}()
-	if n.settings, err = newSettings(dir, o.Assets); err != nil {
+	if n.settings, err = newSettings(dir, o); err != nil {
 		return n, err
 	}
 	n.Name, n.Registry = n.settings.Name, n.settings.Registry
@@ -78,7 +78,7 @@ func Start(ctx context.Context, o Options) (n *Node, err error) {
 	return n, n.spawn(ctx, o.Step)
 }
 
-func newSettings(dir *stateDir, assets string) (settings, error) {
+func newSettings(dir *stateDir, o Options) (settings, error) {
 	plugins, err := pluginDir()
 	if err != nil {
 		return settings{}, err
@@ -92,7 +92,7 @@ func newSettings(dir *stateDir, assets string) (settings, error) {
 		snapshotter = "overlayfs"
 	}
 	return settings{
-		Name: namePrefix + dir.id, HostDir: dir.path, Assets: assets,
+		Name: namePrefix + dir.id, HostDir: dir.path, Assets: o.Assets, Programs: o.Programs,
 		Address: address.String(), Gateway: gateway.String(), Link: linkPrefix + dir.id,
 		Registry: address.String() + ":" + registryPort, PluginDir: plugins, Snapshotter: snapshotter,
 	}, nil
@@ -124,7 +124,7 @@ func (n *Node) spawn(ctx context.Context, step func(string)) error {
 	if err != nil {
 		return err
 	}
-	n.cmd = exec.Command("/proc/self/exe", InitRole)
+	n.cmd = exec.Command("/proc/self/exe", initRole)
 	n.cmd.Env = append(os.Environ(), settingsVariable+"="+string(encoded))
 	n.cmd.Stdout, n.cmd.Stderr = output, output
 	n.cmd.ExtraFiles = []*os.File{to}

@@ -19,7 +19,7 @@ const (
 	memcachedSample = "memcacheds.cache.example.com/memcached-sample"
 )
 
-// testMemcachedOperator deploys the golden project with its own make targets, sees its manager reconcile with
+// testMemcachedOperator deploys the golden project with its own make targets and its network policies, sees its manager reconcile with
 // webhooks, and removes it: the cluster is as before.
 func (b *bench) testMemcachedOperator(t *testing.T) {
 	b.get(t, &b.products.manager)
@@ -34,15 +34,19 @@ func (b *bench) testMemcachedOperator(t *testing.T) {
 		}
 	})
 	before := b.objects(t, cluster.Scope{
-		Namespaces: []string{projectNamespace}, Groups: []string{"cache.example.com", "cert-manager.io"},
+		Namespaces: []string{projectNamespace, scrapers, strangers}, Groups: []string{"cache.example.com", "cert-manager.io"},
 		Names: []string{"memcached-operator-", "memcached-sample"},
 	})
 
+	b.enablePolicies(t, dir)
 	b.run(t, dir, "make", "deploy", "IMG="+b.image(projectImage))
 	b.run(t, dir, "kubectl", "-n", projectNamespace, "wait", "--for=condition=Available", "--timeout=3m",
 		"deployment/memcached-operator-controller-manager")
 	b.differsFrom(t, before)
 	b.progress.Done("memcached-operator deployed")
+	if b.own != nil { // nobody knows what other clusters enforce
+		b.testPolicies(t, dir)
+	}
 	b.testReconciling(t, dir)
 	b.progress.Done("memcached-operator reconciles")
 

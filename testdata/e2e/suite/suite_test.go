@@ -25,15 +25,11 @@ import (
 
 // TestMain lets the test's binary be the processes of the node as well.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case node.InitRole:
-			os.Exit(node.Init())
-		case node.RunRole:
-			os.Exit(node.Run())
-		case killedRole:
-			os.Exit(runToBeKilled(os.Args[2], os.Args[3]))
-		}
+	if role := node.Role(os.Args[1:]); role != nil {
+		os.Exit(role())
+	}
+	if len(os.Args) > 1 && os.Args[1] == killedRole {
+		os.Exit(runToBeKilled(os.Args[2], os.Args[3]))
 	}
 	os.Exit(m.Run())
 }

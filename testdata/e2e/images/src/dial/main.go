@@ -1,4 +1,4 @@
-// Command dial looks a name up, connects to it, sends a line and prints the one that comes back.
+// Command dial looks a name up, connects to it, sends a line and prints the one that comes back. It retries 60 times, or as often as told.
 package main
 
 import (
@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"time"
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: dial HOST:PORT LINE")
+	retries := 60
+	if len(os.Args) == 4 {
+		retries, _ = strconv.Atoi(os.Args[3])
+	} else if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: dial HOST:PORT LINE [RETRIES]")
 		os.Exit(2)
 	}
 	// Pods that are to answer may not be there yet.
 	answer, err := ask(os.Args[1], os.Args[2])
-	for tries := 0; err != nil && tries < 60; tries++ {
+	for tries := 0; err != nil && tries < retries; tries++ {
 		time.Sleep(500 * time.Millisecond)
 		answer, err = ask(os.Args[1], os.Args[2])
 	}
