@@ -46,6 +46,9 @@ type Input struct {
 	ServiceAccounts []string
 	// ExistingRoles lists roles that the operator's accounts are bound to and that exist in the cluster.
 	ExistingRoles []string
+	// Marker returns the position of the marker in Go code that a role for the operator is generated from, and false for other roles,
+	// such as those for users. Nil means that none is known.
+	Marker func(role manifest.Object) (diag.Position, bool)
 }
 
 // Manifests is the generated content of a bundle.
@@ -106,7 +109,7 @@ func Generate(in Input) (*Manifests, error) {
 	w.removeCertificates()
 	w.removeServices()
 	if strategy.StrategyName == v1alpha1.InstallStrategyNameDeployment {
-		c.applyRBAC(&strategy.StrategySpec, in.ServiceAccounts, in.ExistingRoles)
+		c.applyRBAC(&strategy.StrategySpec, in)
 		c.applyDeployments(&strategy.StrategySpec)
 	}
 	c.applyDefinitions(csv, at)

@@ -18,11 +18,13 @@ type Note struct {
 	Reason, Advice string
 	// Dropped reports whether a part of the input is missing from the bundle and OLM does not replace it.
 	Dropped bool
+	// Rule is the name of the check, or empty.
+	Rule string
 }
 
 // Finding returns the note as a finding.
 func (n Note) Finding() diag.Finding {
-	return diag.Finding{Position: n.Position, Problem: n.Subject + " " + n.Reason, Fix: n.Advice}
+	return diag.Finding{Position: n.Position, Problem: n.Subject + " " + n.Reason, Fix: n.Advice, Rule: n.Rule}
 }
 
 func (n Note) String() string { return n.Finding().Error() }

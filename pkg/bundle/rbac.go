@@ -57,6 +57,11 @@ func (a accounts) has(s rbacv1.Subject) bool {
 	return ok && s.Kind == kindAccount && (s.Namespace == "" || len(namespaces) == 0 || namespaces[s.Namespace])
 }
 
+// isElsewhere reports whether a namespace is none of those that an account is in.
+func (a accounts) isElsewhere(account, namespace string) bool {
+	return namespace != "" && len(a[account]) > 0 && !a[account][namespace]
+}
+
 // grants collects the rules of accounts, each role once per account.
 type grants struct {
 	rules   map[string][]rbacv1.PolicyRule
@@ -87,10 +92,10 @@ func (g *grants) permissions() []v1alpha1.StrategyDeploymentPermissions {
 // applyRBAC moves the rules bound to the CSV's accounts into the install strategy. The collection keeps what becomes a
 // manifest of its own: roles without a binding to them, and bindings with other subjects. A role that is bound to one of
 // the accounts is missing if it is neither in the input nor existing.
-func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, extra, existing []string) {
-	own := c.findAccounts(extra)
+func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, in Input) {
+	own := c.findAccounts(in.ServiceAccounts)
 	var inNamespace, inCluster grants
-	moved, needed := map[string]bool{}, map[string]bool{}
+	bound, moved, needed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 
 	// bind removes the CSV's accounts from the subjects, and reports whether the binding can be removed.
 	bind := func(g *grants, at manifest.Object, ref rbacv1.RoleRef, subjects *[]rbacv1.Subject) (gone bool) {
@@ -101,7 +106,7 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 		if !ok {
 			switch {
 			case !slices.ContainsFunc(*subjects, own.has):
-			case slices.Contains(existing, ref.Name) || isDefaultRole(ref):
+			case slices.Contains(in.ExistingRoles, ref.Name) || isDefaultRole(ref):
 				c.noteForeignRole(at, ref)
 			default:
 				c.missingRoles = append(c.missingRoles, diag.Finding{Position: at.Position, Problem: fmt.Sprintf(
@@ -115,6 +120,10 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 				Reason: "has no subjects and grants nothing; it is left out",
 				Advice: "add its subjects, or delete it"})
 			return true
+		}
+		bound[role.id] = true
+		if slices.ContainsFunc(*subjects, func(s rbacv1.Subject) bool { return own.has(s) && own.isElsewhere(s.Name, at.Namespace()) }) {
+			c.noteMovedRole(role.Object, at.Namespace(), in.Marker)
 		}
 		*subjects = slices.DeleteFunc(*subjects, func(s rbacv1.Subject) bool {
 			if !own.has(s) {
@@ -135,6 +144,7 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, ext
 		return bind(&inCluster, b.Object, b.value.RoleRef, &b.value.Subjects)
 	})
 
+	c.noteUnboundRoles(bound, in.Marker)
 	c.roles = slices.DeleteFunc(c.roles, func(r decoded[rbacv1.Role]) bool {
 		return moved[roleID(r.Object)] && !needed[roleID(r.Object)]
 	})
@@ -162,6 +172,7 @@ func filterBindings[T any](bindings []decoded[T], bind func(*decoded[T]) (gone b
 
 // A boundRole is a role that a binding refers to.
 type boundRole struct {
+	manifest.Object
 	id    string
 	rules []rbacv1.PolicyRule
 }
@@ -175,7 +186,7 @@ func (c *collection) role(binding manifest.Object, ref rbacv1.RoleRef) (boundRol
 			for _, r := range c.roles {
 				fits := r.Namespace() == binding.Namespace() || !exact && (r.Namespace() == "" || binding.Namespace() == "")
 				if r.Name() == ref.Name && fits {
-					return boundRole{roleID(r.Object), r.value.Rules}, true
+					return boundRole{r.Object, roleID(r.Object), r.value.Rules}, true
 				}
 			}
 		}
@@ -183,7 +194,7 @@ func (c *collection) role(binding manifest.Object, ref rbacv1.RoleRef) (boundRol
 	if ref.Kind == "ClusterRole" {
 		for _, r := range c.clusterRoles {
 			if r.Name() == ref.Name {
-				return boundRole{roleID(r.Object), c.clusterRules(r)}, true
+				return boundRole{r.Object, roleID(r.Object), c.clusterRules(r)}, true
 			}
 		}
 	}
