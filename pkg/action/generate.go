@@ -107,7 +107,7 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 		tree.WriteFile(name, content, 0o644)
 	}
 	if what&(codegen.CRD|codegen.RBAC|codegen.Webhook) != 0 {
-		if err := p.checkManifests(tree, found, result.Files); err != nil {
+		if err := p.checkManifests(tree, found, result); err != nil {
 			return err
 		}
 	}

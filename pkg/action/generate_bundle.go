@@ -198,6 +198,7 @@ func (b *bundleRun) readInput(ctx context.Context, tree *worktree.Tree) (bundle.
 	input := bundle.Input{
 		Package: b.Package, Version: b.Version, Layout: b.layout, Builder: b.builder(),
 		ServiceAccounts: b.ServiceAccounts, ExistingRoles: b.ExistingRoles, Replaces: b.replaces,
+		Marker: b.roles.marker,
 	}
 	objects, notes, err := b.readObjects(ctx, tree)
 	problems, ok := err.(diag.Findings)
@@ -262,6 +263,11 @@ func (b *bundleRun) generateManifests(ctx context.Context, tree *worktree.Tree) 
 		return nil, err
 	}
 	generated.Notes = append(notes, generated.Notes...)
+	if !b.Strict { // otherwise, it is an error
+		generated.Notes = slices.DeleteFunc(generated.Notes, func(n bundle.Note) bool {
+			return n.Rule != "" && slices.Contains(b.roles.reported, diag.Finding{Position: n.Position, Rule: n.Rule})
+		})
+	}
 	return generated, b.reportNotes(generated.Notes, b.Strict)
 }
 

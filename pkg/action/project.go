@@ -16,6 +16,8 @@ type Project struct {
 	Config
 	// Root is the absolute path of the directory.
 	Root string
+	// roles are the marker roles of the last generation of code.
+	roles generatedRoles
 }
 
 // Open returns the project that contains the directory dir, after the recovery of an interrupted command.

@@ -5,121 +5,213 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/rolebinding"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// roleRef matches the reference of a binding, also in a template.
-var roleRef = regexp.MustCompile(`(?m)^[ \t]*roleRef:[ \t]*\r?\n((?:[ \t]+.*\n?)+)`)
+// A markerRole is a generated role of markers with a name or namespace of their own. The binding of the scaffold is not for it.
+type markerRole struct {
+	manifest.Object
+	file string
+	// marker is the position of the first marker, or of the role if it cannot be found.
+	marker diag.Position
+}
 
-// checkRoles reports generated roles of markers with a name or namespace of their own that have no effect in the kustomization of the whole
-// operator: because nothing binds them, or because it moves them into its namespace.
-func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kustomization, generated map[string][]byte) error {
-	whole := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == project.DefaultDir })
-	if whole < 0 {
-		return nil
+// generatedRoles are the marker roles of a project. A bundle made from the project contains them with one of the prefixes, and with a unique
+// name if the names of several Roles were equal.
+type generatedRoles struct {
+	all      []markerRole
+	prefixes []string
+	// reported are the findings about them, without text.
+	reported []diag.Finding
+}
+
+// marker returns the position of the marker of a role in a bundle.
+func (g generatedRoles) marker(role manifest.Object) (diag.Position, bool) {
+	for _, sameNamespace := range []bool{true, false} { // a kustomization can have changed the namespace
+		for _, r := range g.all {
+			if r.Kind() != role.Kind() || sameNamespace && r.Namespace() != role.Namespace() {
+				continue
+			}
+			for _, prefix := range append(g.prefixes, "") {
+				if role.Name() == prefix+r.Name() || role.Name() == prefix+rolebinding.UniqueName(r.Name(), r.Namespace()) {
+					return r.marker, true
+				}
+			}
+		}
 	}
+	return diag.Position{}, false
+}
+
+// The rules of findings about marker roles.
+const (
+	unboundRole  = "unbound-role"
+	movedRole    = "moved-role"
+	roleConflict = "role-conflict"
+)
+
+// markerRoles returns the roles of markers with a name or namespace of their own in generated files, and the files that contain roles.
+func markerRoles(found *calls.Found, result *codegen.Result) (roles []markerRole, files []string, err error) {
 	defaults, err := codegen.RoleNames(found.Calls)
+	if err != nil {
+		return nil, nil, err
+	}
+	var markers []codegen.RoleMarker
+	for _, file := range slices.Sorted(maps.Keys(result.Files)) {
+		content := result.Files[file]
+		if path.Ext(file) != ".yaml" || !bytes.Contains(content, []byte("kind: Role")) && !bytes.Contains(content, []byte("kind: ClusterRole")) {
+			continue
+		}
+		objects, problems := manifest.Decode(file, content)
+		if problems != nil {
+			return nil, nil, problems
+		}
+		isFile := false
+		for _, o := range objects {
+			if o.Group() != groupRBAC || o.Kind() != "Role" && o.Kind() != "ClusterRole" {
+				continue
+			}
+			isFile = true
+			if o.Kind() == "ClusterRole" && slices.Contains(defaults, o.Name()) {
+				continue
+			}
+			if markers == nil {
+				markers = result.RoleMarkers()
+			}
+			role := markerRole{Object: o, file: file, marker: o.Position}
+			at := slices.IndexFunc(markers, func(m codegen.RoleMarker) bool {
+				return m.Namespace == o.Namespace() && (m.Name == o.Name() || m.Name == "" && slices.Contains(defaults, o.Name()))
+			})
+			if at >= 0 {
+				role.marker = markers[at].Position
+			}
+			roles = append(roles, role)
+		}
+		if isFile {
+			files = append(files, file)
+		}
+	}
+	return roles, files, nil
+}
+
+// checkRoles writes bindings of marker roles that nothing binds, and reports marker roles that have no effect in the installation of the
+// operator because it moves them, or because their bindings cannot be written.
+func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kustomization, result *codegen.Result) error {
+	roles, files, err := markerRoles(found, result)
 	if err != nil {
 		return err
 	}
-	var namespace struct{ Namespace string }
-	_ = safeyaml.UnmarshalJSON(all[whole].content, &namespace) // it has been parsed
-	var bound []string
-	for _, file := range slices.Sorted(maps.Keys(generated)) {
-		included := func(k kustomization) bool {
-			return slices.Contains(k.included, file) && (k.name == all[whole].name || slices.Contains(all[whole].included, path.Dir(k.name)))
-		}
-		hasRoles := bytes.Contains(generated[file], []byte("kind: Role")) || bytes.Contains(generated[file], []byte("kind: ClusterRole"))
-		if path.Ext(file) != ".yaml" || !hasRoles || !slices.ContainsFunc(all, included) {
-			continue
-		}
-		objects, problems := manifest.Decode(file, generated[file])
-		if problems != nil {
-			return problems
-		}
-		names := map[string]int{}
-		for _, role := range objects {
-			isRole := role.Group() == "rbac.authorization.k8s.io" && (role.Kind() == "Role" || role.Kind() == "ClusterRole")
-			if !isRole || role.Kind() == "ClusterRole" && slices.Contains(defaults, role.Name()) {
-				continue
-			}
-			if bound == nil {
-				if bound, err = roleReferences(tree); err != nil {
-					return err
-				}
-			}
-			finding := diag.Finding{Position: role.Position}
-			reference := role.Kind() + " " + role.Name()
-			isBound := slices.ContainsFunc(bound, func(text string) bool { return refersTo(text, role.Kind(), role.Name()) })
-			names[reference]++
-			switch moved := role.Namespace() != "" && namespace.Namespace != "" && !slices.Contains([]string{namespace.Namespace, "system"}, role.Namespace()); {
-			case moved && names[reference] > 1:
-				finding.Rule = "role-conflict"
-				finding.Problem = fmt.Sprintf("kustomize fails to build config/default: it moves the Role %s of namespace %s, like another one, into namespace %s",
-					role.Name(), role.Namespace(), namespace.Namespace)
-				finding.Fix = "give each Role a name of its own with roleName= in its markers"
-			case moved:
-				finding.Rule = "moved-role"
-				finding.Problem = fmt.Sprintf("the Role %s is for namespace %s, but config/default/kustomization.yaml moves it into namespace %s, where it grants nothing in the other one",
-					role.Name(), role.Namespace(), namespace.Namespace)
-				finding.Fix = "install it with its binding by a kustomization that sets no namespace"
-			case !isBound:
-				finding.Rule = "unbound-role"
-				finding.Problem = fmt.Sprintf("no binding in the project binds the %s %s, so that nobody has its permissions", role.Kind(), role.Name())
-				finding.Fix = "add a binding to config/rbac, and list it in its kustomization.yaml"
-			default:
-				continue
-			}
-			p.report(Warning, finding)
+	p.roles = generatedRoles{all: roles}
+	for _, k := range all {
+		if k.prefix != "" {
+			p.roles.prefixes = append(p.roles.prefixes, k.prefix)
 		}
 	}
-	return nil
+	installed := findInstallation(all)
+	if installed == nil {
+		return nil
+	}
+	files = slices.DeleteFunc(files, func(file string) bool { return !installed.contains(file) })
+	b := &roleBinder{Project: p, installation: installed, movers: installed.movers(all), tree: tree, files: files}
+	b.roles = slices.DeleteFunc(slices.Clone(roles), func(role markerRole) bool { return !slices.Contains(files, role.file) })
+	if len(b.roles) > 0 {
+		if b.bindings, err = installed.findBindings(tree); err != nil {
+			return err
+		}
+	}
+	return b.bind()
 }
 
-// roleReferences returns the references to roles in all YAML files of a project.
-func roleReferences(tree *worktree.Tree) ([]string, error) {
-	names, err := tree.Walk(".", isWithoutManifests)
-	if err != nil {
-		return nil, err
+// findings reports the roles that have no effect although they are bound, and those for which no binding can be written.
+func (b *roleBinder) findings(written []markerRole) {
+	names := map[string]int{}
+	for _, role := range b.roles {
+		// A Role whose binding is written gets a name of its own.
+		if role.Kind() == "Role" && (!isAmong(written, role) || !b.isForeign(role.Namespace())) {
+			names[role.Name()]++
+		}
 	}
-	references := []string{}
-	for _, name := range names {
-		if extension := path.Ext(name); extension != ".yaml" && extension != ".yml" && extension != ".tpl" {
+	for _, role := range b.roles {
+		if isAmong(written, role) {
 			continue
 		}
-		data, err := tree.ReadFile(name)
-		if err != nil || !bytes.Contains(data, []byte("roleRef:")) {
-			continue // a broken link
+		user, isBound := b.boundBy(role)
+		finding := diag.Finding{Position: role.marker}
+		switch moved := b.isForeign(role.Namespace()); {
+		case moved && names[role.Name()] > 1:
+			finding.Rule = roleConflict
+			finding.Problem = fmt.Sprintf("kustomize fails to build %s: it moves the Role %s of namespace %s, like another one, into namespace %s",
+				project.DefaultDir, role.Name(), role.Namespace(), b.namespace)
+			finding.Fix = "give each Role a name of its own with roleName= in its markers"
+		case moved:
+			finding.Rule = movedRole
+			finding.Problem = fmt.Sprintf("the Role %s is for namespace %s, but %s moves it into namespace %s, where it grants nothing in the other one",
+				role.Name(), role.Namespace(), b.whole.name, b.namespace)
+			finding.Fix = "install it with its binding by a kustomization that sets no namespace"
+			switch {
+			case isBound && !user.isInstalled:
+				finding.Fix = fmt.Sprintf("list %s beside the role: %s generate writes it, and keeps the namespace", rolebinding.BindingsFile, b.Program)
+			case isBound:
+				finding.Fix = fmt.Sprintf("write namespace=system if you mean the operator's namespace; otherwise, delete the binding in %s: %s generate writes it, and keeps the namespace",
+					user.file, b.Program)
+			}
+		case !isBound:
+			finding.Rule = unboundRole
+			finding.Problem = fmt.Sprintf("no binding in the project binds the %s %s, so that nobody has its permissions", role.Kind(), role.Name())
+			finding.Fix = "add a binding to config/rbac, and list it in its kustomization.yaml"
+		default:
+			continue
 		}
-		for _, match := range roleRef.FindAllSubmatch(data, -1) {
-			references = append(references, string(match[1]))
+		if b.isTurnedOff && finding.Rule != roleConflict {
+			continue
 		}
+		if finding.Position != role.Position {
+			finding.Problem += " (" + role.Position.String() + ")"
+		}
+		b.report(Warning, finding)
+		// A bundle has the same problem.
+		b.Project.roles.reported = append(b.Project.roles.reported, diag.Finding{Position: finding.Position, Rule: finding.Rule})
 	}
-	return references, nil
 }
 
-// refersTo reports whether the fields of a reference are those of a role, whose name can have a prefix or be part of a template.
-func refersTo(reference, kind, name string) bool {
-	isKind, isName := false, false
-	for line := range strings.Lines(reference) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		value = strings.Trim(strings.TrimSpace(value), `"'`)
-		switch key {
-		case "kind":
-			isKind = value == kind || strings.Contains(value, "{{")
-		case "name":
-			isName = value == name || strings.HasSuffix(value, "-"+name) || strings.Contains(value, "{{")
+// moveFindings reports the kustomizations that move the written Roles again.
+func (b *roleBinder) moveFindings(written []markerRole) {
+	at := slices.IndexFunc(written, func(role markerRole) bool { return b.isForeign(role.Namespace()) })
+	for _, k := range b.movers {
+		if at < 0 {
+			break
+		}
+		b.report(Warning, diag.Finding{Position: diag.Position{File: k.name, Line: k.namespaceLine}, Rule: movedRole,
+			Problem: fmt.Sprintf("moves the Role %s of namespace %s into namespace %s, where it grants nothing in the other one", written[at].Name(), written[at].Namespace(), k.namespace),
+			Fix:     fmt.Sprintf("set the namespace in %s instead, or copy %s to the transformers of this one", b.whole.name, rolebinding.NamespacesFile),
+		})
+	}
+}
+
+// boundBy returns the binding of the user that binds a role.
+func (b *roleBinder) boundBy(role markerRole) (foundBinding, bool) {
+	sameName := 0
+	for _, other := range b.roles {
+		if other.Kind() == role.Kind() && other.Name() == role.Name() {
+			sameName++
 		}
 	}
-	return isKind && isName
+	for _, binding := range b.bindings {
+		if !binding.refersTo(role.Kind(), role.Name(), b.Project.roles.prefixes) {
+			continue
+		}
+		// All may be moved into one namespace, so that the namespaces matter only if several roles have the name.
+		isSame := binding.namespace == role.Namespace() || b.isOwn(binding.namespace) && b.isOwn(role.Namespace())
+		if sameName == 1 || role.Kind() == "ClusterRole" || binding.isText || isSame {
+			return binding, true
+		}
+	}
+	return foundBinding{}, false
 }

@@ -30,15 +30,18 @@ type kustomization struct {
 	// included are the paths of resources and components, relative to the project. line is that of the list of resources.
 	included []string
 	line     int
+	// namespace and prefix are what it sets for all objects, or empty. namespaceLine is the line of namespace.
+	namespace, prefix string
+	namespaceLine     int
 }
 
 // checkManifests reports generated manifests that have no effect in the kustomizations of the project.
-func (p *Project) checkManifests(tree *worktree.Tree, found *calls.Found, generated map[string][]byte) error {
+func (p *Project) checkManifests(tree *worktree.Tree, found *calls.Found, result *codegen.Result) error {
 	all, err := readKustomizations(tree)
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	return errors.Join(p.checkIncluded(tree, found, all, generated), p.checkRoles(tree, found, all, generated))
+	return errors.Join(p.checkIncluded(tree, found, all, result.Files), p.checkRoles(tree, found, all, result))
 }
 
 // checkIncluded reports generated manifests that no kustomization includes, and CRDs that were generated before their kind got another name or
@@ -188,6 +191,10 @@ func readKustomizations(tree *worktree.Tree) ([]kustomization, error) {
 			continue // kustomize reports it
 		}
 		k := kustomization{name: name, content: data, line: 1}
+		if k.namespace = safeyaml.ChildText(document.Content[0], "namespace"); k.namespace != "" {
+			k.namespaceLine = safeyaml.Child(document.Content[0], "namespace").Line
+		}
+		k.prefix = safeyaml.ChildText(document.Content[0], "namePrefix")
 		for key, list := range safeyaml.Fields(document.Content[0]) {
 			if !slices.Contains([]string{"resources", "bases", "components"}, key.Value) || list.Kind != yaml.SequenceNode {
 				continue

@@ -58,6 +58,8 @@ type Result struct {
 	// Fixed is the content of Go files in which markers for packages without effect have moved to where they have one, by
 	// slash-separated paths relative to the root.
 	Fixed map[string][]byte
+
+	packages []*sourcePackage
 }
 
 // Generate generates the files of a project. It writes only to CacheDir and temporary directories. The only process that
@@ -90,7 +92,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 	}
 	g.keepVersions(all.Files)
 	warnings = append(append(warnings, g.staleManifests(all)...), g.withoutGenerator()...)
-	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...), Fixed: all.Fixed}
+	result := &Result{Files: all.Files, Warnings: append(warnings, all.Warnings...), Fixed: all.Fixed, packages: g.project.packages}
 	for name := range all.Files {
 		if dir, _, ok := strings.Cut(name, "/applyconfiguration/"); ok && !slices.Contains(result.ApplyDirs, dir) {
 			result.ApplyDirs = append(result.ApplyDirs, dir)

@@ -1,0 +1,99 @@
+package action
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/rolebinding"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+const groupRBAC = "rbac.authorization.k8s.io"
+
+// A foundBinding is a binding in a file of the project, without its subjects.
+type foundBinding struct {
+	file, kind, name, namespace string
+	// roleKind and roleName are the reference. isText reports whether it is part of a template, so that nothing else is known.
+	roleKind, roleName string
+	isText             bool
+	// isInstalled reports whether the file is part of the installation of the operator.
+	isInstalled bool
+}
+
+// roleRef matches the reference of a binding, also in a template.
+var roleRef = regexp.MustCompile(`(?m)^[ \t]*roleRef:[ \t]*\r?\n((?:[ \t]+.*\n?)+)`)
+
+// findBindings returns the bindings in all YAML files of a project that the user wrote: without generated ones, also in bundles and in what
+// make build-installer writes.
+func (i *installation) findBindings(tree *worktree.Tree) ([]foundBinding, error) {
+	names, err := tree.Walk(".", func(dir string) bool { return isWithoutManifests(dir) || dir == project.BundleDir })
+	if err != nil {
+		return nil, err
+	}
+	var found []foundBinding
+	for _, name := range names {
+		if extension := path.Ext(name); extension != ".yaml" && extension != ".yml" && extension != ".tpl" || name == installerFile {
+			continue
+		}
+		data, err := tree.ReadFile(name)
+		if err != nil || !bytes.Contains(data, []byte("roleRef:")) { // a broken link
+			continue
+		}
+		if path.Base(name) == rolebinding.BindingsFile && rolebinding.IsGenerated(rolebinding.BindingsFile, data) {
+			continue
+		}
+		for _, b := range bindingsIn(name, data) {
+			b.isInstalled = i.contains(name)
+			found = append(found, b)
+		}
+	}
+	return found, nil
+}
+
+// installerFile is what make build-installer writes.
+const installerFile = "dist/install.yaml"
+
+// bindingsIn returns the bindings in a file.
+func bindingsIn(name string, data []byte) []foundBinding {
+	var found []foundBinding
+	objects, problems := manifest.Decode(name, data)
+	if len(problems) == 0 {
+		for _, o := range objects {
+			if o.Group() == groupRBAC && (o.Kind() == "RoleBinding" || o.Kind() == "ClusterRoleBinding") {
+				found = append(found, foundBinding{file: name, kind: o.Kind(), name: o.Name(), namespace: o.Namespace(),
+					roleKind: manifest.TextAt(o.Fields, "roleRef", "kind"), roleName: manifest.TextAt(o.Fields, "roleRef", "name")})
+			}
+		}
+		return found
+	}
+	for _, match := range roleRef.FindAllSubmatch(data, -1) {
+		b := foundBinding{file: name, isText: true}
+		for line := range strings.Lines(string(match[1])) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+			value = strings.Trim(strings.TrimSpace(value), `"'`)
+			switch key {
+			case "kind":
+				b.roleKind = value
+			case "name":
+				b.roleName = value
+			}
+		}
+		found = append(found, b)
+	}
+	return found
+}
+
+// refersTo reports whether a binding refers to a role of a kind and name. What is not part of the installation can be for any other one, with
+// other prefixes of names.
+func (b foundBinding) refersTo(kind, name string, prefixes []string) bool {
+	if !b.isInstalled {
+		return (b.roleKind == kind || strings.Contains(b.roleKind, "{{")) &&
+			(b.roleName == name || strings.HasSuffix(b.roleName, "-"+name) || strings.Contains(b.roleName, "{{"))
+	}
+	return b.roleKind == kind && (b.roleName == name || slices.ContainsFunc(prefixes, func(prefix string) bool { return b.roleName == prefix+name }))
+}
