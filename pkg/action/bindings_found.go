@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/rolebinding"
@@ -17,7 +18,8 @@ const groupRBAC = "rbac.authorization.k8s.io"
 
 // A foundBinding is a binding in a file of the project, without its subjects.
 type foundBinding struct {
-	file, kind, name, namespace string
+	at                    diag.Position
+	kind, name, namespace string
 	// roleKind and roleName are the reference. isText reports whether it is part of a template, so that nothing else is known.
 	roleKind, roleName string
 	isText             bool
@@ -65,14 +67,14 @@ func bindingsIn(name string, data []byte) []foundBinding {
 	if len(problems) == 0 {
 		for _, o := range objects {
 			if o.Group() == groupRBAC && (o.Kind() == "RoleBinding" || o.Kind() == "ClusterRoleBinding") {
-				found = append(found, foundBinding{file: name, kind: o.Kind(), name: o.Name(), namespace: o.Namespace(),
+				found = append(found, foundBinding{at: o.Position, kind: o.Kind(), name: o.Name(), namespace: o.Namespace(),
 					roleKind: manifest.TextAt(o.Fields, "roleRef", "kind"), roleName: manifest.TextAt(o.Fields, "roleRef", "name")})
 			}
 		}
 		return found
 	}
 	for _, match := range roleRef.FindAllSubmatch(data, -1) {
-		b := foundBinding{file: name, isText: true}
+		b := foundBinding{at: diag.Position{File: name}, isText: true}
 		for line := range strings.Lines(string(match[1])) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 			value = strings.Trim(strings.TrimSpace(value), `"'`)

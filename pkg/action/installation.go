@@ -18,15 +18,20 @@ type installation struct {
 	// namespace is the namespace that it sets, or empty. movesTwice reports whether an included one also sets one.
 	namespace  string
 	movesTwice bool
+	// scaffolded is the namespace of the scaffold, which markers of namespaced projects contain.
+	scaffolded string
 }
 
 // findInstallation returns the installation of a project, or nil.
-func findInstallation(all []kustomization) *installation {
+func findInstallation(tree *worktree.Tree, all []kustomization) *installation {
 	at := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == project.DefaultDir })
 	if at < 0 {
 		return nil
 	}
 	i := &installation{whole: all[at]}
+	if config, err := readProject(tree); err == nil {
+		i.scaffolded = config.ProjectName() + "-system"
+	}
 	for open := []kustomization{i.whole}; len(open) > 0; open = open[1:] {
 		for _, k := range all {
 			isNew := k.name != i.whole.name && !slices.ContainsFunc(i.included, func(other kustomization) bool { return other.name == k.name })
@@ -83,31 +88,35 @@ func (i *installation) isForeign(namespace string) bool {
 
 // isOwn reports whether a namespace is that of the operator. The scaffold names it system in manifests.
 func (i *installation) isOwn(namespace string) bool {
-	return namespace == "" || namespace == "system" || namespace == i.namespace
+	return slices.Contains([]string{"", "system", i.namespace, i.scaffolded}, namespace)
 }
 
-// account returns the service account of the Deployment in config/manager. It returns false if
-// this is not clear from the manifests.
-func (i *installation) account(tree *worktree.Tree) (rolebinding.Account, bool) {
-	var deployments, accounts []manifest.Object
+// objects returns the objects in the files of the installation, with their positions.
+func (i *installation) objects(tree *worktree.Tree) []manifest.Object {
+	var all []manifest.Object
 	for _, k := range append(slices.Clone(i.included), i.whole) {
 		for _, file := range k.included {
 			if path.Ext(file) != ".yaml" && path.Ext(file) != ".yml" {
 				continue
 			}
-			data, err := tree.ReadFile(file)
-			if err != nil {
-				continue // kustomize reports it
+			if data, err := tree.ReadFile(file); err == nil { // otherwise, kustomize reports it
+				objects, _ := manifest.Decode(file, data)
+				all = append(all, objects...)
 			}
-			objects, _ := manifest.Decode(file, data)
-			for _, o := range objects {
-				switch {
-				case o.Kind() == "Deployment" && path.Dir(file) == project.ManagerDir:
-					deployments = append(deployments, o)
-				case o.Kind() == "ServiceAccount" && o.Group() == "":
-					accounts = append(accounts, o)
-				}
-			}
+		}
+	}
+	return all
+}
+
+// account returns the service account of the Deployment in config/manager. It returns false if this is not clear from the manifests.
+func (i *installation) account(tree *worktree.Tree) (rolebinding.Account, bool) {
+	var deployments, accounts []manifest.Object
+	for _, o := range i.objects(tree) {
+		switch {
+		case o.Kind() == "Deployment" && path.Dir(o.Position.File) == project.ManagerDir:
+			deployments = append(deployments, o)
+		case o.Kind() == "ServiceAccount" && o.Group() == "":
+			accounts = append(accounts, o)
 		}
 	}
 	if len(deployments) != 1 {

@@ -54,15 +54,18 @@ func (g generatedRoles) marker(role manifest.Object) (diag.Position, bool) {
 const (
 	unboundRole  = "unbound-role"
 	movedRole    = "moved-role"
+	missingRole  = "missing-role"
 	roleConflict = "role-conflict"
 )
 
-// markerRoles returns the roles of markers with a name or namespace of their own in generated files, and the files that contain roles.
-func markerRoles(found *calls.Found, result *codegen.Result) (roles []markerRole, files []string, err error) {
+// markerRoles returns the roles of markers with a name or namespace of their own in generated files, the files that contain roles, and the
+// names of the ClusterRoles for the other markers that were not generated, because there are none.
+func markerRoles(found *calls.Found, result *codegen.Result) (roles []markerRole, files, missing []string, err error) {
 	defaults, err := codegen.RoleNames(found.Calls)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	missing = slices.Clone(defaults)
 	var markers []codegen.RoleMarker
 	for _, file := range slices.Sorted(maps.Keys(result.Files)) {
 		content := result.Files[file]
@@ -71,7 +74,7 @@ func markerRoles(found *calls.Found, result *codegen.Result) (roles []markerRole
 		}
 		objects, problems := manifest.Decode(file, content)
 		if problems != nil {
-			return nil, nil, problems
+			return nil, nil, nil, problems
 		}
 		isFile := false
 		for _, o := range objects {
@@ -80,6 +83,7 @@ func markerRoles(found *calls.Found, result *codegen.Result) (roles []markerRole
 			}
 			isFile = true
 			if o.Kind() == "ClusterRole" && slices.Contains(defaults, o.Name()) {
+				missing = slices.DeleteFunc(missing, func(name string) bool { return name == o.Name() })
 				continue
 			}
 			if markers == nil {
@@ -98,13 +102,13 @@ func markerRoles(found *calls.Found, result *codegen.Result) (roles []markerRole
 			files = append(files, file)
 		}
 	}
-	return roles, files, nil
+	return roles, files, missing, nil
 }
 
 // checkRoles writes bindings of marker roles that nothing binds, and reports marker roles that have no effect in the installation of the
 // operator because it moves them, or because their bindings cannot be written.
 func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kustomization, result *codegen.Result) error {
-	roles, files, err := markerRoles(found, result)
+	roles, files, missing, err := markerRoles(found, result)
 	if err != nil {
 		return err
 	}
@@ -114,7 +118,7 @@ func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kust
 			p.roles.prefixes = append(p.roles.prefixes, k.prefix)
 		}
 	}
-	installed := findInstallation(all)
+	installed := findInstallation(tree, all)
 	if installed == nil {
 		return nil
 	}
@@ -125,6 +129,9 @@ func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kust
 		if b.bindings, err = installed.findBindings(tree); err != nil {
 			return err
 		}
+	}
+	if len(b.roles) > 0 && len(missing) > 0 {
+		b.missingFindings(missing)
 	}
 	return b.bind()
 }
@@ -160,7 +167,7 @@ func (b *roleBinder) findings(written []markerRole) {
 				finding.Fix = fmt.Sprintf("list %s beside the role: %s generate writes it, and keeps the namespace", rolebinding.BindingsFile, b.Program)
 			case isBound:
 				finding.Fix = fmt.Sprintf("write namespace=system if you mean the operator's namespace; otherwise, delete the binding in %s: %s generate writes it, and keeps the namespace",
-					user.file, b.Program)
+					user.at.File, b.Program)
 			}
 		case !isBound:
 			finding.Rule = unboundRole
@@ -178,6 +185,25 @@ func (b *roleBinder) findings(written []markerRole) {
 		b.report(Warning, finding)
 		// A bundle has the same problem.
 		b.Project.roles.reported = append(b.Project.roles.reported, diag.Finding{Position: finding.Position, Rule: finding.Rule})
+	}
+}
+
+// missingFindings reports bindings of ClusterRoles that are not generated any more because all markers have a name or namespace.
+func (b *roleBinder) missingFindings(missing []string) {
+	objects := b.objects(b.tree)
+	for _, name := range missing {
+		if slices.ContainsFunc(objects, func(o manifest.Object) bool { return o.Kind() == "ClusterRole" && o.Name() == name }) {
+			continue
+		}
+		for _, binding := range b.bindings {
+			if !binding.isInstalled || !binding.refersTo("ClusterRole", name, nil) {
+				continue
+			}
+			b.report(Warning, diag.Finding{Position: binding.at, Rule: missingRole,
+				Problem: fmt.Sprintf("binds the ClusterRole %s, which does not exist: all RBAC markers have namespace= or roleName=", name),
+				Fix:     fmt.Sprintf("delete the binding, and remove it from the kustomization; %s generate binds the roles of the markers", b.Program),
+			})
+		}
 	}
 }
 
