@@ -59,6 +59,9 @@ func newGenerate(a *app) *cobra.Command {
 		`Generate the deepcopy methods of the API types, their CRDs, the RBAC role and the webhook
 configurations. Files that are up to date are not written.
 
+Roles of RBAC markers with namespace= or roleName= are bound to the service account of the manager, in
+their namespaces, unless you bind them yourself.
+
 In a Helm project, generate the CRDs and the role from the charts. Rules of the role that you added
 outside of the generated block are kept.
 
