@@ -30,16 +30,18 @@ type foundBinding struct {
 // roleRef matches the reference of a binding, also in a template.
 var roleRef = regexp.MustCompile(`(?m)^[ \t]*roleRef:[ \t]*\r?\n((?:[ \t]+.*\n?)+)`)
 
-// findBindings returns the bindings in all YAML files of a project that the user wrote: without generated ones, also in bundles and in what
-// make build-installer writes.
+// findBindings returns the bindings in all YAML files of a project that the user wrote: without generated ones, also in bundles and in the
+// installers and charts that are generated from the installation.
 func (i *installation) findBindings(tree *worktree.Tree) ([]foundBinding, error) {
-	names, err := tree.Walk(".", func(dir string) bool { return isWithoutManifests(dir) || dir == project.BundleDir })
+	names, err := tree.Walk(".", func(dir string) bool {
+		return isWithoutManifests(dir) || dir == project.BundleDir || dir == installerDir
+	})
 	if err != nil {
 		return nil, err
 	}
 	var found []foundBinding
 	for _, name := range names {
-		if extension := path.Ext(name); extension != ".yaml" && extension != ".yml" && extension != ".tpl" || name == installerFile {
+		if extension := path.Ext(name); extension != ".yaml" && extension != ".yml" && extension != ".tpl" {
 			continue
 		}
 		data, err := tree.ReadFile(name)
@@ -57,8 +59,8 @@ func (i *installation) findBindings(tree *worktree.Tree) ([]foundBinding, error)
 	return found, nil
 }
 
-// installerFile is what make build-installer writes.
-const installerFile = "dist/install.yaml"
+// installerDir contains what make build-installer and kubebuilder's plugins for charts write.
+const installerDir = "dist"
 
 // bindingsIn returns the bindings in a file.
 func bindingsIn(name string, data []byte) []foundBinding {
@@ -90,12 +92,25 @@ func bindingsIn(name string, data []byte) []foundBinding {
 	return found
 }
 
-// refersTo reports whether a binding refers to a role of a kind and name. What is not part of the installation can be for any other one, with
-// other prefixes of names.
+// refersTo reports whether a binding refers to a role of a kind and name. prefixes are those that kustomizations add to names.
 func (b foundBinding) refersTo(kind, name string, prefixes []string) bool {
-	if !b.isInstalled {
-		return (b.roleKind == kind || strings.Contains(b.roleKind, "{{")) &&
-			(b.roleName == name || strings.HasSuffix(b.roleName, "-"+name) || strings.Contains(b.roleName, "{{"))
+	if b.isText {
+		return (b.roleKind == kind || strings.Contains(b.roleKind, "{{")) && isNameIn(b.roleName, name)
 	}
 	return b.roleKind == kind && (b.roleName == name || slices.ContainsFunc(prefixes, func(prefix string) bool { return b.roleName == prefix+name }))
+}
+
+var (
+	templateAction = regexp.MustCompile(`\{\{.*?\}\}`)
+	quotedText     = regexp.MustCompile(`"([^"]*)"`)
+)
+
+// isNameIn reports whether a template for a name can be a name that the kustomization may give a prefix. One that consists of a single
+// named template, such as {{ include "p.fullname" . }}, can be any.
+func isNameIn(template, name string) bool {
+	if outside := strings.Trim(templateAction.ReplaceAllString(template, ""), "- "); outside != "" {
+		return outside == name || strings.HasSuffix(outside, "-"+name)
+	}
+	texts := quotedText.FindAllStringSubmatch(template, -1)
+	return len(texts) < 2 || slices.ContainsFunc(texts, func(text []string) bool { return text[1] == name })
 }

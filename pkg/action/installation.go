@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -86,9 +87,9 @@ func (i *installation) isForeign(namespace string) bool {
 	return i.namespace != "" && !i.isOwn(namespace)
 }
 
-// isOwn reports whether a namespace is that of the operator. The scaffold names it system in manifests.
+// isOwn reports whether a namespace is that of the operator, or a placeholder for one. The scaffold names it system in manifests.
 func (i *installation) isOwn(namespace string) bool {
-	return slices.Contains([]string{"", "system", i.namespace, i.scaffolded}, namespace)
+	return !rolebinding.IsNamespace(namespace) || slices.Contains([]string{"", "system", i.namespace, i.scaffolded}, namespace)
 }
 
 // objects returns the objects in the files of the installation, with their positions.
@@ -122,16 +123,18 @@ func (i *installation) account(tree *worktree.Tree) (rolebinding.Account, bool) 
 	if len(deployments) != 1 {
 		return rolebinding.Account{}, false
 	}
-	account := rolebinding.Account{Name: manifest.TextAt(deployments[0].Fields, "spec", "template", "spec", "serviceAccountName"), Namespace: deployments[0].Namespace()}
+	account := rolebinding.Account{Name: manifest.TextAt(deployments[0].Fields, "spec", "template", "spec", "serviceAccountName")}
 	if account.Name == "" {
 		account.Name = "default"
 	}
-	if account.Namespace == "" {
-		account.Namespace = i.namespace
-	}
 	named := slices.DeleteFunc(accounts, func(o manifest.Object) bool { return o.Name() != account.Name })
-	if len(named) == 1 && named[0].Namespace() != "" {
-		account.Namespace = named[0].Namespace()
+	switch {
+	case len(named) == 1:
+		account.Namespace = named[0].Namespace() // kustomize finds the account by what is in its manifest, and completes the subject
+	case len(named) == 0 && account.Name == "default":
+		account.Namespace = cmp.Or(deployments[0].Namespace(), i.namespace)
+	default:
+		return account, false
 	}
-	return account, account.Namespace != "" && (len(named) == 1 || len(named) == 0 && account.Name == "default")
+	return account, account.Namespace != "" || i.namespace != ""
 }

@@ -36,7 +36,8 @@ type Role struct {
 	Moved bool
 }
 
-// An Account is the service account of the manager, with the name and namespace in its manifest. The account default has no manifest.
+// An Account is the service account of the manager, with the name and namespace in its manifest. The namespace may be empty if a
+// kustomization sets it. The account default has no manifest.
 type Account struct{ Name, Namespace string }
 
 // Files is the content of the generated files. Nil content means that a file is not needed.
@@ -144,8 +145,11 @@ func (r boundRole) ObjectsPattern() string { return r.NamePattern() + "|" + r.Bi
 // namespaceName matches the name of a namespace.
 var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
+// IsNamespace reports whether a cluster accepts the name of a namespace. Empty is the namespace of the operator.
+func IsNamespace(name string) bool { return name == "" || namespaceName.MatchString(name) }
+
 // CanBind reports whether a cluster accepts the name and namespace of a role.
 func CanBind(role Role) bool {
 	return role.Name != "" && !strings.ContainsAny(role.Name, "/%\n\r") && !slices.Contains([]string{".", ".."}, role.Name) &&
-		(role.Namespace == "" || namespaceName.MatchString(role.Namespace))
+		IsNamespace(role.Namespace)
 }
