@@ -2,9 +2,12 @@ package action
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"slices"
 
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/rolebinding"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -28,9 +31,6 @@ type roleBinder struct {
 
 // bind updates the bindings of the roles, and reports the roles without effect.
 func (b *roleBinder) bind() error {
-	if len(b.files) == 0 {
-		return nil
-	}
 	beside, isListed := b.lists(b.files[0])
 	dir := path.Dir(b.files[0])
 	isElsewhere := func(file string) bool { return path.Dir(file) != dir }
@@ -39,16 +39,25 @@ func (b *roleBinder) bind() error {
 		return nil
 	}
 	b.isTurnedOff = rolebinding.IsCommentedOut(beside.content)
-	// What binds a role outside of the kustomization, such as a chart, can be the decision of the author or a copy of generated bindings.
-	isWanted := rolebinding.IsListed(beside.content)
 	var open []markerRole
-	for _, role := range b.roles {
-		user, isBound := b.boundBy(role)
-		if !b.isTurnedOff && (!isBound || !user.isInstalled && isWanted) {
-			open = append(open, role)
-		}
+	if !b.isTurnedOff {
+		open = b.open(rolebinding.IsListed(beside.content))
 	}
-	written, files, err := b.render(open)
+	var account rolebinding.Account
+	isClear := len(open) == 0
+	if !isClear {
+		account, isClear = b.account(b.tree)
+	}
+	if bindings := path.Join(dir, rolebinding.BindingsFile); !isClear && b.tree.Exists(bindings) {
+		b.report(Warning, diag.Finding{Position: diag.Position{File: bindings, Line: 1}, Rule: unboundRole,
+			Problem: "not updated: the service account of the manager is not clear",
+			Fix:     fmt.Sprintf("correct its name in the only Deployment of %s, and list the manifest of the account in the kustomization of the roles", project.ManagerDir)})
+		return nil
+	}
+	if !isClear {
+		open = nil
+	}
+	written, files, err := b.render(open, account)
 	if err != nil {
 		return err
 	}
@@ -64,20 +73,30 @@ func (b *roleBinder) bind() error {
 	return nil
 }
 
+// open returns the roles that no binding of the installation binds, unless all of them are bound outside of it: by a chart, for example, which
+// can be the decision of the author or a copy of generated bindings. isListed reports whether the installation lists generated bindings.
+func (b *roleBinder) open(isListed bool) []markerRole {
+	var open []markerRole
+	for _, role := range b.roles {
+		user, isBound := b.boundBy(role)
+		if !isBound || !user.isInstalled {
+			open = append(open, role)
+		}
+		isListed = isListed || !isBound
+	}
+	if !isListed {
+		return nil
+	}
+	return open
+}
+
 // isAmong reports whether a role is one of others.
 func isAmong(roles []markerRole, role markerRole) bool {
 	return slices.ContainsFunc(roles, func(other markerRole) bool { return other.Position == role.Position })
 }
 
 // render returns the roles for which bindings can be written, and the files with them.
-func (b *roleBinder) render(open []markerRole) (written []markerRole, files rolebinding.Files, err error) {
-	if len(open) == 0 {
-		return nil, files, nil
-	}
-	account, ok := b.account(b.tree)
-	if !ok {
-		return nil, files, nil
-	}
+func (b *roleBinder) render(open []markerRole, account rolebinding.Account) (written []markerRole, files rolebinding.Files, err error) {
 	var roles []rolebinding.Role
 	for _, r := range open {
 		role := rolebinding.Role{Kind: r.Kind(), Name: r.Name(), Namespace: r.Namespace(), Moved: b.isForeign(r.Namespace())}
@@ -95,55 +114,66 @@ func (b *roleBinder) render(open []markerRole) (written []markerRole, files role
 	return written, files, err
 }
 
+// A roleFile is a file that is generated beside a kustomization, which lists it. Without content, it is removed.
+type roleFile struct {
+	kustomization
+	base             string
+	content, current []byte
+}
+
 // write writes and removes the generated files, and lists them in the kustomizations. It returns false without a change if a kustomization
 // is written in a way that it cannot edit, or if a file of the user has the name of a generated one.
 func (b *roleBinder) write(beside kustomization, files rolebinding.Files) (bool, error) {
-	edited := map[string][]byte{beside.name: beside.content, b.whole.name: b.whole.content}
-	generated := []struct {
-		list    kustomization
-		name    string
-		content []byte
-	}{
-		{beside, rolebinding.BindingsFile, files.Bindings},
-		{beside, rolebinding.NamesFile, files.Names},
-		{b.whole, rolebinding.NamespacesFile, files.Namespaces},
+	all := []*roleFile{
+		{kustomization: beside, base: rolebinding.BindingsFile, content: files.Bindings},
+		{kustomization: beside, base: rolebinding.NamesFile, content: files.Names},
 	}
-	current := map[string][]byte{}
-	for _, g := range generated {
-		content, err := b.tree.ReadOptional(path.Join(path.Dir(g.list.name), g.name))
-		if err != nil {
+	for _, k := range b.installation.all {
+		file := &roleFile{kustomization: k, base: rolebinding.NamespacesFile}
+		if k.name == b.mover.name {
+			file.content = files.Namespaces
+		}
+		all = append(all, file)
+	}
+	edited := map[string][]byte{}
+	for _, f := range all {
+		var err error
+		if f.current, err = b.tree.ReadOptional(f.path()); err != nil {
 			return false, err
 		}
-		if content != nil && !rolebinding.IsGenerated(g.name, content) {
-			if g.content != nil {
-				return false, nil
-			}
+		isOfUser := f.current != nil && !rolebinding.IsGenerated(f.base, f.current)
+		switch {
+		case isOfUser && f.content != nil:
+			return false, nil
+		case isOfUser:
+			f.current = nil
+		}
+		if f.current == nil && f.content == nil {
 			continue
 		}
-		current[g.name] = content
-		if content == nil && g.content == nil {
-			continue
+		if edited[f.name] == nil {
+			edited[f.name] = f.kustomization.content
 		}
-		text, ok := rolebinding.List(edited[g.list.name], g.name, path.Base(b.files[0]), g.content != nil)
+		text, ok := rolebinding.List(edited[f.name], f.base, path.Base(b.files[0]), f.content != nil)
 		if !ok {
 			return false, nil
 		}
-		edited[g.list.name] = text
+		edited[f.name] = text
 	}
-	for _, g := range generated {
-		name := path.Join(path.Dir(g.list.name), g.name)
-		text, _ := textdiff.AllToLF(current[g.name])
+	for _, f := range all {
+		current, _ := textdiff.AllToLF(f.current)
 		switch {
-		case g.content == nil && current[g.name] != nil:
-			b.tree.Remove(name)
-		case g.content != nil && !bytes.Equal(text, g.content):
-			b.tree.WriteFile(name, g.content, worktree.FileMode)
+		case f.content == nil && f.current != nil:
+			b.tree.Remove(f.path())
+		case f.content != nil && !bytes.Equal(current, f.content):
+			b.tree.WriteFile(f.path(), f.content, worktree.FileMode)
 		}
-	}
-	for _, k := range []kustomization{beside, b.whole} {
-		if !bytes.Equal(edited[k.name], k.content) {
-			b.tree.WriteFile(k.name, edited[k.name], worktree.FileMode)
+		if text := edited[f.name]; text != nil && !bytes.Equal(text, f.kustomization.content) {
+			b.tree.WriteFile(f.name, text, worktree.FileMode)
 		}
 	}
 	return true, nil
 }
+
+// path returns the path of the file.
+func (f *roleFile) path() string { return path.Join(path.Dir(f.name), f.base) }

@@ -123,6 +123,10 @@ func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kust
 		return nil
 	}
 	files = slices.DeleteFunc(files, func(file string) bool { return !installed.contains(file) })
+	if len(files) == 0 {
+		return nil
+	}
+	installed.findMover(path.Dir(files[0]))
 	b := &roleBinder{Project: p, installation: installed, movers: installed.movers(all), tree: tree, files: files}
 	b.roles = slices.DeleteFunc(slices.Clone(roles), func(role markerRole) bool { return !slices.Contains(files, role.file) })
 	if len(b.roles) > 0 {
@@ -155,12 +159,12 @@ func (b *roleBinder) findings(written []markerRole) {
 		case moved && names[role.Name()] > 1:
 			finding.Rule = roleConflict
 			finding.Problem = fmt.Sprintf("kustomize fails to build %s: it moves the Role %s of namespace %s, like another one, into namespace %s",
-				project.DefaultDir, role.Name(), role.Namespace(), b.namespace)
+				project.DefaultDir, role.Name(), role.Namespace(), b.mover.namespace)
 			finding.Fix = "give each Role a name of its own with roleName= in its markers"
 		case moved:
 			finding.Rule = movedRole
 			finding.Problem = fmt.Sprintf("the Role %s is for namespace %s, but %s moves it into namespace %s, where it grants nothing in the other one",
-				role.Name(), role.Namespace(), b.whole.name, b.namespace)
+				role.Name(), role.Namespace(), b.mover.name, b.mover.namespace)
 			finding.Fix = "install it with its binding by a kustomization that sets no namespace"
 			switch {
 			case isBound && !user.isInstalled:
@@ -190,7 +194,7 @@ func (b *roleBinder) findings(written []markerRole) {
 
 // missingFindings reports bindings of ClusterRoles that are not generated any more because all markers have a name or namespace.
 func (b *roleBinder) missingFindings(missing []string) {
-	objects := b.objects(b.tree)
+	objects := objectsIn(b.tree, b.all)
 	for _, name := range missing {
 		if slices.ContainsFunc(objects, func(o manifest.Object) bool { return o.Kind() == "ClusterRole" && o.Name() == name }) {
 			continue
@@ -216,7 +220,7 @@ func (b *roleBinder) moveFindings(written []markerRole) {
 		}
 		b.report(Warning, diag.Finding{Position: diag.Position{File: k.name, Line: k.namespaceLine}, Rule: movedRole,
 			Problem: fmt.Sprintf("moves the Role %s of namespace %s into namespace %s, where it grants nothing in the other one", written[at].Name(), written[at].Namespace(), k.namespace),
-			Fix:     fmt.Sprintf("set the namespace in %s instead, or copy %s to the transformers of this one", b.whole.name, rolebinding.NamespacesFile),
+			Fix:     fmt.Sprintf("set the namespace in %s instead, or copy %s to the transformers of this one", b.mover.name, rolebinding.NamespacesFile),
 		})
 	}
 }
