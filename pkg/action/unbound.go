@@ -225,7 +225,7 @@ func (b *roleBinder) moveFindings(written []markerRole) {
 	}
 }
 
-// boundBy returns the binding of the user that binds a role.
+// boundBy returns the binding of the user that binds a role, if possible one of the installation.
 func (b *roleBinder) boundBy(role markerRole) (foundBinding, bool) {
 	sameName := 0
 	for _, other := range b.roles {
@@ -233,15 +233,21 @@ func (b *roleBinder) boundBy(role markerRole) (foundBinding, bool) {
 			sameName++
 		}
 	}
+	var outside foundBinding
+	isBound := false
 	for _, binding := range b.bindings {
 		if !binding.refersTo(role.Kind(), role.Name(), b.Project.roles.prefixes) {
 			continue
 		}
 		// All may be moved into one namespace, so that the namespaces matter only if several roles have the name.
 		isSame := binding.namespace == role.Namespace() || b.isOwn(binding.namespace) && b.isOwn(role.Namespace())
-		if sameName == 1 || role.Kind() == "ClusterRole" || binding.isText || isSame {
+		if sameName > 1 && role.Kind() == "Role" && !binding.isText && !isSame {
+			continue
+		}
+		if binding.isInstalled {
 			return binding, true
 		}
+		outside, isBound = binding, true
 	}
-	return foundBinding{}, false
+	return outside, isBound
 }
