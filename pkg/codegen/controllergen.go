@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/applyconfiguration"
 	"sigs.k8s.io/controller-tools/pkg/crd"
+	"sigs.k8s.io/controller-tools/pkg/deepcopy"
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/genall/help"
 	"sigs.k8s.io/controller-tools/pkg/loader"
@@ -221,6 +222,8 @@ func (c *controllerGen) adapt(generator genall.Generator) (genall.Generator, err
 	switch g := generator.(type) {
 	case crd.Generator:
 		return crdGenerator{Generator: g, store: &filecache.Store{}}, nil
+	case deepcopy.Generator:
+		return objectGenerator{Generator: g}, nil
 	case schemapatcher.Generator:
 		if !filepath.IsAbs(g.ManifestsPath) {
 			g.ManifestsPath = filepath.Join(c.dir, g.ManifestsPath)

@@ -33,6 +33,10 @@ type crdGenerator struct {
 	wanted func(schema.GroupKind) bool
 	// check receives each CRD with the types of its versions; nil checks nothing.
 	check func(types *crd.Parser, definition apiextensionsv1.CustomResourceDefinition, versions []crd.TypeIdent)
+	// isLocal reports whether a package belongs to the project, and unsupported receives the problems of its fields; nil for those of the roots,
+	// and to record errors.
+	isLocal     func(*loader.Package) bool
+	unsupported func([]typeProblem)
 	// store caches the text of CRDs, because few kinds of a package change at a time and writing YAML takes longer than the
 	// rest.
 	store *filecache.Store
@@ -56,8 +60,22 @@ func (g crdGenerator) Generate(ctx *genall.GenerationContext) error {
 	if g.wanted != nil {
 		kinds = slices.DeleteFunc(kinds, func(kind schema.GroupKind) bool { return !g.wanted(kind) })
 	}
+	var idents []crd.TypeIdent
+	for _, kind := range kinds {
+		idents = append(idents, versionsOf(types, kind)...)
+	}
+	prepared := prepareTypes(types, ctx.Roots, idents, g.isLocal)
+	if len(prepared.problems) > 0 && g.unsupported != nil {
+		g.unsupported(prepared.problems)
+	} else if len(prepared.problems) > 0 {
+		defer func() {
+			if cause := recover(); cause != nil {
+				recordProblems(prepared.problems)
+			}
+		}()
+	}
 	loadSchemas(types, kinds)
-	flattener := &crd.Flattener{Parser: types}
+	flattener := &crd.Flattener{Parser: types, LookupReference: prepared.lookup}
 	for _, kind := range kinds {
 		versions := versionsOf(types, kind)
 		flat := flattenSchemas(flattener, versions, &schemaSize{maxDescLen: g.MaxDescLen})
@@ -104,7 +122,8 @@ func (g crdGenerator) parse(ctx *genall.GenerationContext) (*crd.Parser, []schem
 	if metav1 == nil {
 		return types, nil // no kinds without it
 	}
-	return types, crd.FindKubeKinds(types, metav1)
+	kinds := crd.FindKubeKinds(types, metav1)
+	return types, slices.DeleteFunc(kinds, func(kind schema.GroupKind) bool { return len(versionsOf(types, kind)) == 0 })
 }
 
 // versionsOf returns the types that declare the versions of a kind, sorted by package.
@@ -112,7 +131,8 @@ func versionsOf(parser *crd.Parser, kind schema.GroupKind) []crd.TypeIdent {
 	var versions []crd.TypeIdent
 	for in, version := range parser.GroupVersions {
 		ident := crd.TypeIdent{Package: in, Name: kind.Kind}
-		if version.Group == kind.Group && parser.Types[ident] != nil {
+		// A generic type is no kind, though controller-tools takes it for one.
+		if info := parser.Types[ident]; version.Group == kind.Group && info != nil && info.RawSpec.TypeParams == nil {
 			versions = append(versions, ident)
 		}
 	}

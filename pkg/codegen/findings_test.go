@@ -116,7 +116,7 @@ func TestFindings(t *testing.T) {
 		},
 		"type without a schema": {
 			[][3]string{{file, "Size int", "Size float64"}},
-			[]string{file + ":11:7: found float, the usage of which is highly discouraged"},
+			[]string{file + ":11:2: field Size of ThingSpec has type float64: clients in other languages round floating-point numbers differently"},
 		},
 		"field without a tag": {
 			[][3]string{{file, "Size int `json:\"size\"`", "Size int"}},

@@ -33,6 +33,8 @@ type pass struct {
 	roots []*loader.Package
 	// refused are the problems for which an API server refuses CRDs.
 	refused diag.Findings
+	// unsupported are the problems of types.
+	unsupported []typeProblem
 }
 
 // passes returns the passes that generate units, one for each task.
@@ -44,9 +46,10 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 			continue
 		}
 		p := &pass{task: t, units: ofTask, roots: rootsOf(loaded, ofTask)}
+		isLocal := func(pkg *loader.Package) bool { return g.syntax.byPath[pkg.PkgPath] != nil }
 		switch generator := t.generator.(type) {
 		case deepcopy.Generator:
-			p.generator = generator
+			p.generator = objectGenerator{generator, p.addUnsupported}
 		case crd.Generator:
 			wanted := func(kind schema.GroupKind) bool {
 				return slices.ContainsFunc(ofTask, func(u *unit) bool { return u.group == kind.Group })
@@ -61,13 +64,18 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 					}
 				}
 			}
-			p.generator = crdGenerator{Generator: generator, wanted: wanted, check: check, store: g.store}
+			p.generator = crdGenerator{Generator: generator, wanted: wanted, check: check, isLocal: isLocal, unsupported: p.addUnsupported, store: g.store}
 		case schemapatcher.Generator:
 			p.generator = schemaPatcher{generator}
 		}
 		list = append(list, p)
 	}
 	return list
+}
+
+// addUnsupported adds problems of types.
+func (p *pass) addUnsupported(problems []typeProblem) {
+	p.unsupported = append(p.unsupported, problems...)
 }
 
 // run generates the files of the units and returns all problems.
@@ -95,7 +103,10 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 			}},
 		})
 	})
-	if _, ok := errors.AsType[panicError](err); ok {
+	unsupported := g.positions.findings(p.unsupported)
+	if _, ok := errors.AsType[panicError](err); ok && len(unsupported) > 0 {
+		return unsupported
+	} else if ok {
 		var names []string
 		for _, root := range p.roots {
 			names = append(names, root.PkgPath)
@@ -121,24 +132,26 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 	findings = slices.DeleteFunc(findings, func(f diag.Finding) bool {
 		return slices.ContainsFunc(typeErrors, func(e diag.Finding) bool { return e.File == f.File && e.Line == f.Line })
 	})
-	findings = p.explain(g, findings, files)
+	isCertain := slices.ContainsFunc(p.unsupported, func(problem typeProblem) bool { return problem.isCertain })
+	if len(unsupported) > 0 && (len(findings) > 0 || isCertain) {
+		// What controller-tools reports elsewhere, such as in a type of another module, follows from them.
+		findings = slices.DeleteFunc(findings, func(f diag.Finding) bool {
+			return g.syntax.isElsewhere(f) || slices.ContainsFunc(unsupported, func(u diag.Finding) bool { return u.File == f.File && u.Line == f.Line })
+		})
+		findings = append(findings, unsupported...)
+	}
+	findings = p.explain(findings)
 	p.assignFiles(files)
 	return append(findings, typeErrors...)
 }
 
-// explain returns findings with causes and fixes. Without any, it returns those about generated code and CRDs.
-func (p *pass) explain(g *generation, findings diag.Findings, files map[string][]byte) diag.Findings {
-	if p.task.kind == Object {
-		findings = g.syntax.generics(p.roots, findings)
-	}
+// explain returns findings with causes and fixes. Without any, it returns those about CRDs.
+func (p *pass) explain(findings diag.Findings) diag.Findings {
 	for i, f := range findings {
 		findings[i] = explainUnsupported(f)
 	}
 	if len(findings) > 0 {
 		return findings
-	}
-	if p.task.kind == Object {
-		return g.syntax.structAliases(p.roots, files)
 	}
 	return p.refused
 }

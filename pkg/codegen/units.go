@@ -128,7 +128,7 @@ func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) 
 			p.Errors = nil
 		})
 	}
-	return loaded, findings.Sort(), nil
+	return loaded, onePerField(findings.Sort()), nil
 }
 
 // rootsOf returns the loaded packages of units.
