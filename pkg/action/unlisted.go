@@ -33,6 +33,8 @@ type kustomization struct {
 	// namespace and prefix are what it sets for all objects, or empty. namespaceLine is the line of namespace.
 	namespace, prefix string
 	namespaceLine     int
+	// patches are the paths of patches.
+	patches []string
 }
 
 // checkManifests reports generated manifests that have no effect in the kustomizations of the project.
@@ -60,8 +62,7 @@ func (p *Project) checkIncluded(tree *worktree.Tree, found *calls.Found, all []k
 			return err
 		}
 	}
-	p.checkWebhooks(tree, all, generated)
-	return nil
+	return p.checkWebhooks(tree, all, generated)
 }
 
 // checkCRDs reports the CRDs of a directory that no kustomization lists, and those that are no longer generated.
@@ -95,9 +96,20 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 				return err
 			}
 			if now := renamedTo(identify(data), current()); now != "" {
+				if p.Fix {
+					if done, err := p.replaceCRD(tree, all, &of, name, now, generated); done || err != nil {
+						if err != nil {
+							return err
+						}
+						continue
+					}
+				}
 				fix := "delete it"
 				if listed {
 					fix += fmt.Sprintf(", and list %s instead of it in %s", strings.TrimPrefix(now, path.Dir(of.name)+"/"), of.name)
+				}
+				if !p.Fix {
+					fix += fmt.Sprintf(", or run %s generate --fix", p.Program)
 				}
 				p.report(Warning, diag.Finding{
 					Position: diag.Position{File: name, Line: 1}, Rule: "stale-crd", Fix: fix,
@@ -138,22 +150,27 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 }
 
 // checkWebhooks reports generated webhook configurations that the kustomization of the whole operator does not include.
-func (p *Project) checkWebhooks(tree *worktree.Tree, all []kustomization, generated map[string][]byte) {
+func (p *Project) checkWebhooks(tree *worktree.Tree, all []kustomization, generated map[string][]byte) error {
 	const manifests = project.WebhookManifests
 	whole := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == project.DefaultDir })
 	if generated[manifests] == nil || whole < 0 {
-		return
+		return nil
 	}
 	dir := path.Dir(manifests)
 	for _, k := range all {
 		// A directory can also list the file itself, and a makefile can build it on its own.
 		if slices.Contains(k.included, dir) || path.Dir(k.name) != dir && slices.Contains(k.included, manifests) {
-			return
+			return nil
 		}
 	}
 	for _, name := range []string{"Makefile", "makefile", "GNUmakefile", "Tiltfile"} {
 		if data, err := tree.ReadFile(name); err == nil && bytes.Contains(data, []byte(dir)) {
-			return
+			return nil
+		}
+	}
+	if p.Fix {
+		if done, err := p.includeWebhooks(tree, generated[manifests]); done || err != nil {
+			return err
 		}
 	}
 	finding := diag.Finding{
@@ -165,7 +182,11 @@ func (p *Project) checkWebhooks(tree *worktree.Tree, all []kustomization, genera
 			finding.Line, finding.Fix = i+1, "uncomment this line, and the others that webhooks and their certificates need"
 		}
 	}
+	if !p.Fix {
+		finding.Fix += fmt.Sprintf(", or run %s generate --fix", p.Program)
+	}
 	p.report(Warning, finding)
+	return nil
 }
 
 // readKustomizations returns the kustomizations of a project that can be parsed.
@@ -196,7 +217,15 @@ func readKustomizations(tree *worktree.Tree) ([]kustomization, error) {
 		}
 		k.prefix = safeyaml.ChildText(document.Content[0], "namePrefix")
 		for key, list := range safeyaml.Fields(document.Content[0]) {
-			if !slices.Contains([]string{"resources", "bases", "components"}, key.Value) || list.Kind != yaml.SequenceNode {
+			if list.Kind != yaml.SequenceNode {
+				continue
+			}
+			for _, item := range list.Content {
+				if patch := patchPath(key.Value, item); patch != "" {
+					k.patches = append(k.patches, path.Join(path.Dir(name), patch))
+				}
+			}
+			if !slices.Contains([]string{"resources", "bases", "components"}, key.Value) {
 				continue
 			}
 			if key.Value == "resources" {
@@ -211,6 +240,21 @@ func readKustomizations(tree *worktree.Tree) ([]kustomization, error) {
 	return all, nil
 }
 
+// patchPath returns the path of the patch in an item of a list, or "".
+func patchPath(list string, item *yaml.Node) string {
+	if list == "patchesStrategicMerge" && item.Kind == yaml.ScalarNode && !strings.Contains(item.Value, "\n") {
+		return item.Value
+	}
+	if list == "patches" || list == "patchesJson6902" {
+		for key, value := range safeyaml.Fields(item) {
+			if key.Value == "path" {
+				return value.Value
+			}
+		}
+	}
+	return ""
+}
+
 // isWithoutManifests reports whether a directory contains no manifests of the project.
 func isWithoutManifests(dir string) bool {
 	base := path.Base(dir)
@@ -219,8 +263,8 @@ func isWithoutManifests(dir string) bool {
 
 // A crdIdentity is what stays of a CRD when the plural or the group of its kind changes.
 type crdIdentity struct {
-	group, kind string
-	isGenerated bool
+	name, group, kind string
+	isGenerated       bool
 	// description is that of the type.
 	description string
 }
@@ -228,8 +272,11 @@ type crdIdentity struct {
 // identify returns the identity of the CRD in a file, or nothing if it does not contain exactly one.
 func identify(data []byte) crdIdentity {
 	var object struct {
-		Metadata struct{ Annotations map[string]string }
-		Spec     struct {
+		Metadata struct {
+			Name        string
+			Annotations map[string]string
+		}
+		Spec struct {
 			Group    string
 			Names    struct{ Kind string }
 			Versions []struct {
@@ -242,7 +289,7 @@ func identify(data []byte) crdIdentity {
 	if safeyaml.UnmarshalJSON(data, &object) != nil {
 		return crdIdentity{}
 	}
-	identity := crdIdentity{group: object.Spec.Group, kind: object.Spec.Names.Kind}
+	identity := crdIdentity{name: object.Metadata.Name, group: object.Spec.Group, kind: object.Spec.Names.Kind}
 	_, identity.isGenerated = object.Metadata.Annotations["controller-gen.kubebuilder.io/version"]
 	for _, version := range object.Spec.Versions {
 		identity.description += version.Schema.OpenAPIV3Schema.Description + "\n"

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,4 +143,30 @@ func mentions(block, wanted []string) bool {
 		text := strings.TrimSpace(strings.TrimPrefix(line, "#"))
 		return slices.ContainsFunc(wanted, func(want string) bool { return text == want || strings.HasPrefix(text, want+" ") })
 	})
+}
+
+// IncludeWebhooks includes webhook configurations in config/default and adds the manifests that they need, as CreateWebhook does. data.Webhook
+// selects the configurations. It returns the entries for which config/default has no place, and then changes nothing.
+func IncludeWebhooks(tree *worktree.Tree, data Data) (missing []string, err error) {
+	rendered, err := render("webhook", data, func(name string) bool {
+		dir := path.Dir(name)
+		return dir == path.Dir(project.WebhookManifests) || dir == project.CertManagerDir || dir == project.DefaultDir
+	})
+	if err != nil {
+		return nil, err
+	}
+	before, err := tree.ReadFile(project.DefaultKustomization)
+	if err != nil {
+		return []string{project.DefaultKustomization}, nil
+	}
+	if missing := enableWebhooks(tree, data, false); len(missing) > 0 {
+		tree.WriteFile(project.DefaultKustomization, before, worktree.FileMode)
+		return missing, nil
+	}
+	for name, content := range rendered.Files {
+		if !tree.Exists(name) {
+			tree.WriteFile(name, content, worktree.FileMode)
+		}
+	}
+	return nil, nil
 }
