@@ -57,14 +57,15 @@ func (g objectGenerator) generate(ctx *genall.GenerationContext, root *loader.Pa
 	var problems []typeProblem
 	check := &copyWriter{pkg: root, source: source, imports: newCopyImports(root, nil), helpers: map[string]string{}}
 	err = markers.EachType(ctx.Collector, root, func(info *markers.TypeInfo) {
-		if info.RawSpec.TypeParams != nil {
+		t := root.TypesInfo.TypeOf(info.RawSpec.Name)
+		if info.RawSpec.TypeParams != nil || t != nil && types.IsInterface(t) {
 			hide(values, info)
 			return
 		}
 		if !source.isEnabledByName(root, info.Name) {
 			return
 		}
-		named, ok := root.TypesInfo.TypeOf(info.RawSpec.Name).(*types.Named)
+		named, ok := t.(*types.Named)
 		if !ok || !ast.IsExported(info.Name) || declaredMethod(root, named) != "" {
 			return
 		}

@@ -28,6 +28,13 @@ func (g *generation) jsonStrings(parser *toolscrd.Parser, versions []toolscrd.Ty
 		if g.syntax.byPath[ident.Package.PkgPath] == nil {
 			continue
 		}
+		for _, problem := range nameProblems(ident.Package, info) {
+			if !problem.isHidden {
+				finding := g.positions.findings([]typeProblem{problem})[0]
+				finding.Rule = "json-name"
+				findings = append(findings, finding)
+			}
+		}
 		for _, field := range info.Fields {
 			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if !slices.Contains(strings.Split(options, ","), "string") {

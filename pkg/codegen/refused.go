@@ -128,7 +128,7 @@ func jsonField(parser *toolscrd.Parser, byName map[string]toolscrd.TypeIdent, id
 
 // structOf returns the name of the struct that a type is, or has as elements, or nil.
 func structOf(t types.Type) *types.TypeName {
-	for t != nil {
+	for range maxTypeDepth { // a list can be one of itself
 		switch typed := types.Unalias(t).(type) {
 		case *types.Pointer:
 			t = typed.Elem()

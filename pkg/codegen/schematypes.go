@@ -95,6 +95,11 @@ func (s *schemaTypes) visit(ident toolscrd.TypeIdent, from place) {
 		}
 		return
 	}
+	if isLocal {
+		for _, problem := range nameProblems(ident.Package, info) {
+			s.report(problem.place, problem.problem, problem.fix)
+		}
+	}
 	changed.Fields = slices.Clone(info.Fields)
 	for i, field := range info.Fields {
 		tag, tagged := field.Tag.Lookup("json")

@@ -28,6 +28,8 @@ type typeProblem struct {
 	problem, fix string
 	// isCertain is set if controller-tools would generate code that does not compile, instead of an error.
 	isCertain bool
+	// isHidden is set for a field that is a problem only if no schema can be generated.
+	isHidden bool
 }
 
 // problem adds a problem of a type at a place.

@@ -39,11 +39,11 @@ type ThingSpec struct {
 	Q       Literal  `json:"q"`
 	R       *Literal `json:"r"`
 	Private `json:",inline"`
-	S       map[string]TextAlias  `json:"s"`
-	T       []*OptionalStrings `json:"t"`
-	U       [][]ListValue      `json:"u"`
-	V       GenerationValue    `json:"v"`
-	W       ListCondition      `json:"w"`
+	S       map[string]TextAlias `json:"s"`
+	T       []*OptionalStrings   `json:"t"`
+	U       [][]ListValue        `json:"u"`
+	V       GenerationValue      `json:"v"`
+	W       ListCondition        `json:"w"`
 }
 
 // Optional is optional.
