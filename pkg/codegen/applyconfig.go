@@ -87,6 +87,9 @@ func (g *generation) applyConfigurations(ctx context.Context, u *unit) (loaded [
 		return nil, err
 	}
 	if err := recoverPanic(func() error { return g.writeApplyConfigurations(config, loaded[0], u, dir) }); err != nil {
+		if findings := g.syntax.instances(pkg); len(findings) > 0 {
+			return nil, findings
+		}
 		problem := "cannot generate apply configurations: " + err.Error()
 		return nil, diag.Findings{{Position: diag.Position{File: pkg.dir}, Problem: problem}}
 	}

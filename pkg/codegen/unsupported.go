@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"go/ast"
 	"regexp"
 	"strings"
 
@@ -37,4 +38,21 @@ func explainUnsupported(f diag.Finding) diag.Finding {
 	}
 	f.Problem, f.Fix, f.Rule = problem, fix, unsupportedRule
 	return f
+}
+
+// instances returns the places where the types of a package refer to instances of generic types, which apply configurations do not support.
+func (s *syntax) instances(pkg *parsedPackage) (findings diag.Findings) {
+	for _, spec := range typeSpecs(pkg.trees...) {
+		ast.Inspect(spec.Type, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.IndexExpr, *ast.IndexListExpr:
+				f := s.at(n.Pos(), "apply configurations cannot be generated for an instance of a generic type")
+				f.Rule, f.Fix = unsupportedRule, "declare a type without parameters for it, or remove the marker +"+applyMarker
+				findings = append(findings, f)
+				return false
+			}
+			return true
+		})
+	}
+	return findings.Sort()
 }

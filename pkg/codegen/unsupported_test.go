@@ -104,3 +104,20 @@ func TestUnsupportedTypes(t *testing.T) {
 		})
 	}
 }
+
+// TestUnsupportedApplyConfigurations expects a finding where apply configurations cannot be generated.
+func TestUnsupportedApplyConfigurations(t *testing.T) {
+	t.Parallel()
+	dir := withKind(t)
+	const file = "api/v1/thing_types.go"
+	edit(t, dir, file, "// +groupName", "// +kubebuilder:ac:generate=true\n// +groupName")
+	edit(t, dir, file, "\tSize int", "\tA G[string] `json:\"a\"`\n\tSize int")
+	edit(t, dir, file, "// +kubebuilder:object:root=true", "// +kubebuilder:object:root=true\n// +kubebuilder:resource:path=things")
+	write(t, dir, file, read(t, dir, file)+"\ntype G[T any] struct{ B []T `json:\"b\"` }\n")
+	_, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir, Calls: calls("applyconfiguration paths=./...")})
+	const want = file + ":12:4: apply configurations cannot be generated for an instance of a generic type; " +
+		"declare a type without parameters for it, or remove the marker +kubebuilder:ac:generate"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
