@@ -91,12 +91,18 @@ func (w *copyWriter) problemsOf(info *markers.TypeInfo, named *types.Named) []ty
 	w.problems = nil
 	structure, ok := named.Underlying().(*types.Struct)
 	if !ok {
-		w.check(place{in: w.pkg, at: info.RawSpec.Name.Pos(), subject: "type " + info.Name}, func() { w.content(named) })
+		w.check(place{in: w.pkg, at: info.RawSpec.Name.Pos(), subject: "type " + info.Name}, func() {
+			if cause, _ := valueCause(named.Underlying()); cause != "" {
+				w.problem(named.Underlying(), cause, "write +kubebuilder:object:generate=false above it")
+				return
+			}
+			w.content(named)
+		})
 		return w.problems
 	}
 	for i, field := range info.Fields {
 		variable := structure.Field(i)
-		w.check(place{in: w.pkg, at: field.RawField.Pos(), subject: fmt.Sprintf("field %s of %s", variable.Name(), info.Name)}, func() {
+		w.check(place{in: w.pkg, at: field.RawField.Pos(), subject: fmt.Sprintf("field %s of %s", variable.Name(), info.Name), whole: variable.Type()}, func() {
 			w.assign("in", "out", variable.Type(), true)
 		})
 	}

@@ -131,8 +131,8 @@ func TestFindings(t *testing.T) {
 			[]string{file + ":17:6: kind Thing has no storage version; add the marker"},
 		},
 		"type that cannot be copied": {
-			[][3]string{{file, "// ThingSpec is", "// Doer does.\ntype Doer interface{ Do() }\n\n// ThingSpec is"}},
-			[]string{"api/v1: invalid type: interface{Do()}"},
+			[][3]string{{file, "// ThingSpec is", "// Doer does.\ntype Doer interface{ Do() }\n\n// Func does.\ntype Func func()\n\n// ThingSpec is"}},
+			[]string{file + ":12:6: type Func has type func(): JSON cannot contain a function; write +kubebuilder:object:generate=false above it"},
 		},
 		"webhook": {
 			[][3]string{

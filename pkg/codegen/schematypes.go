@@ -133,6 +133,9 @@ func (s *schemaTypes) visit(ident toolscrd.TypeIdent, from place) {
 		if instance != nil {
 			t = instance.structure.Field(i).Type()
 		}
+		if isLocal {
+			at.whole = t
+		}
 		if expr := s.rewrite(ident.Package, field.RawField.Type, t, at, instance != nil); expr != field.RawField.Type {
 			raw := *field.RawField
 			raw.Type = expr

@@ -20,6 +20,8 @@ type place struct {
 	subject string
 	// path leads from there to a type elsewhere: an instance of a generic type, or a type of another module.
 	path string
+	// whole is the type of the field, or nil.
+	whole types.Type
 }
 
 // A typeProblem is the reason why nothing can be generated for the type of a field.
@@ -57,6 +59,9 @@ func (p place) contains() string {
 
 // describe returns the text of a problem.
 func (p place) describe(t types.Type, cause string) string {
+	if p.path == "" && p.whole != nil {
+		t = p.whole
+	}
 	return fmt.Sprintf("%s has type %s: %s", p.contains(), shortened(types.TypeString(t, (*types.Package).Name)), cause)
 }
 

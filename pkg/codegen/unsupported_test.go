@@ -26,12 +26,12 @@ func TestUnsupportedTypes(t *testing.T) {
 				"\tH map[string]interface{} `json:\"h\"`\n\tI [4]int `json:\"i\"`\n\tJ uintptr `json:\"j\"`\n\tK float64 `json:\"k\"`\n\tL unsafe.Pointer `json:\"l\"`\n\terror `json:\"m\"`\n\tN struct{ A string } `json:\"n\"`",
 			"",
 			"10:2: field A of ThingSpec has type func(): JSON cannot contain a function; " + removed + "\n" +
-				"11:2: field B of ThingSpec has type chan int: JSON cannot contain a channel; " + removed + "\n" +
-				"12:2: field C of ThingSpec has type complex64: JSON cannot contain a complex number; use two fields, or a string\n" +
+				"11:2: field B of ThingSpec has type []chan int: JSON cannot contain a channel; " + removed + "\n" +
+				"12:2: field C of ThingSpec has type map[string]complex64: JSON cannot contain a complex number; use two fields, or a string\n" +
 				"13:2: field D of ThingSpec has type error: " + anyValue + "\n" +
 				"14:2: field F of ThingSpec has type any: " + anyValue + "\n" +
-				"15:2: field G of ThingSpec has type fmt.Stringer: " + anyValue + "\n" +
-				"16:2: field H of ThingSpec has type interface{}: " + anyValue + "\n" +
+				"15:2: field G of ThingSpec has type *fmt.Stringer: " + anyValue + "\n" +
+				"16:2: field H of ThingSpec has type map[string]interface{}: " + anyValue + "\n" +
 				"17:2: field I of ThingSpec has type [4]int: DeepCopy methods cannot be generated for it; use a slice, with the markers +kubebuilder:validation:MinItems and MaxItems\n" +
 				"19:2: field K of ThingSpec has type float64: clients in other languages round floating-point numbers differently, so that no schema is generated for them; " +
 				"use an integer, a string or resource.Quantity; or allow them with crd:allowDangerousTypes=true in the call of controller-gen\n" +
@@ -52,8 +52,8 @@ func TestUnsupportedTypes(t *testing.T) {
 			"type G[T any] struct {\n\tA L[T] `json:\"a\"`\n}\n\ntype L[T any] []T\n\ntype Grow[T any] struct {\n\tA *Grow[[]T] `json:\"a\"`\n}",
 			"10:2: field A of ThingSpec contains v1.G[any].A, which has type any: " + anyValue + "\n" +
 				"11:2: field B of ThingSpec contains v1.G[func()].A, which has type func(): JSON cannot contain a function; " + removed + "\n" +
-				"12:2: field C of ThingSpec has type error: " + anyValue + "\n" +
-				"13:2: field D of ThingSpec has type [2]int: DeepCopy methods cannot be generated for it; use a slice, with the markers +kubebuilder:validation:MinItems and MaxItems\n" +
+				"12:2: field C of ThingSpec has type v1.L[error]: " + anyValue + "\n" +
+				"13:2: field D of ThingSpec has type v1.G[[2]int]: DeepCopy methods cannot be generated for it; use a slice, with the markers +kubebuilder:validation:MinItems and MaxItems\n" +
 				"14:2: field E of ThingSpec contains v1.Grow[int].A" + strings.Repeat(".A", 23) + "…, which has type v1.Grow[" + strings.Repeat("[]", 26) + "…: " +
 				"it refers to ever larger instances of itself; let it refer only to instances with the same type arguments\n" +
 				"32:11: instantiation cycle:\n" +
