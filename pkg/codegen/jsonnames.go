@@ -15,7 +15,7 @@ import (
 
 // nameProblems returns the fields of a struct that Go and the schema name differently, so that what an API server stores is not what a program reads.
 // A field that hides one of another type in an embedded struct is a problem only if controller-tools finds that both have no common schema, which
-// isHidden says.
+// isHidden marks.
 func nameProblems(in *loader.Package, info *markers.TypeInfo) (list []typeProblem) {
 	if _, ok := info.RawSpec.Type.(*ast.StructType); !ok {
 		return nil

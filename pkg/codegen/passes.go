@@ -134,7 +134,7 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 	})
 	isCertain := slices.ContainsFunc(p.unsupported, func(problem typeProblem) bool { return problem.isCertain })
 	if len(unsupported) > 0 && (len(findings) > 0 || isCertain) {
-		// What controller-tools reports elsewhere, such as in a type of another module, follows from them.
+		// What controller-tools reports in other places, such as a type of another module, follows from them.
 		findings = slices.DeleteFunc(findings, func(f diag.Finding) bool {
 			return g.syntax.isElsewhere(f) || slices.ContainsFunc(unsupported, func(u diag.Finding) bool { return u.File == f.File && u.Line == f.Line })
 		})

@@ -67,7 +67,7 @@ func (s *schemaTypes) instance(in *loader.Package, t types.Type, from place) *ty
 	return made
 }
 
-// withDefaultOf returns fields that are declared in one package and used in another, required or optional as their own package says.
+// withDefaultOf returns fields that are declared in one package and used in another, required or optional by the rule of their own package.
 func (s *schemaTypes) withDefaultOf(declared, used *loader.Package, fields []markers.FieldInfo) []markers.FieldInfo {
 	const optional, required = "kubebuilder:validation:Optional", "kubebuilder:validation:Required"
 	isOptional := func(pkg *loader.Package) bool {

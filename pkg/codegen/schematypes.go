@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 )
 
-// schemaTypes prepares the types of kinds for controller-tools, which reads them from the syntax and knows neither generic types nor aliases
+// schemaTypes prepares the types of kinds for controller-tools, which reads them from the syntax and supports neither generic types nor aliases
 // of them: each instance of a generic type becomes a type of its own in the package that uses it. A field whose type has no schema is a problem,
 // because controller-tools reports it in other files, several times, or panics.
 type schemaTypes struct {
@@ -158,7 +158,7 @@ func hasOwnSchema(t types.Type, info *markers.TypeInfo) bool {
 	return has("MarshalText")
 }
 
-// rewrite returns an expression for a type in a package that controller-tools understands: the source, unless isForeign, which says that the
+// rewrite returns an expression for a type in a package that controller-tools understands: the source, unless isForeign is set, which means that the
 // source belongs to the generic type.
 func (s *schemaTypes) rewrite(in *loader.Package, source ast.Expr, t types.Type, from place, isForeign bool) ast.Expr {
 	s.made, s.isOther = map[ast.Expr]types.Type{}, isForeign

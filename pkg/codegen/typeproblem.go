@@ -18,7 +18,7 @@ type place struct {
 	in      *loader.Package
 	at      token.Pos
 	subject string
-	// path leads from there to a type elsewhere: an instance of a generic type, or a type of another module.
+	// path leads from there to a type in another place: an instance of a generic type, or a type of another module.
 	path string
 	// whole is the type of the field, or nil.
 	whole types.Type
@@ -75,7 +75,7 @@ func shortened(text string) string {
 
 const (
 	keyFix       = "use string, or a type that is defined as string"
-	interfaceFix = "use a type that says what it contains, such as string or metav1.Condition, or apiextensionsv1.JSON for any value"
+	interfaceFix = "use a type whose content is defined, such as string or metav1.Condition, or apiextensionsv1.JSON for any value"
 	removedFix   = "remove the field; or give it the tag `json:\"-\"`, and write +kubebuilder:object:generate=false above its struct and the method DeepCopyInto by hand"
 	foreignFix   = "use a type that is made for Kubernetes APIs, such as metav1.Time for time.Time, or declare one"
 	arrayFix     = "use a slice, with the markers +kubebuilder:validation:MinItems and MaxItems"
@@ -118,7 +118,7 @@ func valueCause(t types.Type) (cause, fix string) {
 	}
 	if types.IsInterface(t) {
 		if _, isParam := t.(*types.TypeParam); !isParam {
-			return "an interface does not say what it contains, so that it can have neither a schema nor DeepCopy methods", interfaceFix
+			return "the content of an interface is not defined, so that it can have neither a schema nor DeepCopy methods", interfaceFix
 		}
 	}
 	switch typed := t.(type) {

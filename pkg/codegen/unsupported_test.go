@@ -12,8 +12,8 @@ func TestUnsupportedTypes(t *testing.T) {
 	t.Parallel()
 	const file = "api/v1/thing_types.go"
 	const removed = "remove the field; or give it the tag `json:\"-\"`, and write +kubebuilder:object:generate=false above its struct and the method DeepCopyInto by hand"
-	const anyValue = "an interface does not say what it contains, so that it can have neither a schema nor DeepCopy methods; " +
-		"use a type that says what it contains, such as string or metav1.Condition, or apiextensionsv1.JSON for any value"
+	const anyValue = "the content of an interface is not defined, so that it can have neither a schema nor DeepCopy methods; " +
+		"use a type whose content is defined, such as string or metav1.Condition, or apiextensionsv1.JSON for any value"
 	const noText = "use string, or a type that is defined as string"
 	for name, test := range map[string]struct{ fields, types, want string }{
 		"tags": {
