@@ -58,7 +58,7 @@ func (g objectGenerator) generate(ctx *genall.GenerationContext, root *loader.Pa
 	check := &copyWriter{pkg: root, source: source, imports: newCopyImports(root, nil), helpers: map[string]string{}}
 	err = markers.EachType(ctx.Collector, root, func(info *markers.TypeInfo) {
 		t := root.TypesInfo.TypeOf(info.RawSpec.Name)
-		if info.RawSpec.TypeParams != nil || t != nil && types.IsInterface(t) {
+		if info.RawSpec.TypeParams != nil || t != nil && !canHaveMethods(t) {
 			hide(values, info)
 			return
 		}
@@ -109,6 +109,12 @@ func (g objectGenerator) generate(ctx *genall.GenerationContext, root *loader.Pa
 		err = closed
 	}
 	return err
+}
+
+// canHaveMethods reports whether a type with a name can have methods.
+func canHaveMethods(t types.Type) bool {
+	_, isPointer := t.Underlying().(*types.Pointer)
+	return !isPointer && !types.IsInterface(t)
 }
 
 // withRoot returns a context for one package.

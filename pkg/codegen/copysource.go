@@ -240,6 +240,9 @@ func (s *copySource) isBroken(pkg *loader.Package, t types.Type, as use, within 
 		case isStruct:
 			return (!isShallow(typed) || isAlias && as == isFieldType) && !s.hasMethods(pkg, typed)
 		}
+		if pointer, ok := typed.Underlying().(*types.Pointer); ok { // which can have no methods
+			return !isShallow(pointer.Elem())
+		}
 		return slices.Contains(within, types.Type(typed)) || s.isBroken(pkg, typed.Underlying(), isElement, append(within, typed))
 	case *types.Struct:
 		return as != isFieldType || isAlias || !isShallow(typed)

@@ -178,7 +178,7 @@ func (w *copyWriter) assign(in, out string, t types.Type, copied bool) {
 		if !copied {
 			w.line("%s = %s", bare(out), bare(in))
 		}
-	case named != nil && (isStruct(named) || len(typeArguments(named)) > 0):
+	case named != nil && (isStruct(named) || len(typeArguments(named)) > 0 || containsItself(named)):
 		w.line("%s(%s, %s)", w.helper(named), address(in), address(out))
 	case isReference(t):
 		w.line("if %s != nil {\nin, out := %s, %s", bare(in), address(in), address(out))
@@ -200,16 +200,31 @@ func isStruct(t types.Type) bool {
 
 // isOwnReference reports whether a type is a list or map of this package that contains itself, so that its method has to be called.
 func (w *copyWriter) isOwnReference(named *types.Named) bool {
-	return named != nil && named.Obj().Pkg() == w.pkg.Types && isReference(named) && len(typeArguments(named)) == 0 && containsItself(named, named.Underlying()) &&
-		named.Obj().Exported() && w.source.isEnabledByName(w.pkg, named.Obj().Name())
+	if named == nil || named.Obj().Pkg() != w.pkg.Types || !containsItself(named) || len(typeArguments(named)) > 0 {
+		return false
+	}
+	_, isPointer := named.Underlying().(*types.Pointer) // which can have no methods
+	return !isPointer && named.Obj().Exported() && w.source.isEnabledByName(w.pkg, named.Obj().Name())
 }
 
-// containsItself reports whether the elements of a type without a name contain a type.
-func containsItself(named types.Type, t types.Type) bool {
-	return slices.ContainsFunc(elements(t), func(part types.Type) bool {
-		part = types.Unalias(part)
-		return part == named || containsItself(named, part)
-	})
+// containsItself reports whether the elements of a list, map or pointer contain its type, not counting structs.
+func containsItself(named *types.Named) bool {
+	seen := map[types.Type]bool{}
+	var reach func(t types.Type) bool
+	reach = func(t types.Type) bool {
+		return slices.ContainsFunc(elements(t), func(part types.Type) bool {
+			part = types.Unalias(part)
+			if part == types.Type(named) {
+				return true
+			}
+			if seen[part] {
+				return false
+			}
+			seen[part] = true
+			return reach(part.Underlying())
+		})
+	}
+	return reach(named.Underlying())
 }
 
 // content copies *in to *out, which is not nil.
@@ -232,8 +247,15 @@ func (w *copyWriter) content(t types.Type) {
 			}
 		}
 	case *types.Pointer:
-		w.line("*out = new(%s)", w.name(typed.Elem()))
-		w.assign("(**in)", "(**out)", typed.Elem(), false)
+		elem := w.name(typed.Elem())
+		w.line("*out = new(%s)", elem)
+		if _, ok := types.Unalias(t).(*types.Named); ok { // which has no methods
+			w.line("{\nin, out := (*%s)(*in), (*%s)(*out)", elem, elem)
+			w.assign("(*in)", "(*out)", typed.Elem(), false)
+			w.line("}")
+		} else {
+			w.assign("(**in)", "(**out)", typed.Elem(), false)
+		}
 	case *types.Slice:
 		w.line("*out = make(%s, len(*in))", w.name(t))
 		if isShallow(typed.Elem()) && declaredMethod(w.pkg, typed.Elem()) == "" {

@@ -107,11 +107,14 @@ func (p *pass) run(g *generation) (findings diag.Findings) {
 	if _, ok := errors.AsType[panicError](err); ok && len(unsupported) > 0 {
 		return unsupported
 	} else if ok {
-		var names []string
 		for _, root := range p.roots {
-			names = append(names, root.PkgPath)
+			f := diag.Finding{Problem: fmt.Sprintf("%v; a type in this package may be unsupported", err)}
+			if f.File = root.PkgPath; g.syntax.byPath[root.PkgPath] != nil {
+				f.File = g.syntax.byPath[root.PkgPath].dir
+			}
+			findings = append(findings, f)
 		}
-		return diag.Findings{{Problem: fmt.Sprintf("%s: %v; a type in it may be unsupported", strings.Join(names, ", "), err)}}
+		return findings
 	}
 	if err != nil {
 		findings = append(findings, diag.Finding{Problem: err.Error()})

@@ -44,6 +44,8 @@ type ThingSpec struct {
 	U       [][]ListValue        `json:"u"`
 	V       GenerationValue      `json:"v"`
 	W       ListCondition        `json:"w"`
+	X       Pointer              `json:"x"`
+	Y       []Pointer            `json:"y"`
 }
 
 // Optional is optional.
@@ -219,3 +221,6 @@ type ThingList struct {
 
 // TextAlias is an alias of a basic type.
 type TextAlias = string
+
+// Pointer is a pointer.
+type Pointer *Value

@@ -44,6 +44,8 @@ type ThingSpec struct {
 	U       [][]List[*Value]        `json:"u"`
 	V       Generation[Value]       `json:"v"`
 	W       Conditions              `json:"w"`
+	X       Pointer                 `json:"x"`
+	Y       []Pointer               `json:"y"`
 }
 
 // Optional is optional.
@@ -119,6 +121,15 @@ type Tree[T any] struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Children []Tree[T] `json:"children"`
 }
+
+// Pointer is a pointer.
+type Pointer *Value
+
+// Left and Right contain each other.
+type Left []Right
+
+// Right is a map.
+type Right map[string]Left
 
 // Nested contains itself.
 type Nested []Nested

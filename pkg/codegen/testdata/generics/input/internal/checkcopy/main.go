@@ -15,11 +15,13 @@ func main() {
 	thing := &v1.Thing{}
 	fill(reflect.ValueOf(&thing.Spec).Elem(), 0)
 	nested := v1.Nested{{{}, {}}}
+	left := v1.Left{{"a": {{}}}}
 	list := &v1.ThingList{Items: v1.List[v1.Thing]{*thing}}
 	var object runtime.Object = list
 	check(list, object.DeepCopyObject().(*v1.ThingList))
 	check(thing, thing.DeepCopy())
 	check(nested, nested.DeepCopy())
+	check(left, left.DeepCopy())
 }
 
 func check(in, out any) {
