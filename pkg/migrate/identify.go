@@ -115,14 +115,16 @@ func (u *upgrader) origin(name string) merge.Base {
 	return ownBase(u.ownFacts(name))
 }
 
-// isCurrent reports whether a file matches the current scaffold better than an older release.
+// isCurrent reports whether a file matches the current scaffold at least as well as any older release.
 func (u *upgrader) isCurrent(name string) bool {
 	all := facts(name, u.ours[name])
-	if share(all, ownBase(u.ownFacts(name)), similar) >= similar {
-		return true
+	own := share(all, ownBase(u.ownFacts(name)), similar)
+	most := own
+	if own < similar {
+		most = certain
 	}
 	for i := range u.o.Fingerprints.releases {
-		if share(all, u.newBase(name, i), certain) > certain {
+		if own < 1 && share(all, u.newBase(name, i), most) > most {
 			return false
 		}
 	}

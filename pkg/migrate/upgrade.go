@@ -273,9 +273,15 @@ func (u *upgrader) mergeOptions(name string) merge.Options {
 		o.IsOption = func(p []string) bool { return !hasEntry(name, u.o.Plain[name], p) }
 		o.MayAdd = func(p []string, n *merge.Node) bool { return u.canAdd(name, p, n) }
 		o.IsObsolete = u.isUnusedVariable
-		o.MayRemove = func(_ []string, n *merge.Node) bool {
-			return u.canRemove(path.Dir(name), n) && (n.Key != "generatorOptions" || !u.hasEditedGenerator(name))
+		o.MayRemove = func(p []string, n *merge.Node) bool {
+			return !isAddedByKustomize(p) && u.canRemove(path.Dir(name), n) && (n.Key != "generatorOptions" || !u.hasEditedGenerator(name))
 		}
 	}
 	return o
+}
+
+// isAddedByKustomize reports whether a unit of a kustomization is one that kustomize adds when it edits the file. The peers' samples
+// have it, too.
+func isAddedByKustomize(p []string) bool {
+	return len(p) == 2 && slices.Contains([]string{"apiVersion", "kind", "images"}, p[1])
 }

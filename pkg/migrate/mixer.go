@@ -1,0 +1,170 @@
+package migrate
+
+import (
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A mixer finds the forms of a fact in which some words have the names of the project replaced and others do not. They match the
+// scaffold of a project whose name is a word of scaffolds: in one called "project", the namespace "project-system" contains the name,
+// and the comment "the root of the project" does not.
+type mixer struct {
+	// phrases replace the names that are more than one word, such as the repository.
+	phrases []*strings.Replacer
+	// names are the project's names and, in each further item, lists of these and those of one resource, longest first.
+	names [][][]pair
+	// options caches, by word and index in names, the word and what it can be replaced with.
+	options map[string]map[int][]string
+}
+
+// maxMixed limits the forms for each list of names. A fact with more forms has many words with names, which are hardly all of them
+// words of the scaffold, too.
+const maxMixed = 1024
+
+// word matches a word that can contain names. The byte 1 begins a replaced name.
+var word = regexp.MustCompile("[A-Za-z0-9_\x01-]+")
+
+func newMixer() *mixer { return &mixer{options: map[string]map[int][]string{}} }
+
+// addPhrases adds the names that are more than one word.
+func (m *mixer) addPhrases(pairs []pair) {
+	m.phrases = append(m.phrases, replacer(slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return word.FindString(p.name) == p.name })))
+}
+
+// addNames adds lists of names that occur together.
+func (m *mixer) addNames(lists ...[]pair) {
+	var names [][]pair
+	for _, list := range lists {
+		names = append(names, longestFirst(list))
+	}
+	m.names = append(m.names, names)
+}
+
+// forms returns the forms of a text.
+func (m *mixer) forms(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var texts []string
+		for _, phrases := range m.phrases {
+			if t := phrases.Replace(text); !slices.Contains(texts, t) {
+				texts = append(texts, t)
+			}
+		}
+		for _, t := range texts {
+			byNames := map[int][]place{}
+			for _, at := range word.FindAllStringIndex(t, -1) {
+				for i, options := range m.optionsOf(t[at[0]:at[1]]) {
+					byNames[i] = append(byNames[i], place{at[0], at[1], options})
+				}
+			}
+			for _, i := range slices.Sorted(maps.Keys(byNames)) {
+				if !eachChoice(t, byNames[i], yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A place is a word of a text that contains names. The first option is the word.
+type place struct {
+	start, end int
+	options    []string
+}
+
+// optionsOf returns the options of a word that contains names.
+func (m *mixer) optionsOf(w string) map[int][]string {
+	if found, ok := m.options[w]; ok {
+		return found
+	}
+	var found map[int][]string
+	for i, pairs := range m.names {
+		options := firstReplaced(w, pairs)
+		if len(options) == 1 || i > 0 && slices.Equal(options, found[0]) {
+			continue
+		}
+		if found == nil {
+			found = map[int][]string{}
+		}
+		found[i] = options
+	}
+	m.options[w] = found
+	return found
+}
+
+// firstReplaced returns a word with none, the first, the first two and so on of the names in it replaced: scaffolds put names first, as
+// in "manager-controller-manager". Equal names, as of a project and a group, are replaced with each of their tokens.
+func firstReplaced(w string, lists [][]pair) []string {
+	options := []string{w}
+	var replace func(done, rest string, pairs []pair)
+	replace = func(done, rest string, pairs []pair) {
+		for ; rest != "" && len(options) < maxMixed; done, rest = done+rest[:1], rest[1:] {
+			at := slices.IndexFunc(pairs, func(p pair) bool { return strings.HasPrefix(rest, p.name) })
+			if at < 0 {
+				continue
+			}
+			for _, p := range pairs[at:] {
+				if p.name != pairs[at].name {
+					break
+				}
+				replaced, rest := done+p.token, rest[len(p.name):]
+				if option := replaced + rest; !slices.Contains(options, option) {
+					options = append(options, option)
+				}
+				replace(replaced, rest, pairs)
+			}
+			return
+		}
+	}
+	for _, pairs := range lists {
+		replace("", w, pairs)
+	}
+	return options
+}
+
+// eachChoice yields a text with each combination of the options of its words. If there are too many, words with the same characters
+// around them have the same option, and if there are still too many, equal words.
+func eachChoice(text string, places []place, yield func(string) bool) bool {
+	for _, key := range []func(int, place) string{
+		func(i int, _ place) string { return strconv.Itoa(i) },
+		func(_ int, p place) string { return text[max(0, p.start-1):min(len(text), p.end+1)] },
+		func(_ int, p place) string { return text[p.start:p.end] },
+	} {
+		var groups []string // of places that have the same option
+		var sizes []int
+		group, total := make([]int, len(places)), 1
+		for i, p := range places {
+			k := key(i, p)
+			if group[i] = slices.Index(groups, k); group[i] < 0 {
+				group[i] = len(groups)
+				groups, sizes = append(groups, k), append(sizes, len(p.options))
+				total = min(total*len(p.options), maxMixed+1)
+			}
+		}
+		if total > maxMixed {
+			continue
+		}
+		for n := range total {
+			var form strings.Builder
+			end, chosen := 0, make([]int, len(sizes))
+			for i, size := range sizes {
+				chosen[i] = n % size
+				n /= size
+			}
+			for i, p := range places {
+				form.WriteString(text[end:p.start])
+				form.WriteString(p.options[chosen[group[i]]])
+				end = p.end
+			}
+			form.WriteString(text[end:])
+			if !yield(form.String()) {
+				return false
+			}
+		}
+		return true
+	}
+	return true
+}
