@@ -15,44 +15,44 @@ func (l *Layout) UpdateTexts() error {
 	return replaceTexts(l.tree, func(name string, text []byte) []byte {
 		for _, s := range swaps {
 			if !s.docker || strings.HasPrefix(path.Base(name), "Dockerfile") {
-				text = replaceAdjacent(s.old, text, s.now)
+				text = replaceAdjacent(s.old, s.literal, text, s.now)
 			}
 		}
 		return text
 	})
 }
 
-// A replacement is a pattern and its replacement, in all files or only those with the steps of an image.
+// A replacement is a pattern, text that each match contains, and its replacement, in all files or only those with the steps of an image.
 type replacement struct {
-	old    *regexp.Regexp
-	now    string
-	docker bool
+	old          *regexp.Regexp
+	literal, now string
+	docker       bool
 }
 
 // replacements returns the replacements for the moved paths. A single word is a path only with a slash after it, with
 // ./ or the module path before it, or in a copy instruction of an image.
 func (l *Layout) replacements() []replacement {
 	var all []replacement
-	add := func(docker bool, old, now string) {
-		all = append(all, replacement{regexp.MustCompile(`(?m)` + old), now, docker})
+	add := func(docker bool, literal, old, now string) {
+		all = append(all, replacement{regexp.MustCompile(`(?m)` + old), literal, now, docker})
 	}
 	const before, after = `(^/?|[\s"'=,:(\[{^!]|\./)`, `([\s"',:;)\]}$]|$)`
 	for _, from := range slices.Sorted(maps.Keys(l.dirs)) {
 		to := l.dirs[from]
-		add(false, before+from+`/`, `${1}`+to+`/`)
-		add(false, `(^|[\s"'=,:(\[{])\./`+from+after, `${1}./`+to+`${2}`)
-		add(false, `(^|[\s"'=,:(\[{])`+regexp.QuoteMeta(path.Join(l.m.Path, from))+`([\s"',:;)\]}$./]|$)`, `${1}`+path.Join(l.m.Path, to)+`${2}`)
-		add(true, `^((?:COPY|ADD)\b.*[ \t])`+from+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
+		add(false, from+`/`, before+from+`/`, `${1}`+to+`/`)
+		add(false, `./`+from, `(^|[\s"'=,:(\[{])\./`+from+after, `${1}./`+to+`${2}`)
+		add(false, path.Join(l.m.Path, from), `(^|[\s"'=,:(\[{])`+regexp.QuoteMeta(path.Join(l.m.Path, from))+`([\s"',:;)\]}$./]|$)`, `${1}`+path.Join(l.m.Path, to)+`${2}`)
+		add(true, from, `^((?:COPY|ADD)\b.*[ \t])`+from+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 	}
 	if l.root {
 		for _, name := range slices.Sorted(maps.Keys(l.moves.files)) {
 			if to := l.moves.files[name][0].name; path.Dir(name) == "." {
-				add(false, `(\bgo (?:run|build|vet|test|install)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+after, `${1}`+to+`${2}`)
-				add(false, `^(!?/)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
-				add(true, `^((?:COPY|ADD)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
+				add(false, name, `(\bgo (?:run|build|vet|test|install)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+after, `${1}`+to+`${2}`)
+				add(false, name, `^(!?/)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
+				add(true, name, `^((?:COPY|ADD)\b.*[ \t](?:\./)?)`+regexp.QuoteMeta(name)+`([ \t]|\r?$)`, `${1}`+to+`${2}`)
 			}
 		}
-		add(false, `(\bgo (?:run|build|install)\b(?:[^\n&|;]*[ \t])?)\.([ \t]|\r?$)`, `${1}./cmd${2}`)
+		add(false, `go `, `(\bgo (?:run|build|install)\b(?:[^\n&|;]*[ \t])?)\.([ \t]|\r?$)`, `${1}./cmd${2}`)
 	}
 	return all
 }

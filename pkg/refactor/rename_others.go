@@ -77,5 +77,5 @@ func replacePath(text []byte, before, from, to string) []byte {
 		return text
 	}
 	pattern := regexp.MustCompile(`(?m)` + before + regexp.QuoteMeta(from) + `([/.][\w.*/-]|[\s"',:;)\]}$]|/?$)`)
-	return replaceAdjacent(pattern, text, "${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}")
+	return replaceAdjacent(pattern, from, text, "${1}"+strings.ReplaceAll(to, "$", "$$")+"${2}")
 }

@@ -89,7 +89,7 @@ func (p *plan) updateTexts() error {
 				after = `(/\w+\.go)` // of the common directory of controllers, only references to files are updated
 			}
 			pattern := regexp.MustCompile(`(?m)(^|[\s"'=,:(\[{^]|\./)` + regexp.QuoteMeta(from) + after)
-			text = replaceAdjacent(pattern, text, "${1}"+p.dirs[from]+"${2}")
+			text = replaceAdjacent(pattern, from, text, "${1}"+p.dirs[from]+"${2}")
 		}
 		return text
 	})
@@ -116,8 +116,12 @@ func replaceTexts(tree *worktree.Tree, change func(name string, text []byte) []b
 	return nil
 }
 
-// replaceAdjacent replaces all matches of a pattern, even if one consumes the separator before the next.
-func replaceAdjacent(pattern *regexp.Regexp, text []byte, with string) []byte {
+// replaceAdjacent replaces all matches of a pattern, even if one consumes the separator before the next. Each match contains the literal,
+// which is found faster.
+func replaceAdjacent(pattern *regexp.Regexp, literal string, text []byte, with string) []byte {
+	if !bytes.Contains(text, []byte(literal)) {
+		return text
+	}
 	return pattern.ReplaceAll(pattern.ReplaceAll(text, []byte(with)), []byte(with))
 }
 

@@ -282,8 +282,9 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	skipped := map[string]bool{dir: false, ".": false}
 	for name, o := range t.over {
-		if dir != "." && !strings.HasPrefix(name, dir+"/") || skip != nil && skipped(name, dir, skip) {
+		if dir != "." && !strings.HasPrefix(name, dir+"/") || skip != nil && isSkipped(path.Dir(name), skip, skipped) {
 			continue
 		}
 		seen[name] = !o.deleted
@@ -298,14 +299,14 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	return names, nil
 }
 
-// skipped reports whether skip returns true for a directory between dir and name.
-func skipped(name, dir string, skip func(string) bool) bool {
-	for d := path.Dir(name); d != dir && d != "."; d = path.Dir(d) {
-		if skip(d) {
-			return true
-		}
+// isSkipped reports whether skip returns true for a directory or one above it, outermost first. Known are those of which that is known.
+func isSkipped(dir string, skip func(string) bool, known map[string]bool) bool {
+	is, ok := known[dir]
+	if !ok {
+		is = isSkipped(path.Dir(dir), skip, known) || skip(dir)
+		known[dir] = is
 	}
-	return false
+	return is
 }
 
 // cause returns the cause of an error about a name: the file in place of a directory, if there is one.

@@ -62,10 +62,15 @@ func TestTreeWalk(t *testing.T) {
 	put(t, dir, ".operon/notes", "", 0o644)
 	tree := NewTree(afero.NewOsFs(), dir)
 	tree.WriteFile("hack/new", nil, 0)
-	tree.WriteFile("real/skipped/x", nil, 0)
+	tree.WriteFile("real/skipped/below/x", nil, 0)
 	tree.WriteFile("stale/deeper/x", nil, 0)
 	tree.Remove("hack/run.sh")
-	skip := func(name string) bool { return name == "cmd" || name == "real/skipped" }
+	skip := func(name string) bool {
+		if strings.HasPrefix(name, "real/skipped/") {
+			t.Errorf("asked whether to skip %s, which is in a skipped directory", name)
+		}
+		return name == "cmd" || name == "real/skipped"
+	}
 	for dir, want := range map[string]string{
 		".":     ".operon/notes PROJECT alias empty hack/new partly/kept.go partly/stale/deep/zz.go read-only.txt real/linked.yaml stale/deeper/x stale/zz.go untouched",
 		"hack":  "hack/new",
