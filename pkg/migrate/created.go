@@ -43,7 +43,7 @@ func (c CreatedLines) Lines(names Names) func(file, line string) bool {
 	z := newNormalizer(names)
 	return func(file, line string) bool {
 		lines := c.files[createdName(file)]
-		return slices.ContainsFunc(z.forms(createdLine(line, names)), func(hash uint64) bool { return lines[hash] != nil })
+		return slices.ContainsFunc(z.formsIn(lines, createdLine(line, names)), func(hash uint64) bool { return lines[hash] != nil })
 	}
 }
 

@@ -253,7 +253,7 @@ func (b *base) has(text string) bool {
 	}
 	has, ok := b.known[text]
 	if !ok {
-		has = slices.ContainsFunc(b.normalizer.forms(text), func(hash uint64) bool {
+		has = slices.ContainsFunc(b.normalizer.formsIn(b.facts, text), func(hash uint64) bool {
 			set := b.facts[hash]
 			return set != nil && set.Bit(b.bit) == 1
 		})

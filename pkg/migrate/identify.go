@@ -22,9 +22,9 @@ func (u *upgrader) identify() Release {
 			if text := factText(fact); this[text] {
 				current++
 			}
-			forms := u.normalizer.forms(factText(fact))
+			forms := u.normalizer.formsIn(known, factText(fact))
 			fact.Part += merge.SwitchedOn
-			forms = append(forms, u.normalizer.forms(factText(fact))...)
+			forms = slices.Concat(forms, u.normalizer.formsIn(known, factText(fact)))
 			for i, r := range u.o.Fingerprints.releases {
 				if r.Tool == ownTool && !isCurrent {
 					continue // a file for other content, which this program may write, too

@@ -21,9 +21,12 @@ type mixer struct {
 	options map[string]map[int][]string
 }
 
-// maxMixed limits the forms for each list of names. A fact with more forms has many words with names, which are hardly all of them
-// words of the scaffold, too.
-const maxMixed = 1024
+// maxMixed and maxMixedSize limit the number and total size in bytes of the forms for each list of names. A fact with more forms has many
+// words with names, which are hardly all of them words of the scaffold, too.
+const (
+	maxMixed     = 1024
+	maxMixedSize = 2 << 20
+)
 
 // word matches a word that can contain names. The byte 1 begins a replaced name.
 var word = regexp.MustCompile("[A-Za-z0-9_\x01-]+")
@@ -130,7 +133,7 @@ func firstReplaced(w string, lists [][]pair) []string {
 func eachChoice(text string, places []place, yield func(string) bool) bool {
 	for _, key := range []func(int, place) string{
 		func(i int, _ place) string { return strconv.Itoa(i) },
-		func(_ int, p place) string { return text[max(0, p.start-1):min(len(text), p.end+1)] },
+		func(_ int, p place) string { return text[max(0, p.start-2):min(len(text), p.end+2)] },
 		func(_ int, p place) string { return text[p.start:p.end] },
 	} {
 		var groups []string // of places that have the same option
@@ -144,7 +147,7 @@ func eachChoice(text string, places []place, yield func(string) bool) bool {
 				total = min(total*len(p.options), maxMixed+1)
 			}
 		}
-		if total > maxMixed {
+		if total > maxMixed || total*len(text) > maxMixedSize {
 			continue
 		}
 		for n := range total {

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -15,14 +16,14 @@ type normalizer struct {
 	project, resources []*strings.Replacer
 	// mixed finds the forms in which only some of the words that contain names have them replaced.
 	mixed *mixer
-	// known caches the forms of facts, which are the same for all releases.
-	known map[string][]uint64
+	// known and knownMixed cache the plain and the mixed forms of facts, which are the same for all releases.
+	known, knownMixed map[string][]uint64
 }
 
 func newNormalizer(n Names) *normalizer {
 	all := n.pairs()
 	repo, domain, rest := all[:1], all[1:2], all[2:]
-	z := &normalizer{known: map[string][]uint64{}, mixed: newMixer()}
+	z := &normalizer{known: map[string][]uint64{}, knownMixed: map[string][]uint64{}, mixed: newMixer()}
 	// The name of the repository may be that of an image, and the domain that of an example.
 	for _, pairs := range [][]pair{all, slices.Concat(domain, rest), slices.Concat(repo, rest), rest} {
 		z.project = append(z.project, replacer(pairs))
@@ -76,11 +77,30 @@ func factText(f merge.Fact) string {
 	return strings.Join(f.Path, "\x00") + "\x00" + string(f.Part) + "\x00" + strings.Join(f.Lines, "\n")
 }
 
-// forms returns the hashes of all forms of a fact. Callers must not change the result.
-func (z *normalizer) forms(text string) []uint64 {
-	if forms, ok := z.known[text]; ok {
+// formsIn returns the hashes of the forms of a fact that facts can have: those with all names replaced or none or, if facts have none of
+// these, those with some names replaced, which are many. Callers must not change the result.
+func (z *normalizer) formsIn(facts map[uint64]*big.Int, text string) []uint64 {
+	forms, ok := z.known[text]
+	if !ok {
+		forms = z.plainForms(text)
+		z.known[text] = forms
+	}
+	if len(facts) == 0 || slices.ContainsFunc(forms, func(h uint64) bool { return facts[h] != nil }) {
 		return forms
 	}
+	mixed, ok := z.knownMixed[text]
+	if !ok {
+		for form := range z.mixed.forms(text) {
+			mixed = append(mixed, textdiff.Hash(form))
+		}
+		slices.Sort(mixed)
+		mixed = slices.Clip(slices.Compact(mixed))
+		z.knownMixed[text] = mixed
+	}
+	return mixed
+}
+
+func (z *normalizer) plainForms(text string) []uint64 {
 	forms := []uint64{textdiff.Hash(text)}
 	for _, list := range [][]*strings.Replacer{z.project, z.resources} {
 		for _, r := range list {
@@ -91,11 +111,5 @@ func (z *normalizer) forms(text string) []uint64 {
 			}
 		}
 	}
-	for form := range z.mixed.forms(text) {
-		if h := textdiff.Hash(form); !slices.Contains(forms, h) {
-			forms = append(forms, h)
-		}
-	}
-	z.known[text] = slices.Clip(forms)
-	return z.known[text]
+	return slices.Clip(forms)
 }
