@@ -41,7 +41,7 @@ func run(module string) error {
 	defer os.RemoveAll(dir)
 	fmt.Printf("==> building %s (minutes with cold caches)\n", module)
 	ours := filepath.Join(dir, "operon")
-	if err := execute("", "go", "build", "-o", ours, "."); err != nil {
+	if err := execute("", "go", "build", "-trimpath", "-o", ours, "."); err != nil {
 		return err
 	}
 	name, version, _ := strings.Cut(module, "@v")
@@ -71,7 +71,7 @@ func run(module string) error {
 		return err
 	}
 	fmt.Println("==> beside Operon")
-	return r.compare(ours, projects[0])
+	return r.compare(ours, projects)
 }
 
 // buildPeer builds a release and returns its program.
@@ -88,7 +88,7 @@ func buildPeer(dir, module string) (string, error) {
 	if err := execute(build, "go", "get", "-tool", module); err != nil {
 		return "", err
 	}
-	return program, execute(build, "go", "build", "-o", program, path)
+	return program, execute(build, "go", "build", "-trimpath", "-o", program, path)
 }
 
 // execute runs a program in a directory. Its output is part of the error if it fails.

@@ -21,6 +21,8 @@ type recording struct {
 	creations []migrate.Creation
 	// projects holds the finished projects by name.
 	projects map[string]map[string][]byte
+	// refused are the commands that the release does not have.
+	refused map[string]bool
 }
 
 // Names of the projects.
@@ -46,7 +48,7 @@ func (r *recording) create(s sample) error {
 		return err
 	}
 	for _, command := range s.commands {
-		available, err := r.run(root, append(strings.Fields(command), "--make=false"))
+		available, err := r.run(root, arguments(command))
 		if err != nil {
 			return err
 		}
@@ -67,12 +69,21 @@ func (r *recording) create(s sample) error {
 // run runs a command of the release. A command that the release does not have is reported.
 func (r *recording) run(root string, args []string) (available bool, err error) {
 	err = execute(root, r.peer, args...)
+	if err != nil && strings.Contains(err.Error(), "webhook resource already exists") { // older releases want --force
+		err = execute(root, r.peer, append(args, "--force")...)
+	}
 	if err == nil {
 		return true, nil
 	}
 	for _, message := range []string{"unknown flag", "no plugin could be resolved", "is not supported"} {
 		if strings.Contains(err.Error(), message) {
-			fmt.Printf("    not in this release: %s\n", strings.Join(args, " "))
+			if r.refused == nil {
+				r.refused = map[string]bool{}
+			}
+			if command := strings.Join(args, " "); !r.refused[command] {
+				r.refused[command] = true
+				fmt.Printf("    not in this release: %s\n", command)
+			}
 			return false, nil
 		}
 	}
