@@ -12,11 +12,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// currentFiles returns the files of the current scaffold for a project, with or without webhooks.
+// currentFiles returns the files of the current scaffold for a project, with or without webhooks, and those of all optional plugins.
 func (p *Project) currentFiles(config *project.Config, header string, webhooks bool) (map[string][]byte, error) {
 	tree := worktree.NewTree(afero.NewMemMapFs(), "/")
 	if err := p.scaffoldAll(tree, config, header, webhooks); err != nil {
 		return nil, err
+	}
+	for _, key := range (project.Plugins{Grafana: true, AutoUpdate: true}).Optional() {
+		if _, err := p.addPlugin(tree, config, key); err != nil {
+			return nil, err
+		}
 	}
 	files := tree.Edits()
 	maps.DeleteFunc(files, func(_ string, text []byte) bool { return text == nil })

@@ -13,11 +13,9 @@ import (
 // addPlugins writes the files of optional plugins into the tree, and records the plugins. Existing files are kept, except for the
 // dashboard of the project's own metrics, to which panels are added.
 func (p *Project) addPlugins(tree *worktree.Tree, config *project.Config, plugins project.Plugins) error {
-	data := p.projectData(config, "")
 	var kept []string
 	for _, key := range plugins.Optional() {
-		event, _, _ := strings.Cut(key, ".")
-		report, err := scaffold.AddPlugin(tree, event, data)
+		report, err := p.addPlugin(tree, config, key)
 		if err != nil {
 			return err
 		}
@@ -35,6 +33,12 @@ func (p *Project) addPlugins(tree *worktree.Tree, config *project.Config, plugin
 		p.reportf(Note, "kept as they are: %s; to have one written anew, delete it and repeat the command", strings.Join(kept, ", "))
 	}
 	return nil
+}
+
+// addPlugin writes the files of an optional plugin that the tree does not have.
+func (p *Project) addPlugin(tree *worktree.Tree, config *project.Config, key string) (*scaffold.Report, error) {
+	event, _, _ := strings.Cut(key, ".")
+	return scaffold.AddPlugin(tree, event, p.projectData(config, ""))
 }
 
 // updateDashboard writes the panels of the project's own metrics.

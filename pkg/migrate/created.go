@@ -47,9 +47,14 @@ func (c CreatedLines) Lines(names Names) func(file, line string) bool {
 	}
 }
 
-// createdLine returns a line without the domain in the paths of webhooks, which have hyphens for its dots.
+// createdLine returns a line without the domain in the paths of webhooks, which have hyphens for its dots, and without the kinds in the
+// variables of images, which have capital letters.
 func createdLine(line string, names Names) string {
-	return strings.ReplaceAll(strings.TrimSpace(line), "-"+strings.ReplaceAll(names.Domain, ".", "-")+"-", "-\x01h-")
+	line = strings.ReplaceAll(strings.TrimSpace(line), "-"+strings.ReplaceAll(names.Domain, ".", "-")+"-", "-\x01h-")
+	for _, r := range names.Resources {
+		line = strings.ReplaceAll(line, strings.ToUpper(r.Kind)+"_IMAGE", "\x01u_IMAGE")
+	}
+	return line
 }
 
 // createdName returns a pattern for the files that contain the name of a kind or are in the directory of a group, or the name of

@@ -7,9 +7,21 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// Scaffolded reports whether upgrades update a file. Other files belong to the user once they are written, are
-// generated, or belong to optional plugins.
+// ofPlugin reports whether an optional plugin writes a file, which an upgrade updates only as a whole: unless it was edited, and never
+// if the project lacks it.
+func ofPlugin(name string) bool {
+	switch name {
+	case ".github/workflows/auto_update.yml", "grafana/controller-resources-metrics.json", "grafana/controller-runtime-metrics.json":
+		return true
+	}
+	return false
+}
+
+// Scaffolded reports whether upgrades update a file. Other files belong to the user once they are written, or are generated.
 func Scaffolded(name string) bool {
+	if ofPlugin(name) {
+		return true
+	}
 	switch name {
 	case ".custom-gcl.yml", ".dockerignore", ".github/workflows/lint.yml", ".github/workflows/test-e2e.yml", ".github/workflows/test.yml",
 		".gitignore", ".golangci.yml", "AGENTS.md", "Dockerfile", "Makefile", "README.md", requirementsFile,

@@ -172,7 +172,7 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	}
 	steps := []func() error{func() error { return x.removeFiles(d) }, x.removeDeclarations, x.removeTexts}
 	if len(d.RemovedWebhooks) > 0 {
-		steps = append(steps, x.removeCertificates)
+		steps = append(steps, x.removeOtherFiles)
 		for _, step := range []func(Deletion) error{x.removeChecks, x.removeFromTests, x.disableConversion} {
 			steps = append(steps, func() error { return step(d) })
 		}

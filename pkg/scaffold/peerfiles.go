@@ -115,22 +115,24 @@ func (x *deleter) removeLastComment(name string, lines []string) []string {
 	return append(lines[:end:end], "")
 }
 
-// removeCertificates removes the rest of config/certmanager, which other tools write with the first webhook.
-func (x *deleter) removeCertificates() error {
-	if !x.fromPeer || slices.Contains(x.inUse, project.CertManagerDir) || !slices.Contains(x.deleted, project.CertManagerDir+"/"+project.KustomizationFile) {
-		return nil
-	}
-	names, err := x.tree.Walk(project.CertManagerDir, nil)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		content, ok, err := x.read(name)
+// removeOtherFiles removes the rest of config/certmanager and config/webhook, which other tools write with the first webhook.
+func (x *deleter) removeOtherFiles() error {
+	for _, dir := range []string{project.CertManagerDir, project.WebhookConfigDir} {
+		if !x.fromPeer || slices.Contains(x.inUse, dir) || !slices.Contains(x.deleted, dir+"/"+project.KustomizationFile) {
+			continue
+		}
+		names, err := x.tree.Walk(dir, nil)
 		if err != nil {
 			return err
 		}
-		if ok && x.isPeers(name, content) {
-			x.deleted = append(x.deleted, name)
+		for _, name := range names {
+			content, ok, err := x.read(name)
+			if err != nil {
+				return err
+			}
+			if ok && x.isPeers(name, content) {
+				x.deleted = append(x.deleted, name)
+			}
 		}
 	}
 	return nil

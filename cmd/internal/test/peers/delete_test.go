@@ -21,66 +21,80 @@ import (
 func TestDeleteUnedited(t *testing.T) {
 	t.Parallel()
 	peer := clitest.BuildPeer(t, "bench/peers", "sigs.k8s.io/kubebuilder/v4")
+	older := clitest.BuildPeer(t, "peers/operator-sdk-1.42", "sigs.k8s.io/kubebuilder/v4") // 4.6
+	// The names are others than those of testdata/peers/record.
 	const (
-		frigate  = " --group fleet --version v1 --kind Frigate"
-		frigate2 = " --group fleet --version v2 --kind Frigate"
-		kraken   = " --group fleet --version v1 --kind Kraken"
-		api      = " --resource --controller"
-		both     = " --defaulting --programmatic-validation"
+		cutter  = " --group navy --version v1 --kind Cutter"
+		cutter2 = " --group navy --version v2 --kind Cutter"
+		barge   = " --group navy --version v1 --kind Barge"
+		api     = " --resource --controller"
+		both    = " --defaulting --programmatic-validation"
 	)
 	for name, commands := range map[string][]string{
 		"one group": {
 			"init",
-			"create api" + frigate + api,
-			"create webhook" + frigate + both,
-			"create api" + frigate2 + " --resource --controller=false",
-			"create webhook" + frigate + " --conversion --spoke v2",
-			"create api" + kraken + api + " --namespaced=false",
-			"create webhook" + kraken + " --defaulting --defaulting-path /mutate-it",
+			"create api" + cutter + api,
+			"create webhook" + cutter + both,
+			"create api" + cutter2 + " --resource --controller=false",
+			"create webhook" + cutter + " --conversion --spoke v2",
+			"create api" + barge + api + " --namespaced=false",
+			"create webhook" + barge + " --defaulting --defaulting-path /mutate-it",
 			"create api --group apps --version v1 --kind Deployment --resource=false --controller",
 			"create webhook --group core --version v1 --kind Pod --programmatic-validation",
-			"create api" + kraken + " --resource=false --controller --controller-name kraken-watch",
+			"create api" + barge + " --resource=false --controller --controller-name barge-watch",
 		},
 		"groups": {
 			"init --multigroup",
-			"create api" + frigate + api,
-			"create webhook" + frigate + " --defaulting",
-			"create api --group harbor --version v1beta1 --kind Crane" + api,
-			"create webhook --group harbor --version v1beta1 --kind Crane" + both,
-			"create webhook" + frigate + " --programmatic-validation",
+			"create api" + cutter + api,
+			"create webhook" + cutter + " --defaulting",
+			"create api --group pier --version v1beta1 --kind Winch" + api,
+			"create webhook --group pier --version v1beta1 --kind Winch" + both,
+			"create webhook" + cutter + " --programmatic-validation",
 		},
 		"namespace": {
 			"init --namespaced",
-			"create api" + frigate + api,
-			"create webhook" + frigate + " --programmatic-validation",
+			"create api" + cutter + api,
+			"create webhook" + cutter + " --programmatic-validation",
 		},
 		"conversion first": {
 			"init",
-			"create api" + frigate + api,
-			"create api" + frigate2 + " --resource --controller=false",
-			"create webhook" + frigate + " --conversion --spoke v2",
-			"create webhook" + frigate + " --defaulting",
+			"create api" + cutter + api,
+			"create api" + cutter2 + " --resource --controller=false",
+			"create webhook" + cutter + " --conversion --spoke v2",
+			"create webhook" + cutter + " --defaulting",
 		},
 		"images": {
 			"init",
-			"create api" + frigate + " --plugins deploy-image/v1-alpha --manifests=false --image memcached:1.6.26-alpine3.19 --image-container-port 11211",
-			"create api" + kraken + " --plugins deploy-image/v1-alpha --manifests=false --image busybox:1.36.1",
-			"create webhook" + frigate + " --programmatic-validation",
+			"create api" + cutter + " --plugins deploy-image/v1-alpha --manifests=false --image memcached:1.6.26-alpine3.19 --image-container-port 11211",
+			"create api" + barge + " --plugins deploy-image/v1-alpha --manifests=false --image busybox:1.36.1",
+			"create webhook" + cutter + " --programmatic-validation",
 		},
 		"types first": {
 			"init",
-			"create api" + frigate + " --resource --controller=false",
-			"create api" + kraken + api + " --ssa",
+			"create api" + cutter + " --resource --controller=false",
+			"create api" + barge + api + " --ssa",
+		},
+		"an older release": {
+			"init",
+			"create api" + cutter + api,
+			"create webhook" + cutter + both,
+			"create api" + cutter2 + " --resource --controller=false",
+			"create api" + barge + " --plugins deploy-image/v1-alpha --manifests=false --image busybox:1.36.1",
+			"create webhook --group core --version v1 --kind Pod --programmatic-validation",
 		},
 	} {
-		for _, unknown := range []bool{false, true} {
+		peer, unknown := peer, []bool{false, true}
+		if name == "an older release" {
+			peer, unknown = older, unknown[:1]
+		}
+		for _, unknown := range unknown {
 			release := "known release"
 			if unknown {
 				release = "unknown release"
 			}
 			t.Run(name+" of a "+release, func(t *testing.T) {
 				t.Parallel()
-				dir := filepath.Join(t.TempDir(), "voyage")
+				dir := filepath.Join(t.TempDir(), "cruise")
 				if err := os.Mkdir(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +102,7 @@ func TestDeleteUnedited(t *testing.T) {
 					before := clitest.CopyTree(t, dir)
 					args := strings.Fields(command)
 					if args[0] == "init" {
-						args = append(args, strings.Fields("--domain example.com --repo example.com/voyage --project-name voyage --fetch-deps=false --skip-go-version-check")...)
+						args = append(args, strings.Fields("--domain example.com --repo example.com/cruise --project-name cruise --fetch-deps=false --skip-go-version-check")...)
 					} else {
 						args = append(args, "--make=false")
 					}
@@ -113,7 +127,7 @@ func TestDeleteUnedited(t *testing.T) {
 					for _, tree := range []string{before, deleted} {
 						format(t, filepath.Join(tree, "cmd", "main.go")) // kubebuilder does so with a later command
 						// One of several versions must be the stored one: kubebuilder marks it with the conversion.
-						types := filepath.Join(tree, "api", "v1", "frigate_types.go")
+						types := filepath.Join(tree, "api", "v1", "cutter_types.go")
 						if _, err := os.Stat(types); err == nil && strings.Contains(command, "--conversion") {
 							clitest.WriteFile(t, types, strings.Replace(clitest.ReadFile(t, types), "// +kubebuilder:storageversion\n", "", 1))
 						}
