@@ -64,6 +64,8 @@ func createdName(name string) string {
 	switch {
 	case path.Ext(name) != ".go" && dir == project.SamplesDir+"/" && base != project.KustomizationFile:
 		return project.SamplesDir + "/*"
+	case dir == project.CRDPatchesDir+"/":
+		return project.CRDPatchesDir + "/*"
 	case path.Ext(name) == ".go" && strings.HasPrefix(dir, "test/"):
 		return name
 	case dir != project.RBACDir+"/" && path.Ext(name) != ".go":
