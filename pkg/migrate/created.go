@@ -41,6 +41,7 @@ func minor(version string) string {
 // Lines returns a function that reports whether a line of a file is one that a release writes, in a project with the given names.
 func (c CreatedLines) Lines(names Names) func(file, line string) bool {
 	z := newNormalizer(names)
+	z.mixed.limit = lineForms
 	return func(file, line string) bool {
 		lines := c.files[createdName(file)]
 		return slices.ContainsFunc(z.formsIn(lines, createdLine(line, names)), func(hash uint64) bool { return lines[hash] != nil })
@@ -70,7 +71,7 @@ func createdName(name string) string {
 		return name
 	case dir != project.RBACDir+"/" && path.Ext(name) != ".go":
 		return name
-	case base == "main.go" || base == "suite_test.go" || base == "webhook_suite_test.go" || base == "groupversion_info.go":
+	case slices.Contains([]string{"main.go", "suite_test.go", "webhook_suite_test.go", "groupversion_info.go", "conditions.go"}, base):
 		return base
 	}
 	for _, suffix := range []string{

@@ -19,19 +19,27 @@ type mixer struct {
 	names [][][]pair
 	// options caches, by word and index in names, the word and what it can be replaced with.
 	options map[string]map[int][]string
+	// limit is the maximum number of forms for each item of names. A text with more forms has many words with names, which are hardly
+	// all of them words of the scaffold, too.
+	limit int
 }
 
-// maxMixed and maxMixedSize limit the number and total size in bytes of the forms for each list of names. A fact with more forms has many
-// words with names, which are hardly all of them words of the scaffold, too.
+// The limits for facts, which can have many lines, and for single lines.
 const (
-	maxMixed     = 1024
-	maxMixedSize = 2 << 20
+	factForms = 1 << 10
+	lineForms = 1 << 14
 )
+
+// maxMixedSize limits the total size of the forms for each item of names, in bytes.
+const maxMixedSize = 4 << 20
+
+// maxOptions limits the options of a word.
+const maxOptions = 64
 
 // word matches a word that can contain names. The byte 1 begins a replaced name.
 var word = regexp.MustCompile("[A-Za-z0-9_\x01-]+")
 
-func newMixer() *mixer { return &mixer{options: map[string]map[int][]string{}} }
+func newMixer() *mixer { return &mixer{options: map[string]map[int][]string{}, limit: factForms} }
 
 // addPhrases adds the names that are more than one word.
 func (m *mixer) addPhrases(pairs []pair) {
@@ -57,14 +65,26 @@ func (m *mixer) forms(text string) iter.Seq[string] {
 			}
 		}
 		for _, t := range texts {
-			byNames := map[int][]place{}
-			for _, at := range word.FindAllStringIndex(t, -1) {
-				for i, options := range m.optionsOf(t[at[0]:at[1]]) {
-					byNames[i] = append(byNames[i], place{at[0], at[1], options})
+			words := word.FindAllStringIndex(t, -1)
+			named := map[int]bool{} // items of names that are in the text
+			for _, at := range words {
+				for i := range m.optionsOf(t[at[0]:at[1]]) {
+					named[i] = true
 				}
 			}
-			for _, i := range slices.Sorted(maps.Keys(byNames)) {
-				if !eachChoice(t, byNames[i], yield) {
+			for _, i := range slices.Sorted(maps.Keys(named)) {
+				var places []place
+				for _, at := range words {
+					all := m.optionsOf(t[at[0]:at[1]])
+					options, ok := all[i]
+					if !ok {
+						options = all[0]
+					}
+					if options != nil {
+						places = append(places, place{at[0], at[1], options})
+					}
+				}
+				if !m.eachChoice(t, places, yield) {
 					return
 				}
 			}
@@ -85,7 +105,7 @@ func (m *mixer) optionsOf(w string) map[int][]string {
 	}
 	var found map[int][]string
 	for i, pairs := range m.names {
-		options := firstReplaced(w, pairs)
+		options := replacements(w, pairs)
 		if len(options) == 1 || i > 0 && slices.Equal(options, found[0]) {
 			continue
 		}
@@ -98,14 +118,14 @@ func (m *mixer) optionsOf(w string) map[int][]string {
 	return found
 }
 
-// firstReplaced returns a word with none, the first, the first two and so on of the names in it replaced: scaffolds put names first, as
-// in "manager-controller-manager". Equal names, as of a project and a group, are replaced with each of their tokens.
-func firstReplaced(w string, lists [][]pair) []string {
+// replacements returns a word and what it can be replaced with: some of the names in it are replaced. Equal names, as of a project and a
+// group, are replaced with each of their tokens.
+func replacements(w string, lists [][]pair) []string {
 	options := []string{w}
 	var replace func(done, rest string, pairs []pair)
 	replace = func(done, rest string, pairs []pair) {
-		for ; rest != "" && len(options) < maxMixed; done, rest = done+rest[:1], rest[1:] {
-			at := slices.IndexFunc(pairs, func(p pair) bool { return strings.HasPrefix(rest, p.name) })
+		for ; rest != "" && len(options) < maxOptions; done, rest = done+rest[:1], rest[1:] {
+			at := slices.IndexFunc(pairs, func(p pair) bool { return p.begins(done, rest) })
 			if at < 0 {
 				continue
 			}
@@ -119,7 +139,6 @@ func firstReplaced(w string, lists [][]pair) []string {
 				}
 				replace(replaced, rest, pairs)
 			}
-			return
 		}
 	}
 	for _, pairs := range lists {
@@ -128,9 +147,22 @@ func firstReplaced(w string, lists [][]pair) []string {
 	return options
 }
 
+// begins reports whether the rest of a word begins with a name. The domain and the project are parts of no other words.
+func (p pair) begins(done, rest string) bool {
+	after, ok := strings.CutPrefix(rest, p.name)
+	if !ok || !slices.Contains([]string{"\x01d", "\x01p"}, p.token) {
+		return ok
+	}
+	return (done == "" || !isAlphanumeric(done[len(done)-1])) && (after == "" || !isAlphanumeric(after[0]))
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
 // eachChoice yields a text with each combination of the options of its words. If there are too many, words with the same characters
 // around them have the same option, and if there are still too many, equal words.
-func eachChoice(text string, places []place, yield func(string) bool) bool {
+func (m *mixer) eachChoice(text string, places []place, yield func(string) bool) bool {
 	for _, key := range []func(int, place) string{
 		func(i int, _ place) string { return strconv.Itoa(i) },
 		func(_ int, p place) string { return text[max(0, p.start-2):min(len(text), p.end+2)] },
@@ -144,10 +176,10 @@ func eachChoice(text string, places []place, yield func(string) bool) bool {
 			if group[i] = slices.Index(groups, k); group[i] < 0 {
 				group[i] = len(groups)
 				groups, sizes = append(groups, k), append(sizes, len(p.options))
-				total = min(total*len(p.options), maxMixed+1)
+				total = min(total*len(p.options), m.limit+1)
 			}
 		}
-		if total > maxMixed || total*len(text) > maxMixedSize {
+		if total > m.limit || total*len(text) > maxMixedSize {
 			continue
 		}
 		for n := range total {

@@ -36,7 +36,11 @@ func electionID(repo string) string {
 // kindPairs returns the names of a resource without its version, which is often part of other text, such as the v1 of
 // rbac.authorization.k8s.io/v1.
 func (r Resource) kindPairs() []pair {
-	return []pair{{r.Group, "\x01g"}, {r.Kind, "\x01K"}, {strings.ToLower(r.Kind), "\x01k"}, {r.Plural, "\x01s"}}
+	pairs := []pair{{r.Group, "\x01g"}, {r.Kind, "\x01K"}, {strings.ToLower(r.Kind), "\x01k"}, {r.Plural, "\x01s"}}
+	if packageName := strings.NewReplacer("-", "", ".", "").Replace(r.Group); packageName != r.Group {
+		pairs = append(pairs, pair{packageName, "\x01g"})
+	}
+	return pairs
 }
 
 func (r Resource) versionPair() pair { return pair{r.Version, "\x01v"} }

@@ -67,6 +67,13 @@ func matrix() []sample {
 		{"images in groups", "", []string{
 			"edit --multigroup", of(image, "fleet", "v1", "Frigate") + "busybox:1.36.1",
 		}},
+		{"images in a namespace", "--namespaced --multigroup", []string{
+			of(image, "fleet", "v1", "Frigate") + "memcached:1.6.26-alpine3.19 --image-container-port 11211 --run-as-user 1001",
+		}},
+		{"plurals", "", []string{
+			of(api, "fleet", "v1", "Frigate") + " --plural frigatez", of(both, "fleet", "v1", "Frigate"),
+			of(image, "fleet", "v2", "Kraken") + "busybox:1.36.1",
+		}},
 		{"edited", "", []string{
 			of(api, "fleet", "v1", "Frigate"), of(both, "fleet", "v1", "Frigate"),
 			"edit --multigroup", of(api, "harbor", "v1beta1", "Crane"), of(both, "harbor", "v1beta1", "Crane"),
