@@ -157,7 +157,9 @@ func bumpGoImages(ours, theirs *Node, base Base) {
 // instructionChoice returns a function that reports whether an instruction of ours can be kept independently of theirs. A Go image
 // must not be older than that of theirs.
 func instructionChoice(oursRoot, theirsRoot *Node) func(ours, theirs *Node) bool {
-	return func(ours, theirs *Node) bool { return !hasOlderGo(goImage(oursRoot, ours), goImage(theirsRoot, theirs)) }
+	return func(ours, theirs *Node) bool {
+		return !hasOlderGo(goImage(oursRoot, ours), goImage(theirsRoot, theirs))
+	}
 }
 
 // goImage returns the Go image in an instruction of a Dockerfile, as golangImage matches it, or nil. Arguments before the first stage

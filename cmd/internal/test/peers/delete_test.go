@@ -82,6 +82,13 @@ func TestDeleteUnedited(t *testing.T) {
 			"create api" + barge + " --plugins deploy-image/v1-alpha --manifests=false --image busybox:1.36.1",
 			"create webhook --group core --version v1 --kind Pod --programmatic-validation",
 		},
+		"names that are words of scaffolds": {
+			"init --multigroup --namespaced --domain io --project-name manager --repo example.com/webhook",
+			"create api --group config --version v1 --kind Config --plural configz" + api,
+			"create webhook --group config --version v1 --kind Config" + both,
+			"create api --group web-app --version v1alpha1 --kind Webhook --plugins deploy-image/v1-alpha --manifests=false --image busybox:1.36.1",
+			"create webhook --group web-app --version v1alpha1 --kind Webhook --defaulting",
+		},
 	} {
 		peer, unknown := peer, []bool{false, true}
 		if name == "an older release" {
@@ -102,7 +109,7 @@ func TestDeleteUnedited(t *testing.T) {
 					before := clitest.CopyTree(t, dir)
 					args := strings.Fields(command)
 					if args[0] == "init" {
-						args = append(args, strings.Fields("--domain example.com --repo example.com/cruise --project-name cruise --fetch-deps=false --skip-go-version-check")...)
+						args = slices.Insert(args, 1, strings.Fields("--domain example.com --repo example.com/cruise --project-name cruise --fetch-deps=false --skip-go-version-check")...)
 					} else {
 						args = append(args, "--make=false")
 					}
