@@ -71,7 +71,7 @@ func matrix() []sample {
 			of(image, "fleet", "v1", "Frigate") + "memcached:1.6.26-alpine3.19 --image-container-port 11211 --run-as-user 1001",
 		}},
 		{"plurals", "", []string{
-			of(api, "fleet", "v1", "Frigate") + " --plural frigatez", of(both, "fleet", "v1", "Frigate"),
+			of(api, "fleet", "v1", "Frigate") + " --plural frigatez", of(both, "fleet", "v1", "Frigate") + " --plural frigatez",
 			of(image, "fleet", "v2", "Kraken") + "busybox:1.36.1",
 		}},
 		{"edited", "", []string{
