@@ -26,7 +26,7 @@ type mixer struct {
 
 // The limits for facts, which can have many lines, and for single lines.
 const (
-	factForms = 1 << 10
+	factForms = 1 << 12
 	lineForms = 1 << 14
 )
 
@@ -71,6 +71,9 @@ func (m *mixer) forms(text string) iter.Seq[string] {
 				for i := range m.optionsOf(t[at[0]:at[1]]) {
 					named[i] = true
 				}
+			}
+			if len(named) == 0 && !yield(t) {
+				return
 			}
 			for _, i := range slices.Sorted(maps.Keys(named)) {
 				var places []place
@@ -147,10 +150,10 @@ func replacements(w string, lists [][]pair) []string {
 	return options
 }
 
-// begins reports whether the rest of a word begins with a name. The domain and the project are parts of no other words.
+// begins reports whether the rest of a word begins with a name. The names of the project are parts of no other words.
 func (p pair) begins(done, rest string) bool {
 	after, ok := strings.CutPrefix(rest, p.name)
-	if !ok || !slices.Contains([]string{"\x01d", "\x01p"}, p.token) {
+	if !ok || !slices.Contains([]string{"\x01d", "\x01p", "\x01r"}, p.token) {
 		return ok
 	}
 	return (done == "" || !isAlphanumeric(done[len(done)-1])) && (after == "" || !isAlphanumeric(after[0]))
