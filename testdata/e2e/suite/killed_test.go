@@ -6,20 +6,22 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/operon-sdk/operon/testdata/e2e/cluster"
+	"github.com/operon-sdk/operon/testdata/e2e/images"
 	"github.com/operon-sdk/operon/testdata/e2e/node"
 )
 
 // killedRole makes the test's binary start a node and wait to be killed.
 const killedRole = "node-to-be-killed"
 
-func runToBeKilled(assets, state string) int {
+func runToBeKilled(assets, programs, state string) int {
 	ctx := context.Background()
-	n, err := node.Start(ctx, node.Options{Assets: assets, StateDir: state})
+	n, err := node.Start(ctx, node.Options{Assets: assets, Programs: programs, StateDir: state})
 	if err == nil {
 		err = n.Wait(ctx, node.StepKubelet)
 	}
@@ -48,7 +50,11 @@ func TestKilledNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/proc/self/exe", killedRole, assets, state)
+	programs, err := images.Build(b.ctx, b.root, filepath.Join(b.cache, "e2e"), images.ClusterPackages, b.progress.Say)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe", killedRole, assets, programs, state)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +68,7 @@ func TestKilledNode(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	words := strings.Fields(line)
-	if len(words) < 2 {
+	if len(words) < 2 || words[0] == "error:" {
 		t.Fatalf("the node said %q", line)
 	}
 	name, namespaces := words[0], words[1:]

@@ -55,8 +55,13 @@ func (b *bench) testLifeOfBundle(t *testing.T) {
 	b.says(t, b.runOperon(t, 0, run...),
 		`Found ClusterServiceVersion "memcached/memcached-operator.v0.0.1" phase: Succeeded`,
 		`OLM has successfully installed "memcached-operator.v0.0.1"`)
-	b.says(t, b.runOperon(t, 1, append([]string{"run", "bundle", b.image(nextBundleImage)}, flags...)...),
-		"has installed memcached-operator.v0.0.1", "run bundle-upgrade")
+	b.eventually(t, func() error { // OLM writes what is installed to the Subscription a moment after the operator has succeeded
+		out := b.runOperon(t, 1, append([]string{"run", "bundle", b.image(nextBundleImage)}, flags...)...)
+		if !strings.Contains(out, "has installed memcached-operator.v0.0.1") || !strings.Contains(out, "run bundle-upgrade") {
+			return fmt.Errorf("the bundle of another version: %s", out)
+		}
+		return nil
+	})
 	b.differsFrom(t, before)
 	b.progress.Done("run bundle, killed three times")
 	b.testReconciling(t, dir)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(role())
 	}
 	if len(os.Args) > 1 && os.Args[1] == killedRole {
-		os.Exit(runToBeKilled(os.Args[2], os.Args[3]))
+		os.Exit(runToBeKilled(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	os.Exit(m.Run())
 }
