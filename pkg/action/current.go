@@ -12,7 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// currentFiles returns the files of the current scaffold for a project, with or without webhooks, and those of all optional plugins.
+// currentFiles returns the files of the current scaffold for a project, with or without webhooks, and with all optional plugins.
 func (p *Project) currentFiles(config *project.Config, header string, webhooks bool) (map[string][]byte, error) {
 	tree := worktree.NewTree(afero.NewMemMapFs(), "/")
 	if err := p.scaffoldAll(tree, config, header, webhooks); err != nil {

@@ -92,7 +92,7 @@ func (i *installation) isForeign(namespace string) bool {
 	return i.mover.name != "" && !i.isOwn(namespace)
 }
 
-// isOwn reports whether a namespace is that of the operator, or a placeholder for one. The scaffold names it system in manifests.
+// isOwn reports whether a namespace is the operator's, or a placeholder for it. The scaffold names it system in manifests.
 func (i *installation) isOwn(namespace string) bool {
 	return !rolebinding.IsNamespace(namespace) || slices.Contains([]string{"", "system", i.mover.namespace, i.scaffolded}, namespace)
 }

@@ -89,11 +89,9 @@ func (p *Project) addPluginSteps(result *Result, plugins project.Plugins) {
 		result.nextf("import the dashboards in grafana/ into Grafana; for your own metrics, list them in %s and run '%s edit --plugins grafana/v1-alpha'", grafana.ConfigFile, p.Program)
 	}
 	if plugins.AutoUpdate {
-		result.nextf("push %s, and allow GitHub Actions to create pull requests in the settings of the repository", autoUpdateFile)
+		result.nextf("push %s, and allow GitHub Actions to create pull requests in the settings of the repository", project.AutoUpdateFile)
 	}
 }
-
-const autoUpdateFile = ".github/workflows/auto_update.yml"
 
 // checkCreatePlugins validates plugins for a command that adds no optional ones.
 func checkCreatePlugins(names []string) (project.Plugins, diag.Findings) {

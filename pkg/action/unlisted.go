@@ -246,11 +246,7 @@ func patchPath(list string, item *yaml.Node) string {
 		return item.Value
 	}
 	if list == "patches" || list == "patchesJson6902" {
-		for key, value := range safeyaml.Fields(item) {
-			if key.Value == "path" {
-				return value.Value
-			}
-		}
+		return safeyaml.ChildText(item, "path")
 	}
 	return ""
 }

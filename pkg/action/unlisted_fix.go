@@ -13,8 +13,8 @@ import (
 )
 
 // replaceCRD deletes the CRD of a kind whose name or group has changed, and names the new one in its place in the kustomizations and in their
-// patches. It reports false, and changes nothing, if the old CRD may still be used: PROJECT has it as that of another operator, another
-// CRD of its name is generated, or the new one is already listed beside it and patched.
+// patches. It reports false, and changes nothing, if the old CRD may still be used: it belongs to another operator according to PROJECT,
+// another CRD of its name is generated, or the new one is already listed beside it and patched.
 func (p *Project) replaceCRD(tree *worktree.Tree, all []kustomization, of *kustomization, name, now string, generated map[string][]byte) (bool, error) {
 	data, err := tree.ReadFile(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func (p *Project) replaceCRD(tree *worktree.Tree, all []kustomization, of *kusto
 			if err != nil || !containsName(content, old.name) {
 				continue
 			}
-			if containsName(content, replacement.name) || slices.ContainsFunc(k.patches, func(other string) bool {
+			if slices.ContainsFunc(k.patches, func(other string) bool {
 				content, err := tree.ReadFile(other)
 				return err == nil && containsName(content, replacement.name)
 			}) {

@@ -20,7 +20,7 @@ type copyImports struct {
 	paths  []string
 }
 
-// newCopyImports returns imports that begin with those of a file.
+// newCopyImports returns imports that start with the imports of a file.
 func newCopyImports(pkg *loader.Package, specs []*ast.ImportSpec) *copyImports {
 	imports := &copyImports{pkg: pkg, byPath: map[string]string{}}
 	for _, spec := range specs {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -317,7 +318,7 @@ func (w *copyWriter) helper(named *types.Named) string {
 		name += strings.ToUpper(word[:1]) + word[1:]
 	}
 	for unique := name; ; unique = fmt.Sprintf("%s%d", name, len(w.helpers)+1) {
-		if w.pkg.Types.Scope().Lookup(unique) == nil && !hasValue(w.helpers, unique) {
+		if w.pkg.Types.Scope().Lookup(unique) == nil && !slices.Contains(slices.Collect(maps.Values(w.helpers)), unique) {
 			name = unique
 			break
 		}
@@ -326,13 +327,4 @@ func (w *copyWriter) helper(named *types.Named) string {
 	w.helpers[key] = name
 	w.pending = append(w.pending, named)
 	return name
-}
-
-func hasValue(names map[string]string, name string) bool {
-	for _, known := range names {
-		if known == name {
-			return true
-		}
-	}
-	return false
 }

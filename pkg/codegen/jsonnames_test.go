@@ -3,7 +3,6 @@ package codegen
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 )
 
@@ -51,16 +50,8 @@ func TestNamesAndRecursion(t *testing.T) {
 				edit(t, dir, file, "import metav1", "import . \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n\nimport metav1")
 			}
 			result, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir})
-			var got []string
-			if err != nil {
-				got = append(got, err.Error())
-			} else {
-				for _, warning := range result.Warnings {
-					got = append(got, "WARNING "+warning.Error())
-				}
-			}
-			if text := strings.ReplaceAll(strings.Join(got, "\n"), file+":", ""); text != test.want {
-				t.Errorf("got\n%s\nwant\n%s", text, test.want)
+			if got := outcome(result, err, file); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
 	}

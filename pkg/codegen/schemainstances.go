@@ -115,11 +115,8 @@ func typeArguments(t types.Type) []types.Type {
 
 // typeParameters returns the parameters that the arguments of an instance replace.
 func typeParameters(t types.Type) []*types.TypeParam {
-	switch typed := t.(type) {
-	case *types.Named:
-		return slices.Collect(typed.Origin().TypeParams().TypeParams())
-	case *types.Alias:
-		return slices.Collect(typed.Origin().TypeParams().TypeParams())
+	if typed, ok := t.(interface{ TypeParams() *types.TypeParamList }); ok {
+		return slices.Collect(typed.TypeParams().TypeParams())
 	}
 	return nil
 }

@@ -242,13 +242,12 @@ func (s *schemaTypes) named(in *loader.Package, t types.Type, at token.Pos, from
 	if obj.Pkg() == in.Types && isAlias {
 		switch right := alias.Rhs().(type) {
 		case *types.Basic:
-		case *types.Named:
-			if len(typeArguments(right)) > 0 {
+		case *types.Named, *types.Alias:
+			if _, ok := right.(*types.Named); ok && len(typeArguments(right)) > 0 {
 				return s.named(in, right, at, from)
 			}
-			return s.name(in, t, at), s.following(in, right, at, from, t)
-		case *types.Alias:
-			return s.name(in, t, at), s.following(in, right, at, from, t)
+			s.expression(in, right, at, from) // visits it
+			return s.name(in, t, at), t
 		default:
 			return s.aliased(in, alias, at, from)
 		}
@@ -263,13 +262,7 @@ func (s *schemaTypes) named(in *loader.Package, t types.Type, at token.Pos, from
 	return s.name(in, t, at), t
 }
 
-// following visits the type that an alias stands for, and returns t.
-func (s *schemaTypes) following(in *loader.Package, right types.Type, at token.Pos, from place, t types.Type) types.Type {
-	s.expression(in, right, at, from)
-	return t
-}
-
-// aliased returns the expression and the type for an alias of a type that controller-tools does not follow: that of a type with its name.
+// aliased returns the expression and the type for an alias that controller-tools does not follow: both name a type of its own.
 func (s *schemaTypes) aliased(in *loader.Package, alias *types.Alias, at token.Pos, from place) (ast.Expr, types.Type) {
 	s.isOther = true
 	s.add(toolscrd.TypeIdent{Package: in, Name: alias.Obj().Name()}, from)
@@ -291,7 +284,7 @@ func (s *schemaTypes) name(in *loader.Package, t types.Type, at token.Pos) ast.E
 	return &ast.SelectorExpr{X: &ast.Ident{NamePos: at, Name: obj.Obj().Pkg().Name()}, Sel: name}
 }
 
-// lookup returns the type that a reference in a package means. Unlike that of controller-tools, it finds types of packages that the package
+// lookup returns the type that a reference in a package means. Unlike controller-tools, it finds types of packages that the package
 // imports only indirectly, as instances of generic types refer to them.
 func (s *schemaTypes) lookup(ref string, in *loader.Package) (toolscrd.TypeIdent, error) {
 	name, importPath, err := toolscrd.RefParts(ref)

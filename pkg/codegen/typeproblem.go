@@ -81,7 +81,7 @@ const (
 	arrayFix     = "use a slice, with the markers +kubebuilder:validation:MinItems and MaxItems"
 )
 
-// keyCause returns the reason why a type cannot be that of the keys of a map.
+// keyCause returns the reason why the keys of a map cannot have a type.
 func keyCause(key types.Type) string {
 	return "the keys of an object in JSON are strings, not " + types.TypeString(key, (*types.Package).Name)
 }

@@ -90,16 +90,8 @@ func TestUnsupportedTypes(t *testing.T) {
 			edit(t, dir, file, "// +kubebuilder:validation:Minimum=1\n\tSize int `json:\"size\"`", test.fields)
 			write(t, dir, file, read(t, dir, file)+"\n"+test.types+"\n")
 			result, err := Generate(context.Background(), Options{Env: os.Environ(), Root: dir})
-			var got []string
-			if err != nil {
-				got = append(got, err.Error())
-			} else {
-				for _, warning := range result.Warnings {
-					got = append(got, "WARNING "+warning.Error())
-				}
-			}
-			if text := strings.ReplaceAll(strings.Join(got, "\n"), file+":", ""); text != test.want {
-				t.Errorf("got\n%s\nwant\n%s", text, test.want)
+			if got := outcome(result, err, file); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
 	}
@@ -120,4 +112,17 @@ func TestUnsupportedApplyConfigurations(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+}
+
+// outcome returns the error of generate, or else its warnings, without the name of a file in front of positions.
+func outcome(result *Result, err error, file string) string {
+	var lines []string
+	if err != nil {
+		lines = append(lines, err.Error())
+	} else {
+		for _, warning := range result.Warnings {
+			lines = append(lines, "WARNING "+warning.Error())
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "\n"), file+":", "")
 }

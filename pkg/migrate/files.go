@@ -11,7 +11,7 @@ import (
 // if the project lacks it.
 func ofPlugin(name string) bool {
 	switch name {
-	case ".github/workflows/auto_update.yml", "grafana/controller-resources-metrics.json", "grafana/controller-runtime-metrics.json":
+	case project.AutoUpdateFile, "grafana/controller-resources-metrics.json", "grafana/controller-runtime-metrics.json":
 		return true
 	}
 	return false

@@ -48,7 +48,7 @@ func newNormalizer(n Names) *normalizer {
 				replacer(slices.Concat(all, names, []pair{r.versionPair()})), replacer(slices.Concat(all, names)),
 				replacer(slices.Concat(names, []pair{r.versionPair()})))
 		}
-		z.mixed.addNames(slices.Concat(all, kind), slices.Concat(all, kind, []pair{r.versionPair()}), kind)
+		z.mixed.addNames(slices.Concat(all, kind, []pair{r.versionPair()}), kind)
 	}
 	if len(found) > 1 { // facts about the order of units contain the names of several resources
 		z.resources = append(z.resources, replacer(every))

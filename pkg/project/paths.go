@@ -59,6 +59,8 @@ const (
 	WebhookManifests      = WebhookConfigDir + "/manifests.yaml"
 	// WebhookPolicyFile is the network policy for webhooks.
 	WebhookPolicyFile = NetworkPolicyDir + "/allow-webhook-traffic.yaml"
+	// AutoUpdateFile is the workflow of the plugin autoupdate.
+	AutoUpdateFile = ".github/workflows/auto_update.yml"
 )
 
 // Paths of LayoutGoV3 that differ from those of LayoutGoV4. Only multigroup projects have OldAPIDir.

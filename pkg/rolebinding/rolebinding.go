@@ -137,7 +137,7 @@ type boundRole struct {
 	UniqueName, BindingKind, BindingName string
 }
 
-// NamePattern, BindingPattern and ObjectsPattern match the name of the role, that of the binding, and both.
+// NamePattern, BindingPattern and ObjectsPattern match the name of the role, the name of the binding, and both names.
 func (r boundRole) NamePattern() string    { return regexp.QuoteMeta(r.Name) }
 func (r boundRole) BindingPattern() string { return regexp.QuoteMeta(r.BindingName) }
 func (r boundRole) ObjectsPattern() string { return r.NamePattern() + "|" + r.BindingPattern() }

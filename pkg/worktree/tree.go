@@ -299,7 +299,7 @@ func (t *Tree) Walk(dir string, skip func(name string) bool) ([]string, error) {
 	return names, nil
 }
 
-// isSkipped reports whether skip returns true for a directory or one above it, outermost first. Known are those of which that is known.
+// isSkipped reports whether skip returns true for a directory or one above it, outermost first. known holds the results so far.
 func isSkipped(dir string, skip func(string) bool, known map[string]bool) bool {
 	is, ok := known[dir]
 	if !ok {

@@ -44,13 +44,7 @@ func startEgress(ctx context.Context, s settings, ended chan<- error) error {
 	if err := linked.Close(); err != nil {
 		return err
 	}
-	return poll(ctx, 30*time.Second, gone, func() error {
-		connection, err := net.Dial("unix", egressSocket)
-		if err != nil {
-			return err
-		}
-		return connection.Close()
-	})
+	return waitSocket(ctx, egressSocket, gone)
 }
 
 // runEgress is the process through which the API server connects to pods. It returns the exit code.

@@ -125,8 +125,13 @@ func startContainerd(ctx context.Context, s settings, ended chan<- error) error 
 	if err != nil {
 		return err
 	}
+	return waitSocket(ctx, containerdSocket, gone)
+}
+
+// waitSocket waits until a program that listens on a socket accepts connections.
+func waitSocket(ctx context.Context, socket string, gone <-chan error) error {
 	return poll(ctx, 30*time.Second, gone, func() error {
-		connection, err := net.Dial("unix", containerdSocket)
+		connection, err := net.Dial("unix", socket)
 		if err != nil {
 			return err
 		}
