@@ -79,20 +79,20 @@ func retiredUpdate() []retired {
 
 // runAlphaUpdate upgrades the project on a branch, or with --dry-run prints what the upgrade of the checked-out files would change.
 func (a *app) runAlphaUpdate(ctx context.Context, o action.BranchOptions) error {
-	p, err := a.open(ctx)
-	if err != nil {
-		return unlessCompleted(err)
-	}
+	return a.runInProject(ctx, func(p *action.Project) (*action.Result, error) { return a.updateOnBranch(ctx, p, o) })
+}
+
+func (a *app) updateOnBranch(ctx context.Context, p *action.Project, o action.BranchOptions) (*action.Result, error) {
 	if a.dryRun {
 		if o.FromBranch != "" {
-			return diag.Findings{{Field: "--from-branch", Value: o.FromBranch, Problem: "is not supported with --dry-run, which checks out nothing; check the branch out, and leave the flag out"}}
+			return nil, diag.Findings{{Field: "--from-branch", Value: o.FromBranch, Problem: "is not supported with --dry-run, which checks out nothing; check the branch out, and leave the flag out"}}
 		}
-		return a.printed(nameFlags(p.Upgrade(ctx, o.UpgradeOptions)))
+		return nameFlags(p.Upgrade(ctx, o.UpgradeOptions))
 	}
 	o.Git = &vcs.Git{Getenv: a.Getenv, Run: func(ctx context.Context, variables []string, name string, args ...string) (string, error) {
 		return a.outputOf(ctx, Command{Dir: p.Root, Environ: slices.Concat(a.Environ, variables), Name: name, Args: args})
 	}}
-	return a.printed(nameFlags(p.UpgradeBranch(ctx, o)))
+	return nameFlags(p.UpgradeBranch(ctx, o))
 }
 
 // outputOf runs a program and returns its output. The error contains what it printed otherwise.

@@ -77,10 +77,10 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 	}
 	config := a.actions()
 	config.DryRun = config.DryRun || o.check
-	p, err := action.OpenAt(c.Context(), config, root)
-	if err != nil {
-		return unlessCompleted(err)
-	}
+	return a.runAt(c.Context(), config, root, func(p *action.Project) error { return a.bundle(c, p, o) })
+}
+
+func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
 	o.Base.Findings = o.describe.check()
 	current, err := p.CheckBundle(o.BundleOptions)

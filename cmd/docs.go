@@ -57,25 +57,27 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	return a.printed(a.at(root).Update(c.Context(), func(tree *worktree.Tree) error {
-		var problems []error
-		for _, page := range documented(c.Root()) {
-			name := path.Join(filepath.ToSlash(below), manName(page)+".1")
-			old, err := tree.ReadOptional(name)
-			if err != nil {
-				return err
+	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error {
+		return a.printed(p.Update(c.Context(), func(tree *worktree.Tree) error {
+			var problems []error
+			for _, page := range documented(c.Root()) {
+				name := path.Join(filepath.ToSlash(below), manName(page)+".1")
+				old, err := tree.ReadOptional(name)
+				if err != nil {
+					return err
+				}
+				if old != nil && !bytes.HasPrefix(old, []byte(a.manMark())) {
+					problems = append(problems, diag.Finding{
+						Position: diag.Position{File: path.Join(filepath.ToSlash(dir), path.Base(name))},
+						Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or give another directory",
+					})
+					continue
+				}
+				tree.WriteFile(name, []byte(a.manMark()+manPage(page, date)), 0o644)
 			}
-			if old != nil && !bytes.HasPrefix(old, []byte(a.manMark())) {
-				problems = append(problems, diag.Finding{
-					Position: diag.Position{File: path.Join(filepath.ToSlash(dir), path.Base(name))},
-					Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or give another directory",
-				})
-				continue
-			}
-			tree.WriteFile(name, []byte(a.manMark()+manPage(page, date)), 0o644)
-		}
-		return errors.Join(problems...)
-	}))
+			return errors.Join(problems...)
+		}))
+	})
 }
 
 // documented returns a command and its sub-commands as far as help lists them.

@@ -33,19 +33,24 @@ func newGenerate(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				p := a.at(root)
-				p.Fix = fix
+				config := a.actions()
+				config.Fix, config.DryRun = fix, config.DryRun || check
+				generate := func(ctx context.Context) error {
+					return a.runAt(ctx, config, root, func(p *action.Project) error {
+						result, err := p.Generate(ctx, what)
+						if check {
+							return a.checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
+						}
+						return a.printedGenerated(result, err)
+					})
+				}
 				switch {
 				case watch && (check || a.dryRun || a.structured()):
 					return usagef(c, "--watch writes at every change: leave out --check, --dry-run and --output")
-				case check:
-					p.DryRun = true
-					result, err := p.Generate(c.Context(), what)
-					return a.checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
 				case watch:
-					return a.watchGenerated(c.Context(), p, what)
+					return a.watchGenerated(c.Context(), root, generate)
 				}
-				return a.printedGenerated(p.Generate(c.Context(), what))
+				return generate(c.Context())
 			},
 		}
 		a.addOffline(c.Flags())
@@ -105,18 +110,18 @@ To use other calls, write them to .operon/config.yaml:
 }
 
 // watchGenerated generates after every change, until it is interrupted. After an error it waits for the next change.
-func (a *app) watchGenerated(ctx context.Context, p *action.Project, what codegen.Generators) error {
+func (a *app) watchGenerated(ctx context.Context, root string, generate func(context.Context) error) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	if _, err := p.Load(action.ScaffoldedLayouts); err != nil {
+	if _, err := a.at(root).Load(action.ScaffoldedLayouts); err != nil {
 		return err
 	}
-	watch, err := a.watch(p.Root)
+	watch, err := a.watch(root)
 	if err != nil {
 		return err
 	}
 	for {
-		if err := a.printedGenerated(p.Generate(ctx, what)); err != nil && ctx.Err() == nil {
+		if err := generate(ctx); err != nil && ctx.Err() == nil {
 			a.report(err)
 		}
 		a.progressf("waiting for changes; press Ctrl-C to stop")

@@ -99,11 +99,7 @@ func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
 		_, err = a.Out.Write(text)
 		return err
 	}
-	p, err := action.OpenAt(c.Context(), a.actions(), root)
-	if err != nil {
-		return unlessCompleted(err)
-	}
-	return a.printedGenerated(generate(p, c.Context(), options))
+	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.printedGenerated(generate(p, c.Context(), options)) })
 }
 
 // projectOrDir returns the root of the project that the working directory is in, or the working directory if there is none.

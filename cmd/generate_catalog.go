@@ -81,10 +81,6 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
 	if err != nil {
 		return err
 	}
-	p, err := action.OpenAt(ctx, a.actions(), root)
-	if err != nil {
-		return unlessCompleted(err)
-	}
 	options := a.imageOptions(dir, o.registryOptions)
 	o.Findings = append(o.registryOptions.check(), a.checkSourceImage("--from-image", dir, o.FromImage)...)
 	o.OpenBundle = func(ctx context.Context, dir, name string) (*image.Bundle, error) {
@@ -97,5 +93,5 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
 	o.OpenCatalog = func(ctx context.Context, ref string) (fs.FS, error) {
 		return image.OpenCatalog(ctx, ref, options)
 	}
-	return a.printed(p.GenerateCatalog(ctx, o.CatalogOptions))
+	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.printed(p.GenerateCatalog(ctx, o.CatalogOptions)) })
 }

@@ -64,17 +64,19 @@ flags do not give, at a terminal or line by line from a pipe.`,
 }
 
 func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeFlags) error {
-	p, err := a.open(c.Context())
-	if err != nil {
-		return unlessCompleted(err)
-	}
-	o.Findings = o.describe.check()
-	current, err := p.CheckKustomize(o.KustomizeOptions)
+	root, err := a.projectRoot()
 	if err != nil {
 		return err
 	}
-	if o.Metadata, err = a.describe(c, current, o.describe, o.interactive); err != nil {
-		return err
-	}
-	return a.printedGenerated(p.GenerateKustomize(c.Context(), o.KustomizeOptions))
+	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error {
+		o.Findings = o.describe.check()
+		current, err := p.CheckKustomize(o.KustomizeOptions)
+		if err != nil {
+			return err
+		}
+		if o.Metadata, err = a.describe(c, current, o.describe, o.interactive); err != nil {
+			return err
+		}
+		return a.printedGenerated(p.GenerateKustomize(c.Context(), o.KustomizeOptions))
+	})
 }

@@ -105,13 +105,14 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 
 // initIn creates a project in a directory.
 func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
-	p, err := action.OpenAt(c.Context(), a.actions(), root)
-	if err != nil {
-		return unlessCompleted(err)
-	}
+	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.initProject(c, p, o) })
+}
+
+func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) error {
 	if err := p.CheckNew(); err != nil {
 		return err
 	}
+	root := p.Root
 	plugins, _ := project.CheckPlugins(a.plugins) // Init reports the findings
 	technology := "Go"
 	switch {

@@ -87,9 +87,9 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	if err != nil {
 		return err
 	}
-	p, config, err := a.openProject(c.Context(), action.RecentLayouts)
+	config, err := a.readProject(action.RecentLayouts)
 	if err != nil {
-		return unlessCompleted(err)
+		return err
 	}
 	group, domain, err := splitGroup(config, full)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	a.notef("note: the first API sets the project's domain, %s; use 'init --domain' instead", domain)
 	api := action.CreateAPIOptions{Domain: domain, Generate: !skip, Manifests: true}
 	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
-	return a.printed(p.CreateAPI(c.Context(), api))
+	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.CreateAPI(c.Context(), api) })
 }
 
 // splitGroup splits a qualified group into group and domain. The domain must be that of the project, unless the project has no
@@ -152,9 +152,9 @@ func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) erro
 	if err != nil {
 		return err
 	}
-	_, config, err := a.openProject(c.Context(), action.RecentLayouts)
+	config, err := a.readProject(action.RecentLayouts)
 	if err != nil {
-		return unlessCompleted(err)
+		return err
 	}
 	types, _, _ = strings.Cut(types, "=")
 	group, own := strings.CutSuffix(full, "."+config.Domain())

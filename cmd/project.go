@@ -68,32 +68,30 @@ func (a *app) printMessage(m action.Message) {
 
 // runInProject runs a command in the project that the working directory is in, and prints its result.
 func (a *app) runInProject(ctx context.Context, run func(*action.Project) (*action.Result, error)) error {
-	p, err := a.open(ctx)
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.printed(run(p)) })
+}
+
+// runAt runs a command in a directory, which is locked until the command ends.
+func (a *app) runAt(ctx context.Context, config action.Config, root string, run func(*action.Project) error) error {
+	p, err := action.OpenAt(ctx, config, root)
 	if err != nil {
 		return unlessCompleted(err)
 	}
-	return a.printed(run(p))
+	defer p.Close()
+	return run(p)
 }
 
-// open opens the project that the working directory is in.
-func (a *app) open(ctx context.Context) (*action.Project, error) { return a.openWith(ctx, a.actions()) }
-
-func (a *app) openWith(ctx context.Context, config action.Config) (*action.Project, error) {
-	dir, err := a.workDir()
+// readProject reads PROJECT for a command that writes nothing.
+func (a *app) readProject(layouts action.Layouts) (*project.Config, error) {
+	root, err := a.intactProject()
 	if err != nil {
 		return nil, err
 	}
-	return action.Open(ctx, config, dir)
-}
-
-// openProject is open for commands that use PROJECT before they run.
-func (a *app) openProject(ctx context.Context, layouts action.Layouts) (*action.Project, *project.Config, error) {
-	p, err := a.open(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	config, err := p.Load(layouts)
-	return p, config, err
+	return a.at(root).Load(layouts)
 }
 
 // unlessCompleted returns nil for action.ErrCompleted, and other errors unchanged.
@@ -140,10 +138,8 @@ func (a *app) printNotes(result *action.Result) {
 	}
 }
 
-// at returns the project at root.
-func (a *app) at(root string) *action.Project {
-	return &action.Project{Config: a.actions(), Root: root}
-}
+// at returns the project at root for a command that writes nothing.
+func (a *app) at(root string) *action.Project { return action.Read(a.actions(), root) }
 
 // printedGenerated is printed for a command that generates files, which may be up to date.
 func (a *app) printedGenerated(result *action.Result, err error) error {

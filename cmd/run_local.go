@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/goenv"
@@ -141,7 +142,9 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	defer stop()
 	p := a.at(root)
 	generate := func(ctx context.Context) error {
-		return a.printed(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
+		return a.runAt(ctx, a.actions(), root, func(p *action.Project) error {
+			return a.printed(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
+		})
 	}
 	if a.dryRun {
 		return interrupted(ctx, generate(ctx))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -33,10 +34,15 @@ kubectl is part of the control plane that 'run local' builds, and uses that cont
 				if err != nil && !errors.Is(err, project.ErrNotAProject) {
 					return err
 				}
+				done := false
 				if root == dir {
-					if done, err := a.at(root).ControllerGen(c.Context(), args); done || err != nil {
+					err = a.runAt(c.Context(), a.actions(), root, func(p *action.Project) (err error) {
+						done, err = p.ControllerGen(c.Context(), args)
 						return err
-					}
+					})
+				}
+				if done || err != nil && !errors.Is(err, project.ErrNotAProject) {
+					return err
 				}
 				return codegen.ControllerGen(c.Context(), args, a.Out, a.text(), dir, a.Environ)
 			}),

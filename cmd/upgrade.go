@@ -69,20 +69,23 @@ nothing.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			config := a.actions()
 			config.DryRun = config.DryRun || check || diff != ""
-			p, err := a.openWith(c.Context(), config)
-			switch {
-			case err != nil:
-				return unlessCompleted(err)
-			case diff != "":
-				return a.printed(p.CompareScaffold(diff, o))
-			case check:
-				preview, err := p.PreviewUpgrade(c.Context(), o)
-				if err != nil {
-					return err
-				}
-				return a.printUpgradePreview(preview)
+			root, err := a.projectRoot()
+			if err != nil {
+				return err
 			}
-			return a.printed(p.Upgrade(c.Context(), o))
+			return a.runAt(c.Context(), config, root, func(p *action.Project) error {
+				switch {
+				case diff != "":
+					return a.printed(p.CompareScaffold(diff, o))
+				case check:
+					preview, err := p.PreviewUpgrade(c.Context(), o)
+					if err != nil {
+						return err
+					}
+					return a.printUpgradePreview(preview)
+				}
+				return a.printed(p.Upgrade(c.Context(), o))
+			})
 		},
 	}
 	f := c.Flags()

@@ -19,7 +19,10 @@ type RunOptions struct {
 }
 
 // An ansibleAPI is a new kind of an Ansible project.
-type ansibleAPI struct{ CreateAPIOptions }
+type ansibleAPI struct {
+	CreateAPIOptions
+	resource project.Resource
+}
 
 // createAnsibleAPI adds a kind to an Ansible project.
 func (p *Project) createAnsibleAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*Result, error) {
@@ -27,13 +30,7 @@ func (p *Project) createAnsibleAPI(ctx context.Context, config *project.Config, 
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := Load(tree, ScaffoldedLayouts)
-		if err != nil {
-			return err
-		}
-		return api.apply(ctx, p, tree, config)
-	})
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error { return api.apply(ctx, p, tree, config) })
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +40,15 @@ func (p *Project) createAnsibleAPI(ctx context.Context, config *project.Config, 
 
 // prepareAnsibleAPI validates the options of create api.
 func (p *Project) prepareAnsibleAPI(config *project.Config, o CreateAPIOptions) (*ansibleAPI, error) {
-	api := &ansibleAPI{o}
-	_, err := api.resolve(config)
-	return api, err
-}
-
-// resolve validates the options and returns the resource that they describe.
-func (api *ansibleAPI) resolve(config *project.Config) (project.Resource, error) {
+	api := &ansibleAPI{CreateAPIOptions: o}
 	plugins, findings := checkCreatePlugins(api.Plugins)
 	findings = slices.Concat(api.Findings, findings)
 	if plugins.Go || plugins.Helm || plugins.DeployImage {
 		findings.Add("--plugins", strings.Join(api.Plugins, ","), "is not for Ansible projects, and this is one")
 	}
 	resource, others := project.ResolveResource(config, api.resourceOptions())
-	return resource, append(findings, others...).Err()
+	api.resource = resource
+	return api, append(findings, others...).Err()
 }
 
 // addSteps adds the next steps after the kind was added.
@@ -80,10 +72,7 @@ func (p *Project) ansibleData(config *project.Config, r project.Resource) scaffo
 
 // apply writes the files of the kind into the tree.
 func (api *ansibleAPI) apply(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config) error {
-	resource, err := api.resolve(config)
-	if err != nil {
-		return err
-	}
+	resource := api.resource
 	data := p.ansibleData(config, resource)
 	data.Resource.Role, data.Resource.Playbook = api.Run.Role, api.Run.Playbook
 	runs, err := scaffold.CreateRuns(tree, data, api.Force)

@@ -24,14 +24,7 @@ import (
 // deleteAnsibleAPI deletes a kind of an Ansible project: its role and playbook unless another kind uses them, its test, its manifests
 // and its entries.
 func (p *Project) deleteAnsibleAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
-	if _, err := o.resolveWithoutCode(config); err != nil {
-		return nil, err
-	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := Load(tree, ScaffoldedLayouts)
-		if err != nil {
-			return err
-		}
 		resource, err := o.resolveWithoutCode(config)
 		if err != nil {
 			return err

@@ -20,18 +20,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// readProject reads PROJECT of any layout, since operators of all kinds have bundles.
-func readProject(tree *worktree.Tree) (*project.Config, error) {
-	data, err := tree.ReadFile(project.FileName)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
-	}
-	return project.Parse(data)
-}
-
 // fromRoot returns the path of an option relative to the root, with slashes.
-func (p *Project) fromRoot(name string) (string, error) {
-	rel, err := filepath.Rel(p.Root, p.absolute(name))
+func (p *Project) fromRoot(name string) (string, error) { return p.relativeTo(p.Root, name) }
+
+// relativeTo returns the path of an option relative to a directory, with slashes.
+func (c *Config) relativeTo(root, name string) (string, error) {
+	rel, err := filepath.Rel(root, c.absolute(name))
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +34,7 @@ func (p *Project) fromRoot(name string) (string, error) {
 
 // generateBase updates the base in a tree. It returns the record for recordBase.
 func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *baseRun) ([]byte, error) {
-	config, err := readProject(tree)
+	config, err := p.Load(AnyLayout)
 	if err != nil {
 		return nil, err
 	}

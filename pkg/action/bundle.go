@@ -56,7 +56,7 @@ func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) 
 		updated *bundle.Updated
 	)
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := readProject(tree)
+		config, err := p.Load(AnyLayout)
 		if err != nil {
 			return err
 		}
@@ -101,12 +101,11 @@ func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) 
 // CheckBundle validates the options of Bundle and returns the current base.
 func (p *Project) CheckBundle(o BundleOptions) (*CurrentBase, error) {
 	p = p.silent()
-	tree := p.tree()
-	config, err := readProject(tree)
+	config, err := p.Load(AnyLayout)
 	if err != nil {
 		return nil, err
 	}
-	_, base, err := p.resolveBundle(tree, config, o)
+	_, base, err := p.resolveBundle(p.files, config, o)
 	if err != nil {
 		return nil, err
 	}

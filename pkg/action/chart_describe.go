@@ -93,8 +93,8 @@ type ChartStatus struct {
 
 // ListCharts returns the charts of watches.yaml, in its order.
 func (p *Project) ListCharts() ([]ChartStatus, error) {
-	tree := p.tree()
-	config, err := loadWithCharts(tree)
+	tree := p.files
+	config, err := p.loadWithCharts()
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,8 @@ type chartUpdate struct {
 
 // prepareChartUpdate validates the options and fetches both versions of the chart.
 func (p *Project) prepareChartUpdate(ctx context.Context, o ChartUpdateOptions) (*chartUpdate, error) {
-	tree := p.tree()
-	config, err := loadWithCharts(tree)
+	tree := p.files
+	config, err := p.loadWithCharts()
 	if err != nil {
 		return nil, err
 	}
@@ -199,12 +199,9 @@ func (u *chartUpdate) isCurrent() bool { return u.theirs.Files.Digest() == u.rec
 
 // apply merges the chart in a tree and updates what is derived from it.
 func (u *chartUpdate) apply(ctx context.Context, tree *worktree.Tree) error {
-	config, err := loadWithCharts(tree)
+	config, err := u.loadWithCharts()
 	if err != nil {
 		return err
-	}
-	if now, _ := config.Chart(u.record.Name); now.Files != u.record.Files {
-		return fmt.Errorf("another command has updated chart %s; run the command again", u.record.Name)
 	}
 	ours, err := readChart(tree, u.dir, diag.Position{File: project.FileName})
 	if err != nil {

@@ -34,32 +34,25 @@ type creation struct {
 
 // create runs a create command.
 func (p *Project) create(ctx context.Context, c creation) (*Result, error) {
-	config, err := p.Load(c.layouts)
-	if err != nil {
-		return nil, err
-	}
-	if c.domain != "" {
-		if err := config.SetDomain(c.domain); err != nil {
-			return nil, err
-		}
-	}
-	resource, err := c.resolve(config)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPaths(p.tree(), config, func(r project.Resource) bool {
-		return r.QualifiedGroup() == resource.QualifiedGroup() && r.Version == resource.Version
-	}); err != nil {
-		return nil, err
-	}
 	var next string
-	result, err := p.Update(ctx, func(tree *worktree.Tree) (err error) {
-		if c.domain != "" {
-			if err := p.setDomain(tree, c.domain); err != nil {
-				return err
-			}
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		config, err := p.Load(c.layouts)
+		if err == nil && c.domain != "" {
+			config, err = p.setDomain(tree, config, c.domain)
 		}
-		next, err = p.applyCreation(ctx, tree, c)
+		if err != nil {
+			return err
+		}
+		resource, err := c.resolve(config)
+		if err != nil {
+			return err
+		}
+		if err := checkPaths(tree, config, func(r project.Resource) bool {
+			return r.QualifiedGroup() == resource.QualifiedGroup() && r.Version == resource.Version
+		}); err != nil {
+			return err
+		}
+		next, err = p.applyCreation(ctx, tree, config, resource, c)
 		return err
 	})
 	if err != nil {
@@ -71,15 +64,7 @@ func (p *Project) create(ctx context.Context, c creation) (*Result, error) {
 
 // applyCreation scaffolds for a resource, records it in PROJECT and updates go.mod and generated files. It returns the next
 // step of the user.
-func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, c creation) (string, error) {
-	config, err := Load(tree, c.layouts)
-	if err != nil {
-		return "", err
-	}
-	resource, err := c.resolve(config)
-	if err != nil {
-		return "", err
-	}
+func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, config *project.Config, resource project.Resource, c creation) (string, error) {
 	header, _, err := p.header(tree)
 	if err != nil {
 		return "", err

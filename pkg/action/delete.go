@@ -27,23 +27,12 @@ type deletion struct {
 	clean func(remaining []project.Resource) error
 }
 
-// delete runs a delete command. Before the project is locked, resolve is called without a tree, as a check.
+// delete runs a delete command.
 func (p *Project) delete(ctx context.Context, layouts Layouts, generate bool,
 	resolve func(tree *worktree.Tree, config *project.Config, header string) (deletion, error),
 ) (*Result, error) {
-	config, err := p.Load(layouts)
-	if err != nil {
-		return nil, err
-	}
-	d, err := resolve(nil, config, "")
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPaths(p.tree(), config, func(r project.Resource) bool { return r.GVK == d.removed.GVK }); err != nil {
-		return nil, err
-	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := Load(tree, layouts)
+		config, err := p.Load(layouts)
 		if err != nil {
 			return err
 		}
@@ -53,6 +42,9 @@ func (p *Project) delete(ctx context.Context, layouts Layouts, generate bool,
 		}
 		d, err := resolve(tree, config, header)
 		if err != nil {
+			return err
+		}
+		if err := checkPaths(tree, config, func(r project.Resource) bool { return r.GVK == d.removed.GVK }); err != nil {
 			return err
 		}
 		return p.applyDeletion(ctx, tree, config, header, d)

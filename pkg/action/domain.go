@@ -10,19 +10,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// setDomain changes the domain of a project without APIs in all lines that Init writes it to. Edited lines are kept.
-func (p *Project) setDomain(tree *worktree.Tree, domain string) error {
-	config, err := Load(tree, RecentLayouts)
-	if err != nil {
-		return err
-	}
+// setDomain changes the domain of a project without APIs in all lines that Init writes it to. Edited lines are kept. It returns the
+// changed PROJECT.
+func (p *Project) setDomain(tree *worktree.Tree, config *project.Config, domain string) (*project.Config, error) {
 	before, err := p.initialFiles(config, config.Domain())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	after, err := p.initialFiles(config, domain)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for name, text := range before {
 		from, to := strings.Split(string(text), "\n"), strings.Split(string(after[name]), "\n")
@@ -40,11 +37,11 @@ func (p *Project) setDomain(tree *worktree.Tree, domain string) error {
 		}
 		tree.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o644)
 	}
-	config, err = Load(tree, RecentLayouts)
-	if err == nil && config.Domain() != domain {
+	p.config, err = Load(tree, RecentLayouts)
+	if err == nil && p.config.Domain() != domain {
 		err = fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)
 	}
-	return err
+	return p.config, err
 }
 
 // initialFiles returns the files that Init writes for a project with the given domain.

@@ -53,21 +53,21 @@ func (o EditOptions) optionalPlugins() project.Plugins {
 
 // Edit changes the layout, the scope or the license header of the project.
 func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
-	config, err := p.Load(EditableLayouts)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.checkEdit(config, o).Err(); err != nil {
-		return nil, err
-	}
-	if o.Multigroup != nil {
-		if err := checkPaths(p.tree(), config, func(project.Resource) bool { return true }); err != nil {
-			return nil, err
-		}
-	}
+	var config *project.Config
 	var notes []string
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		notes, err = p.applyEdit(ctx, tree, o)
+	result, err := p.Update(ctx, func(tree *worktree.Tree) (err error) {
+		if config, err = p.Load(EditableLayouts); err != nil {
+			return err
+		}
+		if err := p.checkEdit(config, o).Err(); err != nil {
+			return err
+		}
+		if o.Multigroup != nil {
+			if err := checkPaths(tree, config, func(project.Resource) bool { return true }); err != nil {
+				return err
+			}
+		}
+		notes, err = p.applyEdit(ctx, tree, config, o)
 		return err
 	})
 	if err != nil {
@@ -141,14 +141,7 @@ func deref(s *string) string {
 }
 
 // applyEdit makes all changes in the tree, including generated files. It returns the changes that are left to the user.
-func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOptions) ([]string, error) {
-	config, err := Load(tree, EditableLayouts)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.checkEdit(config, o).Err(); err != nil {
-		return nil, err
-	}
+func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) ([]string, error) {
 	if err := p.addPlugins(tree, config, o.optionalPlugins()); err != nil {
 		return nil, err
 	}

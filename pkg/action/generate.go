@@ -16,7 +16,7 @@ import (
 // Generate updates the generated files of the project.
 func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Result, error) {
 	return p.Update(ctx, func(tree *worktree.Tree) error {
-		if _, err := Load(tree, ScaffoldedLayouts); err != nil {
+		if _, err := p.Load(ScaffoldedLayouts); err != nil {
 			return err
 		}
 		return p.GenerateIn(ctx, tree, what)
@@ -26,7 +26,7 @@ func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Resul
 // GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, those of charts, and
 // those of Ansible roles and playbooks.
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
-	config, err := readProject(tree)
+	config, err := Load(tree, AnyLayout)
 	if err != nil || config.HasGoCode() {
 		if err := p.generateCode(ctx, tree, what); err != nil {
 			return err

@@ -84,11 +84,6 @@ func (p *Project) GenerateBundle(ctx context.Context, o GenerateBundleOptions) (
 		return nil, err
 	}
 	return b.update(ctx, b.outputDir, b.outputDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
-		// Another command may have changed the project before this one took the lock.
-		b.Package = o.Package
-		if err := b.readProject(); err != nil {
-			return nil, err
-		}
 		generated, err := b.generate(ctx, tree)
 		if err != nil {
 			return nil, err
@@ -103,7 +98,7 @@ func (p *Project) RenderBundle(ctx context.Context, o GenerateBundleOptions) ([]
 	if err != nil {
 		return nil, err
 	}
-	generated, err := b.generate(ctx, p.tree())
+	generated, err := b.generate(ctx, p.files)
 	if generated == nil || err != nil {
 		return nil, err
 	}
@@ -128,7 +123,7 @@ func (p *Project) resolveGenerateBundle(ctx context.Context, o GenerateBundleOpt
 		return nil, err
 	}
 	if findings = append(findings, outside...); len(findings) > 0 {
-		return nil, errors.Join(findings, b.inputProblems(ctx, p.tree()))
+		return nil, errors.Join(findings, b.inputProblems(ctx, p.files))
 	}
 	return b, nil
 }
@@ -144,7 +139,11 @@ func (b *bundleRun) readProject() error {
 	} else if err != nil {
 		return err
 	}
-	config, err := project.LoadWithoutLayout(b.FS, b.Root)
+	data, err := b.files.ReadFile(project.FileName)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
+	}
+	config, err := project.ParseWithoutLayout(data)
 	if err != nil {
 		return err
 	}

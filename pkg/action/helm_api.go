@@ -32,13 +32,7 @@ func (p *Project) createHelmAPI(ctx context.Context, config *project.Config, o C
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := Load(tree, ScaffoldedLayouts)
-		if err != nil {
-			return err
-		}
-		return api.apply(ctx, p, tree, config)
-	})
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error { return api.apply(ctx, p, tree, config) })
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +47,7 @@ func (api *helmAPI) addSteps(p *Project, result *Result) {
 
 // apply writes the files of a kind into the tree.
 func (api *helmAPI) apply(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config) error {
-	resource, err := api.resolveHelm(config)
-	if err != nil {
-		return err
-	}
+	resource := api.resource
 	if err := api.writeChart(tree); err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ const (
 // A helmAPI is a new kind with its chart.
 type helmAPI struct {
 	CreateAPIOptions
+	resource project.Resource
 	chart    *helmchart.FetchAnswer
 	rendered *helmchart.Rendered
 	// dir is the directory of the chart in the project. inPlace reports whether the chart was read from it.
@@ -69,14 +70,13 @@ func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o 
 	}
 	api := &helmAPI{CreateAPIOptions: o.withNames(config, chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
 	api.inPlace = o.Chart.Source != "" && p.absolute(o.Chart.Source) == filepath.Join(p.Root, filepath.FromSlash(api.dir))
-	resource, err := api.resolveHelm(config)
-	if err != nil {
+	if api.resource, err = api.resolveHelm(config); err != nil {
 		return nil, err
 	}
 	if api.rendered, err = helmchart.Explore(ctx, chart.Files, p.Charts.Render); err != nil {
 		return nil, err
 	}
-	return api, checkOwnKind(resource, api.rendered).Err()
+	return api, checkOwnKind(api.resource, api.rendered).Err()
 }
 
 // withNames returns the options with the names that a chart and the project give.

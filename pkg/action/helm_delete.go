@@ -16,14 +16,7 @@ import (
 
 // deleteHelmAPI deletes a kind with a chart: its chart unless another kind has it, its manifests and its entries.
 func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
-	if _, err := o.resolveWithoutCode(config); err != nil {
-		return nil, err
-	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := Load(tree, ScaffoldedLayouts)
-		if err != nil {
-			return err
-		}
 		resource, err := o.resolveWithoutCode(config)
 		if err != nil {
 			return err

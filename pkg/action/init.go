@@ -60,9 +60,6 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		return nil, err
 	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		if err := p.CheckNew(); err != nil {
-			return err
-		}
 		if err := p.applyInit(tree, data); err != nil {
 			return err
 		}

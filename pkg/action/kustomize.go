@@ -92,7 +92,7 @@ func (p *Project) silent() *Project {
 func (p *Project) currentBase(config *project.Config, b *baseRun) (*CurrentBase, error) {
 	current := &CurrentBase{Input: b.input, Output: b.output}
 	var err error
-	if current.Content, err = p.tree().ReadOptional(current.Input); err != nil {
+	if current.Content, err = p.files.ReadOptional(current.Input); err != nil {
 		return nil, err
 	}
 	current.Scaffolded = isScaffolded(config, b.Package, current.Content)
@@ -101,7 +101,7 @@ func (p *Project) currentBase(config *project.Config, b *baseRun) (*CurrentBase,
 
 // resolveKustomize reads PROJECT, validates the options and makes the directories relative to the root.
 func (p *Project) resolveKustomize(o KustomizeOptions) (*project.Config, *baseRun, error) {
-	config, err := readProject(p.tree())
+	config, err := p.Load(AnyLayout)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +141,7 @@ func (p *Project) resolveKustomize(o KustomizeOptions) (*project.Config, *baseRu
 	if err := p.resolveBase(config, b, findings); err != nil {
 		return nil, nil, err
 	}
-	return config, b, b.locateBase(p.tree(), b.OutputDir, o.InputDir != "")
+	return config, b, b.locateBase(p.files, b.OutputDir, o.InputDir != "")
 }
 
 // resolveBase validates and completes the options of a base except for directories. It returns all findings together with those

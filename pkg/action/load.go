@@ -15,29 +15,45 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Layouts are the layouts of projects that a command supports.
+// Layouts are the layouts of projects that a command supports, as a set.
 type Layouts int
 
+// Layouts of projects.
 const (
-	// CurrentLayout is the layout that Init creates.
-	CurrentLayout Layouts = iota
-	// EditableLayouts are CurrentLayout and the layouts without Go code.
-	EditableLayouts
-	// RecentLayouts are the current layout and the one before.
-	RecentLayouts
-	// ScaffoldedLayouts are RecentLayouts and the layouts without Go code.
-	ScaffoldedLayouts
-	// UpgradableLayouts are all layouts and versions of PROJECT that Upgrade supports.
+	// CurrentLayout is the layout of Go projects that Init creates, and OlderLayout the one before.
+	CurrentLayout Layouts = 1 << iota
+	OlderLayout
+	// LayoutsWithoutGo are the layouts of projects whose image contains charts, roles or playbooks instead of code.
+	LayoutsWithoutGo
+	// UpgradableLayouts are all layouts and versions of PROJECT that Upgrade supports. PROJECT is converted to the current version.
 	UpgradableLayouts
+
+	// RecentLayouts are those of Go projects, EditableLayouts those that Init creates, and ScaffoldedLayouts both.
+	RecentLayouts     = CurrentLayout | OlderLayout
+	EditableLayouts   = CurrentLayout | LayoutsWithoutGo
+	ScaffoldedLayouts = RecentLayouts | LayoutsWithoutGo
+	// AnyLayout includes the layouts of other tools: operators of all kinds have bundles.
+	AnyLayout Layouts = 0
 )
 
-// Load reads PROJECT from a tree and checks the layout. With UpgradableLayouts, PROJECT is converted to the current version.
+// check returns an error for a project whose layout is none of the set.
+func (l Layouts) check(config *project.Config) error {
+	switch {
+	case l == AnyLayout, l&LayoutsWithoutGo != 0 && !config.HasGoCode(), l&UpgradableLayouts != 0 && (config.OlderLayout() || !config.HasGoCode()):
+		return nil
+	case l&OlderLayout != 0:
+		return config.CheckOlderLayout()
+	}
+	return config.CheckLayout()
+}
+
+// Load reads PROJECT from a tree and checks the layout.
 func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
 	}
-	if layouts == UpgradableLayouts {
+	if layouts&UpgradableLayouts != 0 {
 		data, err = project.Convert(data, formerName(tree), func(dir, kind string) (project.AlphaFacts, error) { return alphaFacts(tree, dir, kind) })
 		if err != nil {
 			return nil, err
@@ -53,15 +69,7 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	if !config.HasGoCode() {
 		config.FollowPlurals(crdPlurals(tree, config.Resources()))
 	}
-	switch {
-	case layouts != CurrentLayout && layouts != RecentLayouts && !config.HasGoCode():
-		return config, nil
-	case layouts == RecentLayouts, layouts == ScaffoldedLayouts:
-		return config, config.CheckOlderLayout()
-	case layouts == UpgradableLayouts && config.OlderLayout():
-		return config, nil
-	}
-	return config, config.CheckLayout()
+	return config, layouts.check(config)
 }
 
 // formerName returns the name of a project whose PROJECT file contains none: the name prefix of its objects, or else the name of

@@ -38,14 +38,18 @@ type MigratedBundle struct {
 
 // MigratePackageManifests converts each version of a package to a bundle. There need not be a project.
 func MigratePackageManifests(ctx context.Context, config Config, o MigrateOptions) (*Migration, error) {
-	p := &Project{Config: config}
-	out, err := p.locateBundles(o.OutputDir)
+	root, out, err := config.locateBundles(o.OutputDir)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.recover(ctx); err != nil && (o.CheckTag == nil || !errors.Is(err, ErrCompleted)) {
+	p, err := OpenAt(ctx, config, root)
+	if errors.Is(err, ErrCompleted) && o.CheckTag != nil { // the images of the bundles may be missing
+		p, err = OpenAt(ctx, config, root)
+	}
+	if err != nil {
 		return nil, err
 	}
+	defer p.Close()
 	switch exists, err := afero.Exists(p.FS, p.absolute(o.OutputDir)); {
 	case err != nil:
 		return nil, fmt.Errorf("--output-dir %q: %w", o.OutputDir, diag.Cause(err))
@@ -75,19 +79,19 @@ func MigratePackageManifests(ctx context.Context, config Config, o MigrateOption
 	return migration, nil
 }
 
-// locateBundles sets the root to the directory of the transaction: the project or the directory of the caller if it contains the
-// output directory, otherwise the nearest existing parent. It returns the output directory relative to the root.
-func (p *Project) locateBundles(outputDir string) (rel string, err error) {
+// locateBundles returns the root of the transaction: the project or the directory of the caller if it contains the output directory,
+// otherwise the nearest existing parent. It also returns the output directory relative to the root.
+func (c *Config) locateBundles(outputDir string) (root, rel string, err error) {
 	var roots []string
-	if found, err := project.FindRoot(p.FS, p.Dir); err == nil {
+	if found, err := project.FindRoot(c.FS, c.Dir); err == nil {
 		roots = append(roots, found)
 	}
-	for _, p.Root = range append(roots, p.Dir, NearestDirectory(p.FS, p.absolute(outputDir))) {
-		if rel, err = p.fromRoot(outputDir); err == nil && !IsOutside(rel) {
+	for _, root = range append(roots, c.Dir, NearestDirectory(c.FS, c.absolute(outputDir))) {
+		if rel, err = c.relativeTo(root, outputDir); err == nil && !IsOutside(rel) {
 			break
 		}
 	}
-	return rel, err
+	return root, rel, err
 }
 
 // NearestDirectory returns the nearest existing directory of an absolute path and its parents.

@@ -47,11 +47,6 @@ func (p *Project) GeneratePackageManifests(ctx context.Context, o PackageManifes
 		return nil, err
 	}
 	return p.update(ctx, r.outputDir, r.copyDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
-		// Another command may have changed the project before this one took the lock.
-		r.bundleRun.Package = o.Package
-		if err := r.readProject(); err != nil {
-			return nil, err
-		}
 		generated, pkg, err := r.generate(ctx, tree)
 		if err != nil {
 			return nil, err
@@ -66,7 +61,7 @@ func (p *Project) RenderPackageManifests(ctx context.Context, o PackageManifests
 	if err != nil {
 		return nil, err
 	}
-	generated, pkg, err := r.generate(ctx, p.tree())
+	generated, pkg, err := r.generate(ctx, p.files)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +100,7 @@ func (p *Project) resolvePackageManifests(ctx context.Context, o PackageManifest
 		return nil, err
 	}
 	if len(findings) > 0 {
-		return nil, errors.Join(findings, r.inputProblems(ctx, p.tree()))
+		return nil, errors.Join(findings, r.inputProblems(ctx, p.files))
 	}
 	r.copyDir = path.Join(r.outputDir, o.Version)
 	return r, nil

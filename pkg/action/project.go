@@ -11,16 +11,22 @@ import (
 // ErrCompleted means that an interrupted run of the same command had done all of its work, so that nothing is left to do.
 var ErrCompleted = errors.New("the interrupted command is complete")
 
-// A Project is a directory in which commands run.
+// A Project is a directory in which a command runs. Open and OpenAt lock it until Close; Read does not.
 type Project struct {
 	Config
 	// Root is the absolute path of the directory.
 	Root string
+	// tx is the transaction of the command, or nil if it writes nothing.
+	tx *worktree.Transaction
+	// files are the files of the project, with the changes of the command.
+	files *worktree.Tree
+	// config is PROJECT, or nil if it is not read yet.
+	config *project.Config
 	// roles are the marker roles of the last generation of code.
 	roles generatedRoles
 }
 
-// Open returns the project that contains the directory dir, after the recovery of an interrupted command.
+// Open opens the project that contains the directory dir, as OpenAt does.
 func Open(ctx context.Context, config Config, dir string) (*Project, error) {
 	root, err := project.FindRoot(config.FS, dir)
 	if err != nil {
@@ -29,31 +35,57 @@ func Open(ctx context.Context, config Config, dir string) (*Project, error) {
 	return OpenAt(ctx, config, root)
 }
 
-// OpenAt is Open for a root that need not have a PROJECT file.
+// OpenAt locks the directory root, which need not have a PROJECT file, and undoes what an interrupted command left. It returns
+// ErrCompleted if that was the same command with the same arguments, and its work is done. A dry run locks nothing, and fails if there
+// is something to undo. The caller closes the project.
 func OpenAt(ctx context.Context, config Config, root string) (*Project, error) {
-	p := &Project{Config: config, Root: root}
-	return p, p.recover(ctx)
-}
-
-// recover recovers the project from an interrupted command. It returns ErrCompleted if that was the same command with the
-// same arguments and its work is done. A dry run writes nothing, so it fails if there is something to undo.
-func (p *Project) recover(ctx context.Context) error {
+	p := Read(config, root)
 	if p.DryRun {
-		return p.Unfinished()
+		return p, p.Unfinished()
 	}
-	recovery, err := worktree.RecoverIfNeeded(ctx, p.location(), p.lockOptions())
-	if err != nil || recovery == nil {
-		return err
+	tx, err := worktree.Begin(ctx, p.location(), p.lockOptions())
+	if err != nil {
+		return nil, err
 	}
-	p.reportf(Progress, "%s", recovery)
-	if recovery.Completed && recovery.Command == p.Command {
-		return ErrCompleted
+	p.tx, p.files = tx, tx.Tree
+	if tx.Recovered == nil {
+		return p, nil
 	}
-	return nil
+	p.reportf(Progress, "%s", tx.Recovered)
+	if tx.Recovered.Completed && tx.Recovered.Command == p.Command {
+		p.Close()
+		return nil, ErrCompleted
+	}
+	return p, nil
 }
 
-// Load reads PROJECT outside of a transaction, such as before prompts.
-func (p *Project) Load(layouts Layouts) (*project.Config, error) { return Load(p.tree(), layouts) }
+// Read returns the project at root for a command that writes nothing.
+func Read(config Config, root string) *Project {
+	return &Project{Config: config, Root: root, files: worktree.NewTree(config.FS, root)}
+}
+
+// Close ends the command: others can change the project.
+func (p *Project) Close() {
+	if p.tx != nil {
+		p.tx.Close()
+	}
+}
+
+// Load returns PROJECT, which is read once, and checks its layout. The result contains the changes that the command makes to it.
+func (p *Project) Load(layouts Layouts) (*project.Config, error) {
+	if p.config != nil {
+		return p.config, layouts.check(p.config)
+	}
+	config, err := Load(p.files, layouts)
+	p.config = config
+	return config, err
+}
+
+// reread makes the command read files again that another program has changed.
+func (p *Project) reread() {
+	p.files.Forget()
+	p.config = nil
+}
 
 // Unfinished returns an error if an interrupted command left the project partly changed. It changes nothing, for commands that only
 // read.
@@ -65,4 +97,4 @@ func (p *Project) location() worktree.Location {
 }
 
 // tree returns the files of the project, without changes.
-func (p *Project) tree() *worktree.Tree { return worktree.NewTree(p.FS, p.Root) }
+func (p *Project) tree() *worktree.Tree { return p.files.Original() }

@@ -5,12 +5,11 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // RefuseWithoutGo returns an error with the reason if the project is one without Go code, by its technology.
 func (p *Project) RefuseWithoutGo(reason func(technology string) string) error {
-	config, err := readProject(p.tree())
+	config, err := p.Load(AnyLayout)
 	if err != nil || config.HasGoCode() {
 		return nil // other problems are reported when the project is loaded
 	}
@@ -29,8 +28,8 @@ func NoWebhooks(technology string) string {
 }
 
 // loadWithCharts reads PROJECT of a project that may have charts.
-func loadWithCharts(tree *worktree.Tree) (*project.Config, error) {
-	config, err := Load(tree, ScaffoldedLayouts)
+func (p *Project) loadWithCharts() (*project.Config, error) {
+	config, err := p.Load(ScaffoldedLayouts)
 	if err == nil && config.IsAnsible() {
 		err = diag.Finding{
 			Position: diag.Position{File: project.FileName}, Problem: "layout " + strings.Join(config.Layout(), ",") + ": Ansible projects have no charts, but roles and playbooks",

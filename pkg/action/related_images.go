@@ -42,8 +42,7 @@ type ImagesOptions struct {
 
 // ListImages returns the images of the charts of the project.
 func (p *Project) ListImages(ctx context.Context, o ImagesOptions) ([]ChartImages, error) {
-	tree := p.tree()
-	kinds, err := p.imageKinds(tree, o)
+	kinds, err := p.imageKinds(p.files, o)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func (p *Project) RelateImages(ctx context.Context, o ImagesOptions) (*Result, e
 
 // imageKinds returns the kinds with charts that the options select.
 func (p *Project) imageKinds(tree *worktree.Tree, o ImagesOptions) ([]chartKind, error) {
-	config, err := loadWithCharts(tree)
+	config, err := p.loadWithCharts()
 	if err != nil {
 		return nil, err
 	}

@@ -111,16 +111,16 @@ func checkModule(tree *worktree.Tree, config *project.Config, path string) error
 
 // rename runs a rename command.
 func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
-	config, err := p.Load(EditableLayouts)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.check(p.tree(), config); err != nil {
-		return nil, err
-	}
+	var config *project.Config
 	var remaining *refactor.Remaining
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		remaining, err = p.applyRenaming(ctx, tree, r)
+	result, err := p.Update(ctx, func(tree *worktree.Tree) (err error) {
+		if config, err = p.Load(EditableLayouts); err != nil {
+			return err
+		}
+		if err := r.check(tree, config); err != nil {
+			return err
+		}
+		remaining, err = p.applyRenaming(ctx, tree, config, r)
 		return err
 	})
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
 	}
 	result.Remaining = remaining
 	result.Notes = append(result.Notes, "note: "+r.note)
-	if r.inBundle && p.tree().Exists("bundle/manifests") {
+	if r.inBundle && p.files.Exists("bundle/manifests") {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ still has the old names; '%s bundle' updates it", p.Program))
 	}
 	if !config.HasGoCode() {
@@ -140,14 +140,7 @@ func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
 }
 
 // applyRenaming makes all changes in the tree, including generated files. It returns where old names remain.
-func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, r renaming) (*refactor.Remaining, error) {
-	before, err := Load(tree, EditableLayouts)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.check(tree, before); err != nil {
-		return nil, err
-	}
+func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, before *project.Config, r renaming) (*refactor.Remaining, error) {
 	after, err := before.Copy()
 	if err != nil {
 		return nil, err

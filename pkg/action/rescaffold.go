@@ -51,11 +51,11 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	source := &Project{Config: config, Root: root}
+	source := Read(config, root)
 	if err := source.RefuseWithoutGo(noRescaffold); err != nil {
 		return nil, err
 	}
-	tree := source.tree()
+	tree := source.files
 	recorded, err := Load(tree, UpgradableLayouts)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,11 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 			return nil, fmt.Errorf("making %s: %w", filepath.ToSlash(o.OutputDir), diag.Cause(err))
 		}
 	}
-	p := &Project{Config: config, Root: output}
+	p, err := OpenAt(ctx, config, output)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
 	return p.Update(ctx, func(tree *worktree.Tree) error { return p.applyRescaffold(ctx, tree, recorded, header) })
 }
 

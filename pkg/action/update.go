@@ -36,8 +36,8 @@ func (r *Result) nextf(format string, args ...any) {
 	}
 }
 
-// Update runs change as one transaction: it locks the project, and either writes all changes or none. It fails if files that
-// change reads contain merge conflicts.
+// Update lets change edit the files of the project, and writes all changes or none. It fails if files that change reads contain merge
+// conflicts.
 func (p *Project) Update(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
 	return p.updateOverConflicts(ctx, withoutConflicts(change))
 }
@@ -59,33 +59,21 @@ func withoutConflicts(change func(*worktree.Tree) error) func(*worktree.Tree) er
 
 // updateOverConflicts is Update for a change that handles files with merge conflicts itself.
 func (p *Project) updateOverConflicts(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
-	if p.DryRun {
-		return p.preview(change)
+	if err := change(p.files); err != nil {
+		return nil, err
 	}
-	updated, err := worktree.Update(ctx, p.location(), p.lockOptions(), change)
-	if updated != nil && updated.Recovered != nil {
-		p.reportf(Progress, "%s", updated.Recovered)
+	if p.tx == nil {
+		changes, err := p.files.Changes()
+		if err != nil {
+			return nil, err
+		}
+		return &Result{Changes: p.files.Paired(changes), DryRun: true}, nil
 	}
+	changes, err := p.tx.Commit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Changes: withoutVendored(updated.Changes)}, nil
-}
-
-// preview returns the changes that change would make.
-func (p *Project) preview(change func(*worktree.Tree) error) (*Result, error) {
-	if err := p.Unfinished(); err != nil {
-		return nil, err
-	}
-	tree := p.tree()
-	if err := change(tree); err != nil {
-		return nil, err
-	}
-	changes, err := tree.Changes()
-	if err != nil {
-		return nil, err
-	}
-	return &Result{Changes: tree.Paired(changes), DryRun: true}, nil
+	return &Result{Changes: withoutVendored(changes)}, nil
 }
 
 // withoutVendored returns the changes with one for all files of the vendor directory.
@@ -106,22 +94,23 @@ func (p *Project) updateAt(ctx context.Context, dir string, change func(*worktre
 	if !IsOutside(dir) {
 		return p.Update(ctx, change)
 	}
-	out := &Project{Config: p.Config, Root: filepath.Join(p.Root, filepath.FromSlash(dir))}
+	root := filepath.Join(p.Root, filepath.FromSlash(dir))
 	if !p.DryRun {
-		if err := p.FS.MkdirAll(out.Root, 0o755); err != nil {
+		if err := p.FS.MkdirAll(root, 0o755); err != nil {
 			return nil, fmt.Errorf("creating the directory of --output-dir: %w", diag.Cause(err))
 		}
-		defer func() { _ = p.FS.Remove(out.Root) }() // fails unless it is empty
-		if err := out.recover(ctx); err != nil {
-			return nil, err
-		}
+		defer func() { _ = p.FS.Remove(root) }() // fails unless it is empty
 	}
+	out, err := OpenAt(ctx, p.Config, root)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
 	return out.Update(ctx, func(tree *worktree.Tree) error {
-		source := p.tree()
-		if err := withoutConflicts(change)(source); err != nil {
+		if err := withoutConflicts(change)(p.files); err != nil {
 			return err
 		}
-		changes, err := source.Changes()
+		changes, err := p.files.Changes()
 		if err != nil {
 			return err
 		}

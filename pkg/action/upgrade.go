@@ -103,10 +103,7 @@ func (p *Project) PreviewUpgrade(ctx context.Context, o UpgradeOptions) (*Upgrad
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Unfinished(); err != nil {
-		return nil, err
-	}
-	u, err := p.applyUpgrade(ctx, p.tree(), known, o)
+	u, err := p.applyUpgrade(ctx, p.files, known, o)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +120,7 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 	if _, err := p.checkUpgrade(o); err != nil {
 		return nil, err
 	}
-	tree := p.tree()
+	tree := p.files
 	config, err := Load(tree, UpgradableLayouts)
 	if err != nil {
 		return nil, err

@@ -56,6 +56,7 @@ func (p *Project) UpgradeBranch(ctx context.Context, o BranchOptions) (*Result, 
 	if _, err := u.Git.Output(ctx, "switch", "--quiet", "--no-track", "--create", u.OutputBranch, from); err != nil {
 		return nil, err
 	}
+	p.reread()
 	result, failed := p.Upgrade(ctx, o.UpgradeOptions)
 	if result == nil {
 		return nil, errors.Join(failed, u.leave(ctx))

@@ -102,7 +102,7 @@ func New(o Options) (*Config, error) {
 // Parse parses a PROJECT file of any layout. Errors are of type diag.Finding. Only the types of values are validated, as other
 // tools may have accepted them.
 func Parse(data []byte) (*Config, error) {
-	c, err := parse(data)
+	c, err := ParseWithoutLayout(data)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func Parse(data []byte) (*Config, error) {
 	return c, nil
 }
 
-// parse parses a file that may have no layout.
-func parse(data []byte) (*Config, error) {
+// ParseWithoutLayout parses a file that may have no layout, for commands that do not depend on it.
+func ParseWithoutLayout(data []byte) (*Config, error) {
 	c := &Config{}
 	data, c.mark = bytes.CutPrefix(data, []byte(byteOrderMark))
 	if err := c.load(data); err != nil {

@@ -69,15 +69,6 @@ func Load(fsys afero.Fs, root string) (*Config, error) {
 	return Parse(data)
 }
 
-// LoadWithoutLayout reads a PROJECT file that may have no layout, for commands that do not depend on it.
-func LoadWithoutLayout(fsys afero.Fs, root string) (*Config, error) {
-	data, err := readProject(fsys, root)
-	if err != nil {
-		return nil, err
-	}
-	return parse(data)
-}
-
 func readProject(fsys afero.Fs, root string) ([]byte, error) {
 	name := filepath.Join(root, FileName)
 	if info, err := fsys.Stat(name); err == nil && info.IsDir() {

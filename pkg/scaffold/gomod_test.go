@@ -203,16 +203,20 @@ func TestRequirementsAreTidy(t *testing.T) {
 		func(tree *worktree.Tree) { tree.WriteFile("b/b_test.go", []byte(second), 0o644) },
 		func(tree *worktree.Tree) { tree.Remove("b/b_test.go") },
 	} {
-		u, err := worktree.Update(t.Context(), worktree.Location{FS: afero.NewOsFs(), Root: dir, StateDirs: []string{dir + "-state"}}, worktree.LockOptions{}, func(tree *worktree.Tree) error {
-			step(tree)
-			_, err := UpdateRequirements(tree)
-			return err
-		})
+		tx, err := worktree.Begin(t.Context(), worktree.Location{FS: afero.NewOsFs(), Root: dir, StateDirs: []string{dir + "-state"}}, worktree.LockOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(u.Changes) != 2 {
-			t.Errorf("changes %v", u.Changes)
+		step(tx.Tree)
+		if _, err := UpdateRequirements(tx.Tree); err != nil {
+			t.Fatal(err)
+		}
+		changes, err := tx.Commit(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tx.Close(); len(changes) != 2 {
+			t.Errorf("changes %v", changes)
 		}
 		if out, err := tidy("-diff"); err != nil || out != "" {
 			t.Errorf("not tidy: %v\n%s", err, out)

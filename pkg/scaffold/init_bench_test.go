@@ -14,12 +14,16 @@ func BenchmarkInit(b *testing.B) {
 	data.Versions = Pinned()
 	for b.Loop() {
 		dir := b.TempDir()
-		_, err := worktree.Update(b.Context(), worktree.Location{FS: afero.NewOsFs(), Root: dir, StateDirs: []string{dir + "-state"}}, worktree.LockOptions{}, func(tree *worktree.Tree) error {
-			_, err := Init(tree, data)
-			return err
-		})
+		tx, err := worktree.Begin(b.Context(), worktree.Location{FS: afero.NewOsFs(), Root: dir, StateDirs: []string{dir + "-state"}}, worktree.LockOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
+		if _, err := Init(tx.Tree, data); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := tx.Commit(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		tx.Close()
 	}
 }

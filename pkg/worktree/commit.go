@@ -210,7 +210,7 @@ func (t *Tree) changedMeanwhile(changes []Change) []string {
 	var paths []string
 	for _, c := range changes {
 		was, ok := t.seen[c.Path]
-		if ok && (was.there != (c.Old != nil) || !bytes.Equal(was.data, c.Old)) {
+		if ok && ((was.err == nil) != (c.Old != nil) || !bytes.Equal(was.data, c.Old)) {
 			paths = append(paths, c.Path)
 		}
 	}

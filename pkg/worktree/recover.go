@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -96,20 +95,6 @@ func (d disk) completed() *Recovery {
 	d.prune(j)
 	_ = d.sweep(j)
 	return &Recovery{Command: j.Command, Completed: true}
-}
-
-// RecoverIfNeeded runs Recover for a command that reads the project before it changes it. It locks the project only if an
-// interrupted command has left records.
-func RecoverIfNeeded(ctx context.Context, at Location, o LockOptions) (recovery *Recovery, err error) {
-	if _, exists, err := at.find(); err != nil || !exists {
-		return nil, err
-	}
-	lock, err := Lock(ctx, at, o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = lock.Unlock() }()
-	return Recover(lock)
 }
 
 // String describes the recovery for users.

@@ -9,35 +9,20 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // A Tree is a project with the uncommitted changes of a command: an overlay over the files on disk. Paths are relative to the
 // project's root and separated by slashes on all systems. Commit writes the changes.
 type Tree struct {
-	fs   afero.Fs
-	root string
+	*files
 	over map[string]*overlaid
 	// moved maps new names of moved files to the former ones.
 	moved map[string]string
-
-	mu   sync.Mutex
-	seen map[string]snapshot
-	// conflicts are the merge conflicts of files that ReadFile read from disk.
-	conflicts diag.Findings
-}
-
-// A snapshot is the content of a file on disk when the tree first read it. Commit compares it with the current content,
-// so that edits in between are not overwritten.
-type snapshot struct {
-	data  []byte
-	there bool
 }
 
 // overlaid is the new content of a changed file, or its deletion.
@@ -49,8 +34,11 @@ type overlaid struct {
 
 // NewTree returns a tree without changes over the directory root of fsys.
 func NewTree(fsys afero.Fs, root string) *Tree {
-	return &Tree{fs: fsys, root: root, over: map[string]*overlaid{}, seen: map[string]snapshot{}}
+	return &Tree{files: &files{fs: fsys, root: root, seen: map[string]snapshot{}}, over: map[string]*overlaid{}}
 }
+
+// Original returns a tree of the same files without the changes.
+func (t *Tree) Original() *Tree { return &Tree{files: t.files, over: map[string]*overlaid{}} }
 
 // Root returns the directory of the tree as given to NewTree.
 func (t *Tree) Root() string { return t.root }
@@ -72,9 +60,6 @@ func (t *Tree) Size(name string) int64 {
 	}
 	return info.Size()
 }
-
-// abs returns the path of name on the underlying file system.
-func (t *Tree) abs(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
 
 // rel returns the slash-separated name of a path of the underlying file system.
 func (t *Tree) rel(p string) string {
@@ -115,48 +100,6 @@ func (t *Tree) ReadOptional(name string) ([]byte, error) {
 		data = []byte{}
 	}
 	return data, nil
-}
-
-// readDisk reads a file from disk and records its first content.
-func (t *Tree) readDisk(name string) ([]byte, error) {
-	data, err := t.readRegular(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, ok := t.seen[name]; !ok {
-		t.seen[name] = snapshot{data: bytes.Clone(data), there: err == nil}
-	}
-	return data, err
-}
-
-// readRegular reads a file from disk. It refuses pipes and devices, whose reads might not end.
-func (t *Tree) readRegular(name string) ([]byte, error) {
-	info, err := t.fs.Stat(t.abs(name))
-	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	if isYAML(name) {
-		return safeyaml.ReadFile(t.fs, t.abs(name), safeyaml.MaxSize)
-	}
-	return afero.ReadFile(t.fs, t.abs(name))
-}
-
-// isYAML reports whether a file is YAML by its name.
-func isYAML(name string) bool {
-	base := path.Base(name)
-	return path.Ext(base) == ".yaml" || path.Ext(base) == ".yml" || base == "PROJECT" || base == "Kustomization"
-}
-
-// record records the content of a file on disk unless that is done already. Commit reports files that cannot be read.
-func (t *Tree) record(name string) {
-	t.mu.Lock()
-	_, ok := t.seen[name]
-	t.mu.Unlock()
-	if !ok {
-		_, _ = t.readDisk(name)
-	}
 }
 
 // Exists reports whether a file or directory exists.
@@ -228,7 +171,7 @@ type Change struct {
 func (t *Tree) Changes() ([]Change, error) {
 	var changes []Change
 	for name, o := range t.over {
-		old, err := t.readRegular(name)
+		old, err := t.readNow(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			old = nil
