@@ -62,6 +62,7 @@ func TestChartsAreRenderedOnce(t *testing.T) {
 		if _, err := p.Generate(t.Context(), codegen.All); err != nil {
 			t.Fatal(err)
 		}
+		p.Close()
 		if rendered != (calls > before) {
 			t.Errorf("generate called operon-runtime %d times", calls-before)
 		}

@@ -11,7 +11,7 @@ import (
 // ErrCompleted means that an interrupted run of the same command had done all of its work, so that nothing is left to do.
 var ErrCompleted = errors.New("the interrupted command is complete")
 
-// A Project is a directory in which a command runs. Open and OpenAt lock it until Close; Read does not.
+// A Project is a directory in which commands run. Open and OpenAt lock it until Close; Read does not.
 type Project struct {
 	Config
 	// Root is the absolute path of the directory.
@@ -81,7 +81,7 @@ func (p *Project) Load(layouts Layouts) (*project.Config, error) {
 	return config, err
 }
 
-// reread makes the command read files again that another program has changed.
+// reread discards what was read, and changes that were not committed, for the next command.
 func (p *Project) reread() {
 	p.files.Forget()
 	p.config = nil

@@ -59,6 +59,7 @@ func withoutConflicts(change func(*worktree.Tree) error) func(*worktree.Tree) er
 
 // updateOverConflicts is Update for a change that handles files with merge conflicts itself.
 func (p *Project) updateOverConflicts(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
+	defer p.reread()
 	if err := change(p.files); err != nil {
 		return nil, err
 	}

@@ -103,6 +103,7 @@ func (p *Project) PreviewUpgrade(ctx context.Context, o UpgradeOptions) (*Upgrad
 	if err != nil {
 		return nil, err
 	}
+	defer p.reread()
 	u, err := p.applyUpgrade(ctx, p.files, known, o)
 	if err != nil {
 		return nil, err
@@ -120,6 +121,7 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 	if _, err := p.checkUpgrade(o); err != nil {
 		return nil, err
 	}
+	defer p.reread()
 	tree := p.files
 	config, err := Load(tree, UpgradableLayouts)
 	if err != nil {

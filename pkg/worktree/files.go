@@ -59,13 +59,6 @@ func (f *files) readDisk(name string) ([]byte, error) {
 	return data, err
 }
 
-// Forget makes the tree read files again that another program has changed.
-func (f *files) Forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.seen, f.conflicts = map[string]snapshot{}, nil
-}
-
 // readNow returns the content of a file on disk. It is not read again if it is the file that was read before.
 func (f *files) readNow(name string) ([]byte, error) {
 	f.mu.Lock()

@@ -140,6 +140,14 @@ func (t *Tree) Remove(name string) {
 // Reset discards all changes.
 func (t *Tree) Reset() { t.over, t.moved = map[string]*overlaid{}, nil }
 
+// Forget discards all changes and what was read, after the files on disk have changed.
+func (t *Tree) Forget() {
+	t.Reset()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen, t.conflicts = map[string]snapshot{}, nil
+}
+
 // Edits returns all changed files by path relative to the root, with nil for those that the tree removes.
 func (t *Tree) Edits() map[string][]byte {
 	files := map[string][]byte{}
