@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/spf13/afero"
+
 	"github.com/operon-sdk/operon/cmd"
 )
 
@@ -39,6 +41,12 @@ func Run(tb testing.TB, dir, cache string, args ...string) (code int, out, errOu
 // RunWith is Run with variables, as KEY=VALUE, in addition to those of the environment.
 func RunWith(tb testing.TB, dir, cache string, variables []string, args ...string) (code int, out, errOut string) {
 	tb.Helper()
+	return RunOn(tb, nil, dir, cache, variables, args...)
+}
+
+// RunOn is RunWith on a file system that wraps the one of the operating system; nil wraps nothing.
+func RunOn(tb testing.TB, wrap func(afero.Fs) afero.Fs, dir, cache string, variables []string, args ...string) (code int, out, errOut string) {
+	tb.Helper()
 	env, err := cmd.System()
 	if err != nil {
 		tb.Fatal(err)
@@ -50,6 +58,9 @@ func RunWith(tb testing.TB, dir, cache string, variables []string, args ...strin
 	env.InPipe, env.InFile = false, false
 	env.Dir, env.CacheDir = dir, cache
 	env.Environ = append(env.Environ, variables...)
+	if wrap != nil {
+		env.FS = wrap(env.FS)
+	}
 	if cache == "" && args[0] != "bundle" {
 		if env.CacheDir, err = generationCache(); err != nil {
 			tb.Fatal(err)
