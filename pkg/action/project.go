@@ -83,7 +83,7 @@ func (p *Project) Load(layouts Layouts) (*project.Config, error) {
 
 // reread discards what was read, and changes that were not committed, for the next command.
 func (p *Project) reread() {
-	p.files.Forget()
+	p.files.Discard()
 	p.config = nil
 }
 

@@ -140,8 +140,8 @@ func (t *Tree) Remove(name string) {
 // Reset discards all changes.
 func (t *Tree) Reset() { t.over, t.moved = map[string]*overlaid{}, nil }
 
-// Forget discards all changes and what was read, after the files on disk have changed.
-func (t *Tree) Forget() {
+// Discard drops all changes and what was read, after the files on disk have changed.
+func (t *Tree) Discard() {
 	t.Reset()
 	t.mu.Lock()
 	defer t.mu.Unlock()
