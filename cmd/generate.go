@@ -62,7 +62,8 @@ configurations. Files that are up to date are not written.
 Roles of RBAC markers with namespace= or roleName= are bound to the service account of the manager, in
 their namespaces, unless you bind them yourself.
 
-In a Helm project, generate the CRDs and the role from the charts. Rules of the role that you added
+In a Helm project, generate the CRDs and the role from the charts, in an Ansible project from the
+roles and playbooks, and in a Go project with charts from both. Rules of the role that you added
 outside of the generated block are kept.
 
 The result is the same as that of the project's own calls of controller-gen: those in the targets

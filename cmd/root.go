@@ -53,8 +53,9 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.program,
 		Short: "Build Kubernetes operators: scaffold, generate, bundle",
-		Long: `Operon builds Kubernetes operators in Go: it scaffolds the project, generates its code and
-manifests, runs it, and packages and installs it with the Operator Lifecycle Manager (OLM).
+		Long: `Operon builds Kubernetes operators in Go, from Helm charts or with Ansible: it scaffolds the project,
+generates its code and manifests, runs it, and packages and installs it with the Operator Lifecycle
+Manager (OLM).
 Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 		Example: fmt.Sprintf(`  # Create an operator that runs memcached:
   %[1]s init --domain example.com --repo github.com/example/memcached-operator
