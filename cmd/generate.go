@@ -138,14 +138,11 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := project.Load(a.FS, root)
+	config, err := project.Load(a.FS, root, a.layouts()...)
 	if err != nil {
 		return nil, err
 	}
-	isSource := local.IsSource
-	if config.IsAnsible() {
-		isSource = local.IsAnsibleSource
-	}
+	isSource := local.Sources(config.Facts())
 	isManifest := codegen.ManifestMatcher(found.Calls)
 	return local.NewWatch(root, func(name string) bool { return isSource(name) && name != project.ChartsRoleFile && !isManifest(name) })
 }

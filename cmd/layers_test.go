@@ -31,7 +31,7 @@ func layers() map[string][]string {
 		"cmd": {
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
-			"pkg/kube", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/project",
+			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
 			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
 			"pkg/userstate", "pkg/vcs", "pkg/watches", "pkg/worktree",
 		},
@@ -41,7 +41,7 @@ func layers() map[string][]string {
 			"pkg/ansiblerole",
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
 			"pkg/codegen/calls", "pkg/crd", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/grafana", "pkg/helmchart", "pkg/image",
-			"pkg/image/reference", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",
+			"pkg/image/reference", "pkg/layout", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/rbac", "pkg/refactor",
 			"pkg/rolebinding", "pkg/safeyaml", "pkg/scaffold", "pkg/textdiff", "pkg/typecheck", "pkg/vcs", "pkg/watches", "pkg/worktree",
 		},
 		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/redact", "pkg/safeyaml", "pkg/watches"},
@@ -76,7 +76,8 @@ func layers() map[string][]string {
 		"pkg/image":                     {"pkg/diag", "pkg/image/reference", "pkg/transport", "pkg/vcs"},
 		"pkg/image/reference":           {},
 		"pkg/kube":                      {"pkg/safeyaml"},
-		"pkg/local":                     {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
+		"pkg/layout":                    {},
+		"pkg/local":                     {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/layout", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
 		"pkg/makefile":                  {"pkg/diag"},
 		"pkg/manifest":                  {"pkg/diag", "pkg/safeyaml"},
 		"pkg/merge":                     {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff"},
@@ -87,7 +88,8 @@ func layers() map[string][]string {
 		"pkg/migrate/gocode": {"pkg/diag", "pkg/gosource", "pkg/project", "pkg/textdiff", "pkg/worktree"},
 		"pkg/olm":            {"pkg/kube", "pkg/safeyaml", "templates"},
 		"pkg/olm/operator":   {"pkg/bundle/catalog", "pkg/kube", "pkg/olm", "pkg/safeyaml", "templates"},
-		"pkg/project":        {"pkg/diag", "pkg/image/reference", "pkg/safeyaml"},
+		"pkg/operatorimage":  {"pkg/ansibletool", "pkg/codegen", "pkg/diag", "pkg/goenv", "pkg/helmchart", "pkg/image", "pkg/layout", "pkg/local", "pkg/project", "pkg/watches"},
+		"pkg/project":        {"pkg/diag", "pkg/image/reference", "pkg/layout", "pkg/safeyaml"},
 		"pkg/rbac":           {"pkg/diag", "pkg/project", "pkg/safeyaml", "pkg/textdiff"},
 		"pkg/redact":         {},
 		"pkg/refactor": {
@@ -98,7 +100,7 @@ func layers() map[string][]string {
 		"pkg/safeyaml":    {"pkg/textdiff"},
 		"pkg/sarif":       {},
 		"pkg/scaffold": {
-			"pkg/diag", "pkg/gosource", "pkg/project", "pkg/safeyaml", "pkg/textdiff", "pkg/watches", "pkg/worktree", "templates",
+			"pkg/diag", "pkg/gosource", "pkg/layout", "pkg/project", "pkg/safeyaml", "pkg/textdiff", "pkg/watches", "pkg/worktree", "templates",
 		},
 		"pkg/scorecard": {
 			"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/image/reference", "pkg/kube", "pkg/safeyaml", "pkg/vcs",

@@ -56,14 +56,14 @@ func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) 
 		updated *bundle.Updated
 	)
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := readProject(tree)
+		config, err := p.parse(tree)
 		if err != nil {
 			return err
 		}
 		if b, base, err = p.resolveBundle(tree, config, o); err != nil {
 			return err
 		}
-		if isGo(config) || !config.HasGoCode() {
+		if config.HasKnownLayout() {
 			if err := p.GenerateIn(ctx, tree, codegen.All); err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) 
 func (p *Project) CheckBundle(o BundleOptions) (*CurrentBase, error) {
 	p = p.silent()
 	tree := p.tree()
-	config, err := readProject(tree)
+	config, err := p.parse(tree)
 	if err != nil {
 		return nil, err
 	}

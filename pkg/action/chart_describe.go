@@ -94,7 +94,7 @@ type ChartStatus struct {
 // ListCharts returns the charts of watches.yaml, in its order.
 func (p *Project) ListCharts() ([]ChartStatus, error) {
 	tree := p.tree()
-	config, err := loadWithCharts(tree)
+	config, err := p.loadWithCharts(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ type chartUpdate struct {
 // prepareChartUpdate validates the options and fetches both versions of the chart.
 func (p *Project) prepareChartUpdate(ctx context.Context, o ChartUpdateOptions) (*chartUpdate, error) {
 	tree := p.tree()
-	config, err := loadWithCharts(tree)
+	config, err := p.loadWithCharts(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (u *chartUpdate) isCurrent() bool { return u.theirs.Files.Digest() == u.rec
 
 // apply merges the chart in a tree and updates what is derived from it.
 func (u *chartUpdate) apply(ctx context.Context, tree *worktree.Tree) error {
-	config, err := loadWithCharts(tree)
+	config, err := u.loadWithCharts(tree)
 	if err != nil {
 		return err
 	}

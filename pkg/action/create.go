@@ -38,27 +38,11 @@ func (p *Project) create(ctx context.Context, c creation) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.domain != "" {
-		if err := config.SetDomain(c.domain); err != nil {
-			return nil, err
-		}
-	}
-	resource, err := c.resolve(config)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPaths(p.tree(), config, func(r project.Resource) bool {
-		return r.QualifiedGroup() == resource.QualifiedGroup() && r.Version == resource.Version
-	}); err != nil {
+	if err := p.checkCreation(config, c); err != nil {
 		return nil, err
 	}
 	var next string
 	result, err := p.Update(ctx, func(tree *worktree.Tree) (err error) {
-		if c.domain != "" {
-			if err := p.setDomain(tree, c.domain); err != nil {
-				return err
-			}
-		}
 		next, err = p.applyCreation(ctx, tree, c)
 		return err
 	})
@@ -69,10 +53,31 @@ func (p *Project) create(ctx context.Context, c creation) (*Result, error) {
 	return result, nil
 }
 
+// checkCreation validates what a create command adds to a project.
+func (p *Project) checkCreation(config *project.Config, c creation) error {
+	if c.domain != "" {
+		if err := config.SetDomain(c.domain); err != nil {
+			return err
+		}
+	}
+	resource, err := c.resolve(config)
+	if err != nil {
+		return err
+	}
+	return checkPaths(p.tree(), config, func(r project.Resource) bool {
+		return r.QualifiedGroup() == resource.QualifiedGroup() && r.Version == resource.Version
+	})
+}
+
 // applyCreation scaffolds for a resource, records it in PROJECT and updates go.mod and generated files. It returns the next
 // step of the user.
 func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, c creation) (string, error) {
-	config, err := Load(tree, c.layouts)
+	if c.domain != "" {
+		if err := p.setDomain(tree, c.domain); err != nil {
+			return "", err
+		}
+	}
+	config, err := p.load(tree, c.layouts)
 	if err != nil {
 		return "", err
 	}

@@ -43,7 +43,7 @@ func (p *Project) delete(ctx context.Context, layouts Layouts, generate bool,
 		return nil, err
 	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		config, err := Load(tree, layouts)
+		config, err := p.load(tree, layouts)
 		if err != nil {
 			return err
 		}

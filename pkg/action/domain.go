@@ -12,7 +12,7 @@ import (
 
 // setDomain changes the domain of a project without APIs in all lines that Init writes it to. Edited lines are kept.
 func (p *Project) setDomain(tree *worktree.Tree, domain string) error {
-	config, err := Load(tree, RecentLayouts)
+	config, err := p.load(tree, RecentLayouts)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *Project) setDomain(tree *worktree.Tree, domain string) error {
 		}
 		tree.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o644)
 	}
-	config, err = Load(tree, RecentLayouts)
+	config, err = p.load(tree, RecentLayouts)
 	if err == nil && config.Domain() != domain {
 		err = fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)
 	}

@@ -30,7 +30,7 @@ func findInstallation(tree *worktree.Tree, all []kustomization) *installation {
 		return nil
 	}
 	i := &installation{all: below(all, all[at])}
-	if config, err := readProject(tree); err == nil {
+	if config, err := new(Config).parse(tree); err == nil {
 		i.scaffolded = config.ProjectName() + "-system"
 	}
 	return i

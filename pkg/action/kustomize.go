@@ -101,7 +101,7 @@ func (p *Project) currentBase(config *project.Config, b *baseRun) (*CurrentBase,
 
 // resolveKustomize reads PROJECT, validates the options and makes the directories relative to the root.
 func (p *Project) resolveKustomize(o KustomizeOptions) (*project.Config, *baseRun, error) {
-	config, err := readProject(p.tree())
+	config, err := p.parse(p.tree())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -31,8 +31,8 @@ const (
 	UpgradableLayouts
 )
 
-// Load reads PROJECT from a tree and checks the layout. With UpgradableLayouts, PROJECT is converted to the current version.
-func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
+// load reads PROJECT from a tree and checks the layout. With UpgradableLayouts, PROJECT is converted to the current version.
+func (c *Config) load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
@@ -43,7 +43,7 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 			return nil, err
 		}
 	}
-	config, err := project.Parse(data)
+	config, err := project.Parse(data, c.facts()...)
 	if err != nil {
 		return nil, err
 	}

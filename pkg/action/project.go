@@ -53,7 +53,7 @@ func (p *Project) recover(ctx context.Context) error {
 }
 
 // Load reads PROJECT outside of a transaction, such as before prompts.
-func (p *Project) Load(layouts Layouts) (*project.Config, error) { return Load(p.tree(), layouts) }
+func (p *Project) Load(layouts Layouts) (*project.Config, error) { return p.load(p.tree(), layouts) }
 
 // Unfinished returns an error if an interrupted command left the project partly changed. It changes nothing, for commands that only
 // read.

@@ -81,14 +81,14 @@ func (p *Project) RelateImages(ctx context.Context, o ImagesOptions) (*Result, e
 
 // imageKinds returns the kinds with charts that the options select.
 func (p *Project) imageKinds(tree *worktree.Tree, o ImagesOptions) ([]chartKind, error) {
-	config, err := loadWithCharts(tree)
+	config, err := p.loadWithCharts(tree)
 	if err != nil {
 		return nil, err
 	}
-	if !config.IsHelm() && !config.HasCharts() {
+	if !config.HasCharts() {
 		return nil, diag.Finding{Position: diag.Position{File: project.FileName}, Problem: "the project has no charts"}
 	}
-	kinds, err := chartKinds(tree, config)
+	kinds, err := readChartKinds(tree, config)
 	if err != nil || o.Kind == "" {
 		return kinds, err
 	}
@@ -153,7 +153,7 @@ func (p *Project) relateImages(ctx context.Context, tree *worktree.Tree, kind ch
 
 // relateNewImages is relateImages for a kind that was added.
 func (p *Project) relateNewImages(ctx context.Context, tree *worktree.Tree, config *project.Config, gvk schema.GroupVersionKind, rendered *helmchart.Rendered) error {
-	kinds, err := chartKinds(tree, config)
+	kinds, err := readChartKinds(tree, config)
 	if err != nil {
 		return err
 	}
