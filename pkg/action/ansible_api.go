@@ -60,7 +60,7 @@ func (api *ansibleAPI) Apply(_ context.Context, p *Project, tree *worktree.Tree,
 	if err != nil {
 		return err
 	}
-	data := p.plainData(config, resource, "")
+	data := p.PlainData(config, resource, "")
 	data.Resource.Role, data.Resource.Playbook = api.Run.Role, api.Run.Playbook
 	runs, err := scaffold.CreateRuns(tree, data, api.Force)
 	if err != nil {

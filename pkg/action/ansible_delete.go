@@ -24,7 +24,7 @@ import (
 // RemoveKind implements Kinds: it removes a kind with its role and playbook, unless another kind uses them, its test, its manifests and
 // its entries.
 func (ansibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
-	data := p.plainData(config, r, "")
+	data := p.PlainData(config, r, "")
 	samples := []scaffold.Data{data}
 	sampled := data
 	if err := setSample(tree, r, &sampled); err != nil {
@@ -59,7 +59,7 @@ func (ansibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tre
 	for _, other := range config.Resources() {
 		deletion.Kept = append(deletion.Kept, p.recordedData(config, other, "")...)
 		if other.Kind == r.Kind {
-			if err := scaffold.MoveTest(tree, data, p.plainData(config, other, "")); err != nil {
+			if err := scaffold.MoveTest(tree, data, p.PlainData(config, other, "")); err != nil {
 				return err
 			}
 		}
@@ -146,7 +146,7 @@ func (p *Project) runVariants(config *project.Config, r project.Resource) (map[s
 			if other.Kind != r.Kind {
 				continue
 			}
-			data := p.plainData(config, other, "")
+			data := p.PlainData(config, other, "")
 			data.Resource.Role, data.Resource.Playbook = run.Role, run.Playbook
 			rendered, err := scaffold.RunFiles(data)
 			if err != nil {

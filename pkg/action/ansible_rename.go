@@ -32,7 +32,7 @@ func (ansibleKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree,
 	}
 	for i, old := range before.Resources() {
 		now := after.Resources()[i]
-		pairs, err := scaffold.RunPairs(p.plainData(before, old, ""), p.plainData(after, now, ""))
+		pairs, err := scaffold.RunPairs(p.PlainData(before, old, ""), p.PlainData(after, now, ""))
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (ansibleKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree,
 			return nil, err
 		}
 		plan.Pairs = append(plan.Pairs, definition...)
-		from, to := p.plainData(before, old, "").Resource, p.plainData(after, now, "").Resource
+		from, to := p.PlainData(before, old, "").Resource, p.PlainData(after, now, "").Resource
 		plan.Variables["_"+from.VariableName()] = "_" + to.VariableName()
 		plan.Variables["_"+from.VariableName()+"_spec"] = "_" + to.VariableName() + "_spec"
 		plan.Variables[path.Base(scaffold.SampleFile(old))] = path.Base(scaffold.SampleFile(now))

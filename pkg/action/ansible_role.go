@@ -112,7 +112,7 @@ func (p *Project) updateSamples(tree *worktree.Tree, config *project.Config, fil
 		if !kind.own || !tree.Exists(name) {
 			continue
 		}
-		data := p.plainData(config, kind.resource, "")
+		data := p.PlainData(config, kind.resource, "")
 		before, err := scaffold.APIFiles(tree, data)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func (p *Project) scaffoldAll(tree *worktree.Tree, config *project.Config, heade
 	}
 	for _, r := range config.Resources() {
 		if !config.HasGoCode() {
-			if _, err := scaffold.CreateKind(tree, p.plainData(config, r, ""), true); err != nil {
+			if _, err := scaffold.CreateKind(tree, p.PlainData(config, r, ""), true); err != nil {
 				return err
 			}
 			continue

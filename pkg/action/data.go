@@ -88,8 +88,8 @@ func (p *Project) apiData(config *project.Config, r project.Resource, header str
 	return data
 }
 
-// plainData returns the data of create api for a kind without Go types.
-func (p *Project) plainData(config *project.Config, r project.Resource, header string) scaffold.Data {
+// PlainData returns the data of templates for a kind without Go types, with the license header of Go files.
+func (p *Project) PlainData(config *project.Config, r project.Resource, header string) scaffold.Data {
 	data := p.resourceData(config, r, header)
 	data.Resource.API, data.Resource.Chart, data.Resource.Namespaced = true, config.IsChart(r), true
 	return data
@@ -158,7 +158,7 @@ func (p *Project) recordedData(config *project.Config, r project.Resource, heade
 		add(false, true, name)
 	}
 	if !config.HasTypes(r) {
-		return append(all, p.plainData(config, r, header))
+		return append(all, p.PlainData(config, r, header))
 	}
 	if r.HasAPI() {
 		add(true, false, "")

@@ -62,7 +62,7 @@ func (chartKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tre
 
 // chartData returns the data of create api for a kind with a chart, which PROJECT need not record.
 func (p *Project) chartData(config *project.Config, r project.Resource, header string) scaffold.Data {
-	data := p.plainData(config, r, header)
+	data := p.PlainData(config, r, header)
 	data.Resource.Chart = true
 	return data
 }
