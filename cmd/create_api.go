@@ -3,13 +3,11 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -100,10 +98,11 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 			return nil, err
 		}
 		o.Plugins = a.plugins
-		if !config.HasGoCode() || o.HasChart() {
+		command, types := config.Facts().CreateCommand(o.HasChart())
+		o.Findings = refuse(c, config.Facts(), command)
+		if !types {
 			return a.createPlainKind(c, p, config, o)
 		}
-		o.Findings = refuse(c, config.Facts(), "create api")
 		if !o.API && !o.Controller {
 			return nil, nothingToCreate(c)
 		}
@@ -129,11 +128,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 
 // createPlainKind adds a kind without Go types. Names are prompted for if no chart gives them.
 func (a *app) createPlainKind(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	command := "create api"
-	if config.HasGoCode() {
-		command = layout.CreateMixed
-	}
-	o.Findings = slices.Concat(refuse(c, config.Facts(), command), a.checkCRDVersion(c))
+	o.Findings = append(o.Findings, a.checkCRDVersion(c)...)
 	if o.Chart.Source == "" && len(o.Findings) == 0 {
 		if err := a.askNames(config, &o.ResourceOptions); err != nil {
 			return nil, err

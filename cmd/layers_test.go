@@ -33,7 +33,7 @@ func layers() map[string][]string {
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
 			"pkg/refactor", "pkg/sarif", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
-			"pkg/userstate", "pkg/vcs", "pkg/watches", "pkg/worktree",
+			"pkg/userstate", "pkg/vcs", "pkg/worktree",
 		},
 		"cmd/operon-runtime": {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
 		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/userstate", "pkg/worktree"},

@@ -54,7 +54,7 @@ func (p *Project) DeleteAPI(ctx context.Context, o DeleteAPIOptions) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	if o.Generate || !config.HasTypes(removed) {
+	if o.Generate || removed.Path == "" {
 		result.nextf("review what changed, then '%s'", config.Facts().Check)
 	} else {
 		result.nextf("'%s generate' for the code and manifests that --make=false left as they are", p.Program)

@@ -148,7 +148,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, o EditOpti
 		tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 		return nil, nil
 	}
-	if !config.HasGoCode() {
+	if config.Facts().NoModule != "" {
 		return nil, p.editWithoutCode(ctx, tree, config, o)
 	}
 	header, headerFile, err := p.header(tree)

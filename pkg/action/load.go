@@ -52,10 +52,11 @@ func (c *Config) load(tree *worktree.Tree, layouts Layouts) (*project.Config, er
 	}
 	if !config.HasGoCode() {
 		config.FollowPlurals(crdPlurals(tree, config.Resources()))
+		if layouts != CurrentLayout && layouts != RecentLayouts {
+			return config, nil
+		}
 	}
 	switch {
-	case layouts != CurrentLayout && layouts != RecentLayouts && !config.HasGoCode():
-		return config, nil
 	case layouts == RecentLayouts, layouts == ScaffoldedLayouts:
 		return config, config.CheckOlderLayout()
 	case layouts == UpgradableLayouts && config.OlderLayout():

@@ -23,7 +23,7 @@ func (p *Project) RefuseWebhooks() error {
 // loadWithCharts reads PROJECT of a project that may have charts.
 func (p *Project) loadWithCharts(tree *worktree.Tree) (*project.Config, error) {
 	config, err := p.load(tree, ScaffoldedLayouts)
-	if err == nil && !config.HasGoCode() && config.Facts().NoCharts != "" {
+	if err == nil && config.Facts().NoCharts != "" {
 		err = config.Refuse(config.Facts().NoCharts)
 	}
 	return config, err

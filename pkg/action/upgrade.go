@@ -125,7 +125,7 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 		return nil, err
 	}
 	header := ""
-	if config.HasGoCode() {
+	if config.Facts().NoModule == "" {
 		if header, _, err = p.header(tree); err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-// Package layout says what the layouts of projects are: Go, Helm and Ansible. A layout is a value of [Facts], which contains everything
+// Package layout describes the layouts of projects: Go, Helm and Ansible. A layout is a value of [Facts], which contains everything
 // that commands, messages and templates need to know about it; what a layout does with the kinds of a project is the interface
 // action.Kinds.
 //

@@ -7,9 +7,8 @@ const (
 	initCommand = "init"
 	createAPI   = "create api"
 	imageBuild  = "image build"
-
-	// CreateMixed is create api for a kind with a chart in a Go project.
-	CreateMixed = "create api --helm-chart"
+	// createMixed is create api for a kind with a chart in a Go project.
+	createMixed = "create api --helm-chart"
 )
 
 // The problems of flags of another layout.
@@ -46,7 +45,15 @@ func (t Terms) TypeFlags(problem string) Refusal {
 	all := reasons(t.Kind+" has no Go code", "make", "manifests", "ssa", "external-api-path", "external-api-domain", "external-api-module")
 	maps.Copy(all, reasons(t.Objects, "resource", "controller", "controller-name", "image", "image-container-command", "image-container-port", "run-as-user"))
 	all["namespaced"] = t.Kinds + " are namespaced"
-	return Refusal{Commands: []string{CreateMixed}, Problem: problem, Reasons: all}
+	return Refusal{Commands: []string{createMixed}, Problem: problem, Reasons: all}
+}
+
+// CreateCommand returns the name of create api for Refusals, for a kind with or without a chart, and reports whether the kind has Go types.
+func (f *Facts) CreateCommand(chart bool) (command string, types bool) {
+	if f.Runtime == nil && chart {
+		return createMixed, false
+	}
+	return createAPI, f.Runtime == nil
 }
 
 // reasons returns the same reason for some flags.

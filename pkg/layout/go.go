@@ -22,7 +22,7 @@ var goFacts = sync.OnceValue(func() *Facts {
 		Refused: []Refusal{
 			{Commands: []string{initCommand}, Problem: onlyHelm, Reasons: reasons("'create api' adds kinds with charts to a Go project", chartFlags()...)},
 			ChartTerms().TypeFlags("cannot be combined with a chart"),
-			{Commands: []string{initCommand, createAPI, CreateMixed}, Problem: onlyAnsible, Reasons: reasons(run, runFlags()...)},
+			{Commands: []string{initCommand, createAPI, createMixed}, Problem: onlyAnsible, Reasons: reasons(run, runFlags()...)},
 			{Commands: []string{initCommand}, Problem: "is only valid in Helm and Ansible projects", Reasons: with(
 				reasons("'create api' adds kinds to a Go project", "group", "version", "kind"), "crd-version", "a CRD has version v1 in a Go project")},
 			{Commands: []string{createAPI}, Problem: "is only valid with a chart", Reasons: reasons("the CRDs of Go types have version v1", "crd-version")},

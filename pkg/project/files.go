@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A FileRule says what commands do with files of the scaffold.
+// A FileRule describes what commands do with files of the scaffold.
 type FileRule struct {
 	// pattern is a path, a pattern of path.Match, or one that ends in /** and matches all files in a directory. A pattern that begins
 	// with **/ matches base names.

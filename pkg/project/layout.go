@@ -59,7 +59,12 @@ func (c *Config) Facts() *layout.Facts { return layout.Of(c.Layout(), c.more...)
 // HasGoCode reports whether the operator is written in Go, in contrast to those whose image contains only charts, roles or playbooks.
 func (c *Config) HasGoCode() bool { return c.Facts().Runtime == nil }
 
-// HasTypes reports whether the kind of a resource has Go types, in this project or elsewhere.
+// Owns reports whether a kind is defined in the project.
+func (c *Config) Owns(r Resource) bool {
+	return !r.Core && !r.External && (!c.HasGoCode() || strings.HasPrefix(r.Path, c.Repo()+"/"))
+}
+
+// HasTypes reports whether the kind of a resource has Go types, in this project or in another module.
 func (c *Config) HasTypes(r Resource) bool { return c.HasGoCode() && !c.IsChart(r) }
 
 // HasKnownLayout reports whether the layout is one of layout.All, of those that the project was read with, or any of Go.

@@ -80,8 +80,8 @@ func (p Project) facts() *layout.Facts {
 	return p.Layout
 }
 
-// hasGoCode reports whether the operator is written in Go.
-func (p Project) hasGoCode() bool { return p.facts().Runtime == nil }
+// hasProgram reports whether the project has its own program, in Go.
+func (p Project) hasProgram() bool { return p.facts().MainFile != "" }
 
 // Runtime returns the program of a project without Go code, or nil.
 func (p Project) Runtime() *layout.Runtime { return p.facts().Runtime }

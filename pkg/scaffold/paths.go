@@ -106,7 +106,7 @@ func (e *AmbiguousMainError) Error() string {
 
 // FindPaths sets the paths of a project that are not set yet.
 func (p *Project) FindPaths(tree *worktree.Tree) error {
-	if !p.hasGoCode() || p.Paths != (Paths{}) {
+	if !p.hasProgram() || p.Paths != (Paths{}) {
 		return nil
 	}
 	main, err := findMain(tree, *p)
