@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"maps"
+	"path"
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -48,4 +49,13 @@ func CreateKind(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 		}
 	}
 	return report, insertAll(tree, inserts)
+}
+
+// SampleFile returns the path of the sample of a kind.
+func SampleFile(r project.Resource) string {
+	name := r.Version + "_" + r.FileStem() + ".yaml"
+	if r.Group != "" {
+		name = r.Group + "_" + name
+	}
+	return path.Join(project.SamplesDir, name)
 }
