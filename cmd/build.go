@@ -28,7 +28,7 @@ func newBuild(a *app) *cobra.Command {
 			}
 			if o.push || o.tarball != "" || o.layout != "" {
 				a.renamed(c, "image build")
-				return o.within(c, func() error { return a.runImageBuild(c.Context(), &o) })
+				return o.within(c, func() error { return a.runImageBuild(c, &o) })
 			}
 			return o.within(c, func() error { return a.buildAndKeep(c, &o) })
 		},
@@ -69,7 +69,7 @@ func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 	}
 	o.layout = filepath.ToSlash(layout)
 	a.noteReplacement(c, joinWords([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
-	if err := a.runImageBuild(c.Context(), o); err != nil || a.dryRun {
+	if err := a.runImageBuild(c, o); err != nil || a.dryRun {
 		return err
 	}
 	a.nextf("push it with '%s'", joinWords([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
@@ -22,6 +23,7 @@ type completer func(c *cobra.Command, args []string) []string
 // nothing, not even the files of the directory.
 func (a *app) completeAll(c *cobra.Command) {
 	values := a.flagValues()
+	a.hideRefused(c)
 	for _, flags := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { completeFlag(c, flags, f, values) })
 	}
@@ -108,7 +110,7 @@ func (a *app) flagValues() map[string]completer {
 			return nil
 		},
 		"package": a.projectName, "operator-name": a.projectName,
-		"plugins":         fixed("go/v4"),
+		"plugins":         fixed(layout.Go().Short()),
 		"project-version": fixed(project.ProjectVersion),
 		"channel":         channels, "channels": channels, "default-channel": channels, "csv-channel": channels,
 		"platform":        platforms,
@@ -120,11 +122,19 @@ func (a *app) flagValues() map[string]completer {
 
 // completionProject returns the project that the shell is in, or nil.
 func (a *app) completionProject() *project.Config {
+	if a.dir == "" && a.entered == "" { // the flags are not parsed yet
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		flags.Usage = func() {}
+		flags.ParseErrorsAllowlist.UnknownFlags = true
+		flags.StringVarP(&a.dir, "directory", "C", "", "")
+		_ = flags.Parse(a.args)
+		defer func() { a.dir = "" }()
+	}
 	root, err := a.projectRoot()
 	if err != nil {
 		return nil
 	}
-	config, err := project.Load(a.FS, root)
+	config, err := project.Load(a.FS, root, a.layouts()...)
 	if err != nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,14 +98,11 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 			return nil, err
 		}
 		o.Plugins = a.plugins
-		switch {
-		case config.IsAnsible():
-			return a.createAnsibleAPI(c, p, config, o)
-		case config.IsHelm() || o.HasChart():
-			return a.createHelmAPI(c, p, config, o)
+		command, types := config.Facts().CreateCommand(o.HasChart())
+		o.Findings = refuse(c, config.Facts(), command)
+		if !types {
+			return a.createPlainKind(c, p, config, o)
 		}
-		o.Findings = slices.Concat(refuseFlags(c, runFlags("Go"), onlyAnsible),
-			refuseFlags(c, map[string]string{"crd-version": "the CRDs of Go types have version v1"}, "is only valid with a chart"))
 		if !o.API && !o.Controller {
 			return nil, nothingToCreate(c)
 		}
@@ -130,25 +126,10 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 	})
 }
 
-// createHelmAPI adds a kind with a chart. Names are prompted for if no chart gives them.
-func (a *app) createHelmAPI(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	refused := refuseFlags(c, typeFlags("Helm"), "cannot be combined with a chart")
-	if config.IsHelm() {
-		refused = refuseFlags(c, goFlags("Helm"), onlyGo)
-	}
-	o.Findings = slices.Concat(refused, refuseFlags(c, runFlags(config.Technology()), onlyAnsible), a.checkCRDVersion(c))
+// createPlainKind adds a kind without Go types. Names are prompted for if no chart gives them.
+func (a *app) createPlainKind(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
+	o.Findings = append(o.Findings, a.checkCRDVersion(c)...)
 	if o.Chart.Source == "" && len(o.Findings) == 0 {
-		if err := a.askNames(config, &o.ResourceOptions); err != nil {
-			return nil, err
-		}
-	}
-	return p.CreateAPI(c.Context(), o)
-}
-
-// createAnsibleAPI adds a kind to an Ansible project.
-func (a *app) createAnsibleAPI(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	o.Findings = slices.Concat(refuseFlags(c, goFlags("Ansible"), onlyGo), refuseFlags(c, chartFlags("Ansible"), onlyHelm), a.checkCRDVersion(c))
-	if len(o.Findings) == 0 {
 		if err := a.askNames(config, &o.ResourceOptions); err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ Fields that both versions have are converted; a test lists those that are not.`,
 
 func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, legacy bool) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
-		if err := p.RefuseWithoutGo(action.NoWebhooks); err != nil {
+		if err := p.RefuseWebhooks(); err != nil {
 			return nil, err
 		}
 		config, err := p.Load(action.CurrentLayout)

@@ -43,9 +43,7 @@ was edited since create api is deleted only with --force.`,
 				if err != nil {
 					return nil, err
 				}
-				if !config.HasGoCode() {
-					o.Findings = refuseFlags(c, goFlags(config.Technology()), onlyGo)
-				}
+				o.Findings = refuse(c, config.Facts(), "delete api")
 				return p.DeleteAPI(c.Context(), o)
 			})
 		},

@@ -99,14 +99,11 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		if !config.HasGoCode() {
-			o.Findings = refuseFlags(c, goFlags(config.Technology()), onlyGo)
-		}
-		o.Findings = append(o.Findings, retiredUsed(c, retiredPlugin())...)
+		o.Findings = append(refuse(c, config.Facts(), "edit"), retiredUsed(c, retiredPlugin())...)
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)
 		}
-		if _, findings := project.CheckPlugins(o.Plugins); len(findings)+len(o.Findings) > 0 {
+		if _, findings := project.CheckPlugins(o.Plugins, a.layouts()...); len(findings)+len(o.Findings) > 0 {
 			return nil, append(o.Findings, findings...)
 		}
 		return nil, usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")

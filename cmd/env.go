@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/afero"
 	"golang.org/x/term"
 
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/goenv"
@@ -49,6 +50,8 @@ type Env struct {
 	// Runtime returns the path of operon-runtime; nil searches it next to Executable and in the PATH of Environ. The error is
 	// fs.ErrNotExist if there is none.
 	Runtime func() (string, error)
+	// Layouts are the layouts of projects beyond those of layout.All.
+	Layouts []action.Layout
 	// PodDir is the directory of the service account's files in a pod, or empty. It need not exist.
 	PodDir string
 	// Now is the clock.

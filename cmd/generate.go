@@ -67,7 +67,8 @@ configurations. Files that are up to date are not written.
 Roles of RBAC markers with namespace= or roleName= are bound to the service account of the manager, in
 their namespaces, unless you bind them yourself.
 
-In a Helm project, generate the CRDs and the role from the charts. Rules of the role that you added
+In a Helm project, generate the CRDs and the role from the charts, in an Ansible project from the
+roles and playbooks, and in a Go project with charts from both. Rules of the role that you added
 outside of the generated block are kept.
 
 The result is the same as that of the project's own calls of controller-gen: those in the targets
@@ -142,14 +143,11 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := project.Load(a.FS, root)
+	config, err := project.Load(a.FS, root, a.layouts()...)
 	if err != nil {
 		return nil, err
 	}
-	isSource := local.IsSource
-	if config.IsAnsible() {
-		isSource = local.IsAnsibleSource
-	}
+	isSource := local.Sources(config.Facts())
 	isManifest := codegen.ManifestMatcher(found.Calls)
 	return local.NewWatch(root, func(name string) bool { return isSource(name) && name != project.ChartsRoleFile && !isManifest(name) })
 }

@@ -1,24 +1,21 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/ansibletool"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/image"
-	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/operatorimage"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
@@ -26,12 +23,8 @@ import (
 // imageBuildOptions are the flags of image build.
 type imageBuildOptions struct {
 	targetOptions
-	base   string
+	operatorimage.Options
 	labels []string
-	// runtimes are programs operon-runtime for platforms, or "base".
-	runtimes []string
-	// collections is "project" or "base".
-	collections string
 }
 
 func newImageBuild(a *app) *cobra.Command {
@@ -82,7 +75,7 @@ index, one platform in a single image.`,
   %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --base gcr.io/distroless/static:nonroot --push`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.within(c, func() error { return a.runImageBuild(c.Context(), &o) })
+			return o.within(c, func() error { return a.runImageBuild(c, &o) })
 		},
 	}
 	o.addTo(a, c)
@@ -93,10 +86,10 @@ func (o *imageBuildOptions) addTo(a *app, c *cobra.Command) {
 	f := c.Flags()
 	o.targetOptions.addTo(f)
 	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
-	f.StringVar(&o.base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp; for Ansible projects that of operator-sdk)")
-	f.StringSliceVar(&o.runtimes, "runtime", nil, "operon-runtime `programs` for Helm and Ansible projects, one for each platform, or base for that of the base image")
-	f.StringVar(&o.collections, "collections", collectionsOfProject, "collections of Ansible projects: those of the project, or only those of the base image")
-	completeValues(c, "collections", collectionsOfProject, collectionsOfBase)
+	f.StringVar(&o.Base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp; for Ansible projects that of operator-sdk)")
+	f.StringSliceVar(&o.Runtimes, "runtime", nil, "operon-runtime `programs` for Helm and Ansible projects, one for each platform, or base for that of the base image")
+	f.StringVar(&o.Collections, "collections", operatorimage.CollectionsOfProject, "collections of Ansible projects: those of the project, or only those of the base image")
+	completeValues(c, "collections", operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase)
 	f.BoolVar(&a.offline, "offline", false, "use only the caches of modules and collections, and fail if some are missing")
 	f.StringArrayVar(&o.labels, "label", nil, "`key=value` label of the image; repeat for more")
 }
@@ -108,14 +101,14 @@ func (o *imageBuildOptions) check(labels map[string]string) diag.Findings {
 		o.platforms = []string{"linux/" + runtime.GOARCH}
 	}
 	findings = append(findings, checkPlatforms(o.platforms)...)
-	if values := []string{collectionsOfProject, collectionsOfBase}; !slices.Contains(values, o.collections) {
-		findings.Add("--collections", o.collections, "must be "+strings.Join(values, " or "))
+	if values := []string{operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase}; !slices.Contains(values, o.Collections) {
+		findings.Add("--collections", o.Collections, "must be "+strings.Join(values, " or "))
 	}
 	slices.Sort(o.platforms)
 	return findings
 }
 
-func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
+func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 	root, err := a.intactProject()
 	if err != nil {
 		return err
@@ -124,7 +117,7 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root)
+	config, err := project.Load(a.FS, root, a.layouts()...)
 	if err != nil {
 		return err
 	}
@@ -135,22 +128,26 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	if host, _, _ := strings.Cut(config.Repo(), "/"); slices.Contains([]string{"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"}, host) {
 		labels["org.opencontainers.image.source"] = "https://" + config.Repo()
 	}
-	if findings := append(o.check(labels), a.checkSourceImage("--base", dir, o.base)...); len(findings) > 0 {
+	if findings := append(o.check(labels), a.checkSourceImage("--base", dir, o.Base)...); len(findings) > 0 {
 		return findings
 	}
 	at, err := a.imageTime()
 	if err != nil {
 		return err
 	}
-	manager, err := a.imageManager(root, config, o)
+	refused := slices.DeleteFunc(refuse(c, config.Facts(), "image build"), func(f diag.Finding) bool { return f.Value == operatorimage.CollectionsOfProject })
+	if err := refused.Err(); err != nil {
+		return err
+	}
+	manager, err := a.imageBuilder(root).Manager(config.Facts(), &o.Options)
 	if err != nil {
 		return err
 	}
 	if a.dryRun {
-		a.progressf("would build %s for %s", manager.name, strings.Join(o.platforms, ", "))
+		a.progressf("would build %s for %s", manager.Name, strings.Join(o.platforms, ", "))
 		return nil
 	}
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := untilInterrupted(c.Context())
 	defer stop()
 	if err := a.checkTarget(ctx, dir, &o.targetOptions); err != nil {
 		return interrupted(ctx, err)
@@ -160,23 +157,23 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 		return err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes what remains
-	if manager.prepare != nil {
-		if err := manager.prepare(ctx); err != nil {
+	if manager.Prepare != nil {
+		if err := manager.Prepare(ctx); err != nil {
 			return interrupted(ctx, err)
 		}
 	}
-	recipe := manager.recipe
-	recipe.Base, recipe.User, recipe.Labels, recipe.Created, recipe.Author = o.base, manager.user.String(), labels, at, "operon image build"
+	recipe := manager.Recipe
+	recipe.Base, recipe.User, recipe.Labels, recipe.Created, recipe.Author = o.Base, manager.User.String(), labels, at, "operon image build"
 	var base []*image.Layer
-	if o.base == "" {
-		layer, err := image.BaseLayer(manager.user, at)
+	if o.Base == "" {
+		layer, err := image.BaseLayer(manager.User, at)
 		if err != nil {
 			return err
 		}
 		recipe.Base, base = image.Scratch, []*image.Layer{layer}
 	}
 	for i, platform := range o.platforms {
-		layers, err := manager.layers(ctx, platform, filepath.Join(temp.Path, strconv.Itoa(i)), at)
+		layers, err := manager.Layers(ctx, platform, filepath.Join(temp.Path, strconv.Itoa(i)), at)
 		if err != nil {
 			return interrupted(ctx, err)
 		}
@@ -185,93 +182,15 @@ func (a *app) runImageBuild(ctx context.Context, o *imageBuildOptions) error {
 	return a.buildImage(ctx, dir, recipe, &o.targetOptions)
 }
 
-// An imageManager is the content of a manager's image.
-type imageManager struct {
-	// name describes the manager for progress.
-	name string
-	user image.User
-	// recipe has the start of a container.
-	recipe image.Recipe
-	// prepare, if not nil, completes the content before the first call of layers.
-	prepare func(ctx context.Context) error
-	// layers returns the layers above the base for a platform. Temp is the path of a new temporary file or directory.
-	layers func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error)
-}
-
-// imageManager returns the content of the image for the layout of a project.
-func (a *app) imageManager(root string, config *project.Config, o *imageBuildOptions) (imageManager, error) {
-	var findings diag.Findings
-	if !config.IsAnsible() {
-		if o.collections != collectionsOfProject {
-			findings.Add("--collections", o.collections, "is only supported in Ansible projects")
-		}
-		if len(o.runtimes) > 0 && !config.IsHelm() {
-			findings.Add("--runtime", strings.Join(o.runtimes, ","), "is only supported in Helm and Ansible projects")
-		}
-	}
-	if err := findings.Err(); err != nil {
-		return imageManager{}, err
-	}
-	switch {
-	case config.IsAnsible():
-		return a.ansibleManager(root, o)
-	case config.IsHelm():
-		return a.helmManager(root, o)
-	}
-	main, err := local.MainPackage(root)
-	if err != nil {
-		return imageManager{}, err
-	}
-	charts, err := a.projectCharts(root)
-	return imageManager{
-		name: main, user: image.NonRoot(), recipe: image.Recipe{Entrypoint: []string{"/manager"}, Dir: "/"},
-		layers: func(ctx context.Context, platform, binary string, at time.Time) ([]*image.Layer, error) {
-			if err := a.compile(ctx, root, main, platform, binary); err != nil {
-				return nil, err
-			}
-			file := image.File{Name: "manager", Mode: 0o555, Owner: image.NonRoot().ID, Group: image.NonRoot().GID}
-			layers, err := image.ProgramLayers(a.FS, binary, file, "the manager", "operon", at)
-			if err != nil {
-				return nil, fmt.Errorf("the manager for %s: %w", platform, err)
-			}
-			if len(charts) == 0 {
-				return layers, nil
-			}
-			content, err := image.NewLayer("the watches and charts", charts, at)
-			return append(layers, content), err
+// imageBuilder returns what builds the content of the image of a project.
+func (a *app) imageBuilder(root string) *operatorimage.Builder {
+	return &operatorimage.Builder{
+		FS: a.FS, Root: root, Dir: a.Dir, CacheDir: a.CacheDir, Offline: a.offline, Version: buildVersion().Version, Getenv: a.Getenv,
+		RuntimeProgram: a.runtimeProgram, Go: a.runGo, Progressf: a.progressf, Notef: a.notef, Warn: a.warn,
+		Galaxy: func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error {
+			return a.reportSlow(a.progressWriter(), "resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
+				return a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: out, Name: ansibletool.Galaxy, Args: args, Tied: true})
+			})
 		},
-	}, err
-}
-
-// goVariables returns the environment variables of builds for a platform.
-func (a *app) goVariables(platform string) []string {
-	variables := image.GoVariables(platform)
-	if a.offline {
-		variables = append(variables, "GOPROXY=off")
 	}
-	return variables
-}
-
-// compile builds the manager for a platform.
-func (a *app) compile(ctx context.Context, root, pkg, platform, binary string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", binary}
-	if !strings.Contains(a.Getenv("GOFLAGS"), "-ldflags") {
-		args = append(args, "-ldflags=-s -w") // debug information is half of the image
-	}
-	a.progressf("compiling %s for %s", pkg, platform)
-	var output bytes.Buffer
-	err := a.runGo(ctx, root, a.goVariables(platform), &output, &output, append(args, pkg)...)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, codegen.ErrGoMissing), is[*goenv.Error](err):
-		return err
-	}
-	text := strings.TrimSpace(output.String())
-	if text == "" {
-		text = diag.Cause(err).Error()
-	}
-	return fmt.Errorf("the manager does not build for %s: go build %s:\n%s", platform, pkg, text)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/operatorimage"
 )
 
 // TestInstallRuntime checks that operon-runtime is built from its module for another platform, without changes of the user's GOPATH.
@@ -50,24 +51,25 @@ func TestInstallRuntime(t *testing.T) {
 	// GOFLAGS lets the test remove the module cache. GOBIN is that of a user.
 	environ := append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GONOSUMDB=*", "GONOSUMCHECK=1", "GOSUMDB=off", "GOPATH="+gopath, "GOBIN="+gopath, "GOFLAGS=-modcacherw")
 	a := &app{Env: &Env{Environ: environ, Run: run, Err: &output}}
+	b := a.imageBuilder("")
 	for _, platform := range []string{"linux/arm64", "linux/amd64"} {
-		program, err := a.installRuntime(t.Context(), version, platform, filepath.Join(temp, strings.ReplaceAll(platform, "/", "-")))
+		program, err := b.InstallRuntime(t.Context(), version, platform, filepath.Join(temp, strings.ReplaceAll(platform, "/", "-")))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, &output)
 		}
-		if problem, err := runtimeProblem(program, platform); err != nil || problem != "" {
+		if problem, err := operatorimage.RuntimeProblem(program, platform); err != nil || problem != "" {
 			t.Errorf("%s: %s, %v", platform, problem, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(gopath, "bin")); !os.IsNotExist(err) {
 		t.Errorf("the user's GOPATH has a program: %v", err)
 	}
-	_, err := a.installRuntime(t.Context(), "v1.9.8", "linux/arm64", filepath.Join(temp, "missing"))
+	_, err := b.InstallRuntime(t.Context(), "v1.9.8", "linux/arm64", filepath.Join(temp, "missing"))
 	if err == nil || !strings.Contains(err.Error(), "operon-runtime@v1.9.8") {
 		t.Errorf("a version that does not exist: %v", err)
 	}
 	a.Environ = []string{"PATH=" + t.TempDir(), "GOPATH=" + gopath}
-	if _, err := a.installRuntime(t.Context(), version, "linux/arm64", filepath.Join(temp, "none")); !errors.Is(err, codegen.ErrGoMissing) {
+	if _, err := b.InstallRuntime(t.Context(), version, "linux/arm64", filepath.Join(temp, "none")); !errors.Is(err, codegen.ErrGoMissing) {
 		t.Errorf("without go: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/goenv"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -113,22 +115,15 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		return err
 	}
 	root := p.Root
-	plugins, _ := project.CheckPlugins(a.plugins) // Init reports the findings
-	technology := "Go"
-	switch {
-	case plugins.Helm:
-		technology = "Helm"
-	case plugins.Ansible:
-		technology = "Ansible"
-	}
-	refused, first := refuseInit(c, technology)
-	o.Findings = append(refused, o.Findings...)
-	if first {
+	plugins, _ := project.CheckPlugins(a.plugins, a.layouts()...) // Init reports the findings
+	facts := cmp.Or(plugins.Layout, layout.Go())
+	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
+	if anyGiven(c, facts.FirstKind) {
 		o.API = &o.api
 		o.api.Findings = a.checkCRDVersion(c)
 	}
 	if o.interactive && len(o.Findings) == 0 {
-		if err := a.askInit(c, root, &o, technology == "Go"); err != nil {
+		if err := a.askInit(c, root, &o, facts.NoModule == ""); err != nil {
 			return err
 		}
 	}

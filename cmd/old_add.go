@@ -38,17 +38,15 @@ func (o *oldAPI) parse(findings diag.Findings) (group, version string, err error
 	return group, version, findings.Err()
 }
 
-// notGo is the reason why flags for other operators are not supported.
-const notGo = "is for Ansible and Helm operators, which are unsupported"
-
 // retiredAdd are the flags of add api and add crd that are no longer supported.
 func retiredAdd() []retired {
+	const ofCreateAPI = "is a flag of 'create api' in Helm and Go projects"
 	return []retired{
 		{name: "crd-version", instead: "must be v1", fine: []string{"v1"}},
-		{name: "generate-playbook", instead: notGo, boolean: true, fine: []string{"false"}},
-		{name: "helm-chart", instead: notGo},
-		{name: "helm-chart-repo", instead: notGo},
-		{name: "helm-chart-version", instead: notGo},
+		{name: "generate-playbook", instead: "is a flag of 'create api' in Ansible projects", boolean: true, fine: []string{"false"}},
+		{name: "helm-chart", instead: ofCreateAPI},
+		{name: "helm-chart-repo", instead: ofCreateAPI},
+		{name: "helm-chart-version", instead: ofCreateAPI},
 	}
 }
 

@@ -87,7 +87,7 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	if err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root)
+	config, err := project.Load(a.FS, root, a.layouts()...)
 	if err != nil {
 		return err
 	}

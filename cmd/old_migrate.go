@@ -14,7 +14,8 @@ func newOldMigrate(a *app) *cobra.Command {
 		Use:   "migrate",
 		Short: "Upgrade the project (now 'upgrade')",
 		Long: `Upgrade a Go project of another layout to the current one, like 'upgrade'. Before operator-sdk 1.0,
-migrate added Go source to Ansible and Helm operators, which is not supported.`,
+migrate added Go source to Ansible and Helm operators. Today, start a Go project and add the charts
+with 'create api --helm-chart'.`,
 		Example: fmt.Sprintf("  %s upgrade", a.program),
 		Args:    noArgs,
 	}

@@ -19,7 +19,7 @@ const provisionalDomain = "example.com"
 // retiredNew are the flags of new that are no longer supported.
 func retiredNew() []retired {
 	return append([]retired{
-		{name: "type", instead: "must be go: Ansible and Helm operators are unsupported", fine: []string{"go"}},
+		{name: "type", instead: "must be go; for a Helm or Ansible operator, run 'init --plugins helm' or 'init --plugins ansible' in a new directory", fine: []string{"go"}},
 		{name: "dep-manager", instead: "must be modules: projects are Go modules", fine: []string{"modules"}},
 		{name: "git-init", instead: "is done by 'git init' in the new directory", boolean: true, fine: []string{"false"}},
 		{name: "skip-git-init", instead: "is the default behavior", boolean: true, fine: []string{"true"}},
@@ -27,8 +27,8 @@ func retiredNew() []retired {
 		{name: "vendor", instead: "is done by 'go mod vendor' in the new directory", boolean: true, fine: []string{"false"}},
 		{name: "make-manifests", instead: "is done by 'generate manifests' after the first API is created", boolean: true, fine: []string{"false"}},
 		{name: "cluster-scoped", instead: "must be true; use 'init --namespaced' for a manager of one namespace", boolean: true, fine: []string{"true"}},
-		{name: "api-version", instead: notGo + "; use 'create api' in the new project"},
-		{name: "kind", instead: notGo + "; use 'create api' in the new project"},
+		{name: "api-version", instead: "is replaced by 'create api' in the new project"},
+		{name: "kind", instead: "is replaced by 'create api' in the new project"},
 	}, retiredAdd()...)
 }
 

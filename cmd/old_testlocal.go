@@ -32,7 +32,7 @@ func retiredTest() []retired {
 		{name: "namespace", instead: namespace},
 		{name: "operator-namespace", instead: namespace},
 		{name: "watch-namespace", instead: namespace},
-		{name: "molecule-test-flags", instead: "is for Ansible operators, which are unsupported"},
+		{name: "molecule-test-flags", instead: "is replaced by 'molecule test' with the flags in an Ansible project, or by 'make molecule'"},
 	}
 }
 

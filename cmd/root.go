@@ -53,8 +53,9 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.program,
 		Short: "Build Kubernetes operators: scaffold, generate, bundle",
-		Long: `Operon builds Kubernetes operators in Go: it scaffolds the project, generates its code and
-manifests, runs it, and packages and installs it with the Operator Lifecycle Manager (OLM).
+		Long: `Operon builds Kubernetes operators in Go, from Helm charts or with Ansible: it scaffolds the project,
+generates its code and manifests, runs it, and packages and installs it with the Operator Lifecycle
+Manager (OLM).
 Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 		Example: fmt.Sprintf(`  # Create an operator that runs memcached:
   %[1]s init --domain example.com --repo github.com/example/memcached-operator
@@ -109,6 +110,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	root.AddCommand(oldCommands(a)...)
 	root.SetHelpCommand(help)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		a.hideRefused(c)
 		if _, err := fmt.Fprint(a.Out, helpText(c, a.helpWidth())); err != nil {
 			a.helpError = fmt.Errorf("printing the help: %w", err)
 		}
@@ -174,7 +176,7 @@ func (a *app) prepare(c *cobra.Command) error {
 	var findings diag.Findings
 	own := c.LocalNonPersistentFlags()
 	if own.Lookup("plugins") == nil {
-		_, findings = project.CheckPlugins(a.plugins)
+		_, findings = project.CheckPlugins(a.plugins, a.layouts()...)
 	}
 	if own.Lookup("project-version") == nil {
 		findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
@@ -212,7 +214,7 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 	if !ok {
 		return usagef(c, "%w", err)
 	}
-	if _, findings := project.CheckPlugins(pluginArguments(a.args)); len(findings) > 0 {
+	if _, findings := project.CheckPlugins(pluginArguments(a.args), a.layouts()...); len(findings) > 0 {
 		return findings
 	}
 	var names []string

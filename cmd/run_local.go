@@ -129,11 +129,11 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root)
+	config, err := project.Load(a.FS, root, a.layouts()...)
 	if err != nil {
 		return err
 	}
-	program, err := a.localProgram(root, config)
+	program, check, err := a.localProgram(root, config)
 	if err != nil {
 		return err
 	}
@@ -152,8 +152,8 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if err := a.confirmCode(root, o.yes); err != nil {
 		return err
 	}
-	if config.IsAnsible() {
-		if err := interrupted(ctx, a.checkAnsible(ctx, root)); err != nil {
+	if check != nil {
+		if err := interrupted(ctx, check(ctx, root)); err != nil {
 			return err
 		}
 	}
@@ -180,25 +180,23 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	})
 }
 
-// localProgram returns the manager of a project without Go code, or the zero Program.
-func (a *app) localProgram(root string, config *project.Config) (program local.Program, err error) {
-	switch {
-	case config.IsHelm():
-		program.Name, err = a.runtimeProgram()
-		program.Args, program.Flags = []string{helmOperator, "run"}, []string{"metrics-bind-address", "health-probe-bind-address"}
-	case config.IsAnsible():
-		program.Name, err = a.runtimeProgram()
-		program.Args = []string{ansibleOperator, "run"}
-		program.Flags = []string{"metrics-bind-address", "health-probe-bind-address", "run-directory"}
-		program.Environ = a.ansibleEnviron(root)
-	default:
+// localProgram returns the manager of a project without Go code, or the zero Program, and what checks this machine before a run, or nil.
+func (a *app) localProgram(root string, config *project.Config) (program local.Program, check func(context.Context, string) error, err error) {
+	runtime := config.Facts().Runtime
+	if runtime == nil {
 		if _, err = local.MainPackage(root); err != nil {
 			if other := config.CheckOlderLayout(); other != nil {
 				err = other
 			}
 		}
+		return program, nil, err
 	}
-	return program, err
+	program.Name, err = a.runtimeProgram()
+	program.Args, program.Flags = []string{runtime.Command, "run"}, runtime.Flags
+	if runtime.Ansible {
+		program.Environ, check = a.ansibleEnviron(root), a.checkAnsible
+	}
+	return program, check, err
 }
 
 // managerLog returns the writer of the manager's log, given the value of --logs.

@@ -10,17 +10,15 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/operatorimage"
 )
-
-// runtimePackage is the package of operon-runtime.
-const runtimePackage = "github.com/operon-sdk/operon/cmd/" + helmchart.Program
 
 // errRuntimeMissing means that operon-runtime is not installed.
 type errRuntimeMissing struct{ version string }
 
 func (e errRuntimeMissing) Error() string {
 	return fmt.Sprintf("%s not found next to operon or in PATH; install it with 'go install %s@%s', or with 'make build' in a clone of Operon",
-		helmchart.Program, runtimePackage, e.version)
+		helmchart.Program, operatorimage.RuntimePackage, e.version)
 }
 
 func (errRuntimeMissing) Unwrap() error { return fs.ErrNotExist }

@@ -24,26 +24,15 @@ type ansibleAPI struct {
 	resource project.Resource
 }
 
-// createAnsibleAPI adds a kind to an Ansible project.
-func (p *Project) createAnsibleAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*Result, error) {
-	api, err := p.prepareAnsibleAPI(config, o)
-	if err != nil {
-		return nil, err
-	}
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error { return api.apply(ctx, p, tree, config) })
-	if err != nil {
-		return nil, err
-	}
-	api.addSteps(p, result)
-	return result, nil
-}
+// ansibleKinds are the kinds whose objects are reconciled by Ansible roles and playbooks.
+type ansibleKinds struct{}
 
-// prepareAnsibleAPI validates the options of create api.
-func (p *Project) prepareAnsibleAPI(config *project.Config, o CreateAPIOptions) (*ansibleAPI, error) {
+// AddKind implements Kinds.
+func (ansibleKinds) AddKind(_ context.Context, _ *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
 	api := &ansibleAPI{CreateAPIOptions: o}
 	plugins, findings := checkCreatePlugins(api.Plugins)
 	findings = slices.Concat(api.Findings, findings)
-	if plugins.Go || plugins.Helm || plugins.DeployImage {
+	if plugins.Layout != nil && plugins.Layout != config.Facts() || plugins.DeployImage {
 		findings.Add("--plugins", strings.Join(api.Plugins, ","), "is not for Ansible projects, and this is one")
 	}
 	resource, others := project.ResolveResource(config, api.resourceOptions())
@@ -51,8 +40,8 @@ func (p *Project) prepareAnsibleAPI(config *project.Config, o CreateAPIOptions) 
 	return api, append(findings, others...).Err()
 }
 
-// addSteps adds the next steps after the kind was added.
-func (api *ansibleAPI) addSteps(p *Project, result *Result) {
+// AddSteps implements Addition.
+func (api *ansibleAPI) AddSteps(p *Project, result *Result) {
 	switch {
 	case api.Run.Role:
 		result.nextf("edit the role in %s, then '%s generate'", scaffold.RoleDir(api.Kind), p.Program)
@@ -63,17 +52,10 @@ func (api *ansibleAPI) addSteps(p *Project, result *Result) {
 	}
 }
 
-// ansibleData returns the data of create api for a resource in PROJECT.
-func (p *Project) ansibleData(config *project.Config, r project.Resource) scaffold.Data {
-	data := p.resourceData(config, r, "")
-	data.Resource.API, data.Resource.Namespaced = true, true
-	return data
-}
-
-// apply writes the files of the kind into the tree.
-func (api *ansibleAPI) apply(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config) error {
+// Apply implements Addition.
+func (api *ansibleAPI) Apply(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config) error {
 	resource := api.resource
-	data := p.ansibleData(config, resource)
+	data := p.PlainData(config, resource, "")
 	data.Resource.Role, data.Resource.Playbook = api.Run.Role, api.Run.Playbook
 	runs, err := scaffold.CreateRuns(tree, data, api.Force)
 	if err != nil {
@@ -89,7 +71,7 @@ func (api *ansibleAPI) apply(_ context.Context, p *Project, tree *worktree.Tree,
 	if err := setSample(tree, resource, &data); err != nil {
 		return err
 	}
-	report, err := scaffold.CreateAnsibleAPI(tree, data, api.Force)
+	report, err := scaffold.CreateKind(tree, data, api.Force)
 	if err != nil {
 		return err
 	}

@@ -21,26 +21,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// deleteAnsibleAPI deletes a kind of an Ansible project: its role and playbook unless another kind uses them, its test, its manifests
-// and its entries.
-func (p *Project) deleteAnsibleAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		resource, err := o.resolveWithoutCode(config)
-		if err != nil {
-			return err
-		}
-		return p.applyAnsibleDeletion(tree, config, resource, o.Force)
-	})
-	if err != nil {
-		return nil, err
-	}
-	result.nextf("review what changed, then '%s'", testTarget(config))
-	return result, nil
-}
-
-// applyAnsibleDeletion removes a kind from the tree. What was edited is removed only with force.
-func (p *Project) applyAnsibleDeletion(tree *worktree.Tree, config *project.Config, r project.Resource, force bool) error {
-	data := p.ansibleData(config, r)
+// RemoveKind implements Kinds: it removes a kind with its role and playbook, unless another kind uses them, its test, its manifests and
+// its entries.
+func (ansibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
+	data := p.PlainData(config, r, "")
 	samples := []scaffold.Data{data}
 	sampled := data
 	if err := setSample(tree, r, &sampled); err != nil {
@@ -75,7 +59,7 @@ func (p *Project) applyAnsibleDeletion(tree *worktree.Tree, config *project.Conf
 	for _, other := range config.Resources() {
 		deletion.Kept = append(deletion.Kept, p.recordedData(config, other, "")...)
 		if other.Kind == r.Kind {
-			if err := scaffold.MoveTest(tree, data, p.ansibleData(config, other)); err != nil {
+			if err := scaffold.MoveTest(tree, data, p.PlainData(config, other, "")); err != nil {
 				return err
 			}
 		}
@@ -86,7 +70,7 @@ func (p *Project) applyAnsibleDeletion(tree *worktree.Tree, config *project.Conf
 	}
 	edited = append(edited, report.Lost...)
 	slices.Sort(edited)
-	if len(edited) > 0 && !force {
+	if len(edited) > 0 && !o.Force {
 		return &scaffold.EditedError{Places: edited}
 	}
 	if len(edited) > 0 {
@@ -162,7 +146,7 @@ func (p *Project) runVariants(config *project.Config, r project.Resource) (map[s
 			if other.Kind != r.Kind {
 				continue
 			}
-			data := p.ansibleData(config, other)
+			data := p.PlainData(config, other, "")
 			data.Resource.Role, data.Resource.Playbook = run.Role, run.Playbook
 			rendered, err := scaffold.RunFiles(data)
 			if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // generateAnsible updates the CRDs of the kinds of an Ansible project and the role of its manager.
 func (p *Project) generateAnsible(tree *worktree.Tree, config *project.Config) error {
-	kinds, unwatched, err := ansibleKinds(tree, config)
+	kinds, unwatched, err := readAnsibleKinds(tree, config)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ type ansibleKind struct {
 	own bool
 }
 
-// ansibleKinds returns the kinds of watches.yaml, and notes about kinds of PROJECT without an entry, whose manifests stay as they are.
-func ansibleKinds(tree *worktree.Tree, config *project.Config) (kinds []ansibleKind, notes diag.Findings, err error) {
+// readAnsibleKinds returns the kinds of watches.yaml, and notes about kinds of PROJECT without an entry, whose manifests stay as they are.
+func readAnsibleKinds(tree *worktree.Tree, config *project.Config) (kinds []ansibleKind, notes diag.Findings, err error) {
 	list, err := readAnsibleWatches(tree)
 	if err != nil {
 		return nil, nil, err

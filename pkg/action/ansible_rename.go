@@ -16,9 +16,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// renameAnsible makes the changes between two versions of PROJECT, which have the same resources in the same order, in an Ansible
-// project. Roles and playbooks with the name of a kind are renamed with it. It returns where old names remain.
-func (p *Project) renameAnsible(ctx context.Context, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
+// Rename implements Kinds. Roles and playbooks with the name of a kind are renamed with it.
+func (ansibleKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
 	plan, err := p.planRenaming(tree, before, after, "", nil)
 	if err != nil {
 		return nil, err
@@ -33,7 +32,7 @@ func (p *Project) renameAnsible(ctx context.Context, tree *worktree.Tree, before
 	}
 	for i, old := range before.Resources() {
 		now := after.Resources()[i]
-		pairs, err := scaffold.RunPairs(p.ansibleData(before, old), p.ansibleData(after, now))
+		pairs, err := scaffold.RunPairs(p.PlainData(before, old, ""), p.PlainData(after, now, ""))
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +58,7 @@ func (p *Project) renameAnsible(ctx context.Context, tree *worktree.Tree, before
 			return nil, err
 		}
 		plan.Pairs = append(plan.Pairs, definition...)
-		from, to := p.ansibleData(before, old).Resource, p.ansibleData(after, now).Resource
+		from, to := p.PlainData(before, old, "").Resource, p.PlainData(after, now, "").Resource
 		plan.Variables["_"+from.VariableName()] = "_" + to.VariableName()
 		plan.Variables["_"+from.VariableName()+"_spec"] = "_" + to.VariableName() + "_spec"
 		plan.Variables[path.Base(scaffold.SampleFile(old))] = path.Base(scaffold.SampleFile(now))

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,7 +112,7 @@ func (p *Project) updateSamples(tree *worktree.Tree, config *project.Config, fil
 		if !kind.own || !tree.Exists(name) {
 			continue
 		}
-		data := p.ansibleData(config, kind.resource)
+		data := p.PlainData(config, kind.resource, "")
 		before, err := scaffold.APIFiles(tree, data)
 		if err != nil {
 			return err
@@ -150,8 +151,8 @@ func sampleOf(files ansiblerole.Files, watch watches.AnsibleWatch, data *scaffol
 	return nil
 }
 
-// ansibleAPIs describes the kinds of an Ansible project for the base. The descriptions are those of the roles.
-func (p *Project) ansibleAPIs(tree *worktree.Tree, config *project.Config) ([]base.Kind, []codegen.API, error) {
+// Describe implements Kinds. The descriptions are those of the roles.
+func (ansibleKinds) Describe(_ context.Context, _ *Project, tree *worktree.Tree, config *project.Config, _ string) ([]base.Kind, []codegen.API, error) {
 	if !tree.Exists(watches.FileName) {
 		return nil, nil, nil
 	}

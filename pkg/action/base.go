@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
@@ -46,11 +45,11 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 	if options.Record, err = p.readBaseRecord(tree, b); err != nil {
 		return nil, err
 	}
-	if isGo(config) || !config.HasGoCode() {
+	if config.HasKnownLayout() {
 		for _, r := range config.Resources() {
 			options.Known = append(options.Known, base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind})
 		}
-		options.Kinds, options.APIs, err = p.allAPIs(ctx, tree, config, b.APIsDir)
+		options.Kinds, options.APIs, err = p.describeKinds(ctx, tree, config, b.APIsDir)
 		if err != nil {
 			_, other := base.Generate(options) // reports the problems of the base at the same time
 			return nil, errors.Join(err, other)
@@ -73,33 +72,12 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 	return result.Record, p.kustomization(tree, b)
 }
 
-// isGo reports whether the operator is written in Go, by the first plugin of PROJECT with a language.
-func isGo(config *project.Config) bool {
-	for _, plugin := range config.Layout() {
-		for _, language := range []string{"go", "helm", "ansible"} {
-			if strings.HasPrefix(plugin, language) {
-				return language == "go"
-			}
-		}
-	}
-	return false
-}
-
-// allAPIs describes the kinds of the project in the order of PROJECT: those with Go types in a directory, and those with charts.
-func (p *Project) allAPIs(ctx context.Context, tree *worktree.Tree, config *project.Config, dir string) (kinds []base.Kind, apis []codegen.API, err error) {
-	if config.IsAnsible() {
-		return p.ansibleAPIs(tree, config)
-	}
-	if !config.IsHelm() {
-		if kinds, apis, err = p.apis(ctx, tree, config, dir); err != nil {
-			return nil, nil, err
-		}
-	}
-	chartKinds, charts, err := p.helmAPIs(ctx, tree, config)
+// describeKinds describes the kinds of the project in the order of PROJECT.
+func (p *Project) describeKinds(ctx context.Context, tree *worktree.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
+	kinds, apis, err := p.kinds(config.Facts()).Describe(ctx, p, tree, config, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	kinds, apis = append(kinds, chartKinds...), append(apis, charts...)
 	index := func(kind base.Kind) int {
 		return slices.IndexFunc(config.Resources(), func(r project.Resource) bool {
 			return kind == base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
@@ -154,7 +132,7 @@ func isScaffolded(config *project.Config, packageName string, content []byte) bo
 	}
 	want, err := scaffoldFile(bundle.BaseFile(project.ManifestsDir, packageName),
 		scaffold.Project{Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(), Namespaced: config.Namespaced(),
-			Helm: config.IsHelm(), Ansible: config.IsAnsible()})
+			Layout: config.Facts()})
 	return err == nil && bytes.Equal(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), want)
 }
 

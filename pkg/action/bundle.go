@@ -63,7 +63,7 @@ func (p *Project) Bundle(ctx context.Context, o BundleOptions) (*Result, error) 
 		if b, base, err = p.resolveBundle(tree, config, o); err != nil {
 			return err
 		}
-		if isGo(config) || !config.HasGoCode() {
+		if config.HasKnownLayout() {
 			if err := p.GenerateIn(ctx, tree, codegen.All); err != nil {
 				return err
 			}

@@ -37,6 +37,8 @@ type Config struct {
 	Version string
 	// Go runs the go command.
 	Go gotool.Go
+	// More are the layouts beyond those of layout.All.
+	More []Layout
 	// Charts fetches and renders Helm charts.
 	Charts helmchart.Runtime
 	// Build identifies the build of the program. If it is empty, results that depend on the build are not cached.
@@ -67,19 +69,11 @@ type Config struct {
 	Step func(describe func() string, step func() error) error
 }
 
-// The repositories of the images that Operon's releases publish with the runtimes of operators without Go code.
-const (
-	helmOperatorImage    = "ghcr.io/operon-sdk/helm-operator"
-	ansibleOperatorImage = "ghcr.io/operon-sdk/ansible-operator"
-)
-
 // versions returns the versions that projects are scaffolded with. A development build pins the release that it becomes, so that
 // projects do not change with it.
 func (c *Config) versions() scaffold.Versions {
 	versions := scaffold.Pinned()
 	versions.Operon = strings.TrimSuffix(c.Version, "-dev")
-	versions.HelmOperatorImage = helmOperatorImage + ":" + versions.Operon
-	versions.AnsibleOperatorImage = ansibleOperatorImage + ":" + versions.Operon
 	return versions
 }
 

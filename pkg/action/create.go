@@ -37,19 +37,11 @@ func (p *Project) create(ctx context.Context, c creation) (*Result, error) {
 	var next string
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
 		config, err := p.Load(c.layouts)
-		if err == nil && c.domain != "" {
-			config, err = p.setDomain(tree, config, c.domain)
-		}
 		if err != nil {
 			return err
 		}
-		resource, err := c.resolve(config)
+		resource, err := c.resource(tree, config)
 		if err != nil {
-			return err
-		}
-		if err := checkPaths(tree, config, func(r project.Resource) bool {
-			return r.QualifiedGroup() == resource.QualifiedGroup() && r.Version == resource.Version
-		}); err != nil {
 			return err
 		}
 		next, err = p.applyCreation(ctx, tree, config, resource, c)
@@ -62,9 +54,36 @@ func (p *Project) create(ctx context.Context, c creation) (*Result, error) {
 	return result, nil
 }
 
+// resource validates what a create command adds to a project, and returns its resource.
+func (c creation) resource(tree *worktree.Tree, config *project.Config) (project.Resource, error) {
+	if c.domain != "" {
+		other, err := config.Copy()
+		if err == nil {
+			err = other.SetDomain(c.domain)
+		}
+		if err != nil {
+			return project.Resource{}, err
+		}
+		config = other
+	}
+	resource, err := c.resolve(config)
+	if err != nil {
+		return resource, err
+	}
+	return resource, checkPaths(tree, config, func(r project.Resource) bool {
+		return r.QualifiedGroup() == resource.QualifiedGroup() && r.Version == resource.Version
+	})
+}
+
 // applyCreation scaffolds for a resource, records it in PROJECT and updates go.mod and generated files. It returns the next
 // step of the user.
 func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, config *project.Config, resource project.Resource, c creation) (string, error) {
+	if c.domain != "" {
+		var err error
+		if config, err = p.setDomain(tree, config, c.domain); err != nil {
+			return "", err
+		}
+	}
 	header, _, err := p.header(tree)
 	if err != nil {
 		return "", err

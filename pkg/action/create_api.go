@@ -35,38 +35,22 @@ type CreateAPIOptions struct {
 
 // CreateAPI adds the types of an API, its manifests and a controller, a kind with a chart, or a kind with a role or playbook.
 func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, error) {
-	config, err := p.Load(ScaffoldedLayouts)
+	var addition Addition
+	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
+		config, err := p.Load(ScaffoldedLayouts)
+		if err != nil {
+			return err
+		}
+		if addition, err = p.kinds(config.Facts()).AddKind(ctx, p, config, o); err != nil {
+			return err
+		}
+		return addition.Apply(ctx, p, tree, config)
+	})
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case config.IsAnsible():
-		return p.createAnsibleAPI(ctx, config, o)
-	case config.IsHelm() || o.HasChart():
-		return p.createHelmAPI(ctx, config, o)
-	}
-	return p.create(ctx, creation{
-		layouts: RecentLayouts, resolve: o.resolve, domain: o.Domain, module: o.ExternalModule, types: o.API,
-		generate: o.generators(), next: "edit the types and the controller",
-		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
-			data := p.apiData(config, r, header, apiParts{
-				api: o.API, controller: o.Controller, namespaced: o.Namespaced, controllerName: o.ControllerName, image: o.Image, ssa: o.SSA,
-			})
-			report, err := scaffold.CreateAPI(tree, data, o.Force)
-			if err != nil {
-				return nil, err
-			}
-			if o.DeploysImage() {
-				if old, ok := config.Image(r.GVK); ok {
-					scaffold.ReplaceImage(tree, data, old.Ref)
-				}
-				if err := config.SetImage(r.GVK, o.Image); err != nil {
-					return nil, err
-				}
-			}
-			return func() { p.reportKept(report) }, nil
-		},
-	})
+	addition.AddSteps(p, result)
+	return result, nil
 }
 
 // reportKept reports the existing files that a scaffold did not change.
@@ -82,7 +66,7 @@ func (p *Project) reportKept(report *scaffold.Report) {
 // HasChart reports whether the options are those of a kind with a chart, which can be missing.
 func (o CreateAPIOptions) HasChart() bool {
 	plugins, _ := project.CheckPlugins(o.Plugins)
-	return o.Chart != (ChartOptions{}) || plugins.Helm
+	return o.Chart != (ChartOptions{}) || plugins.WithoutGo() && plugins.Layout.Charts
 }
 
 // DeploysImage reports whether the controller deploys an image, which can be missing.

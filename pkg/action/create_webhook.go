@@ -21,7 +21,7 @@ type CreateWebhookOptions struct {
 
 // CreateWebhook adds webhooks to a kind.
 func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*Result, error) {
-	if err := p.RefuseWithoutGo(NoWebhooks); err != nil {
+	if err := p.RefuseWebhooks(); err != nil {
 		return nil, err
 	}
 	var generate codegen.Generators
@@ -58,7 +58,7 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 // resolve validates the options and returns the resource that they describe.
 func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
 	plugins, findings := checkCreatePlugins(o.Plugins)
-	if plugins.Helm || plugins.Ansible {
+	if plugins.WithoutGo() {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code, which have no webhooks")
 	}
 	resource, others := project.ResolveWebhook(config, o.WebhookOptions)

@@ -34,14 +34,8 @@ func (p *Project) scaffoldAll(tree *worktree.Tree, config *project.Config, heade
 		return err
 	}
 	for _, r := range config.Resources() {
-		if config.IsHelm() {
-			if _, err := scaffold.CreateHelmAPI(tree, p.helmData(config, r, "")); err != nil {
-				return err
-			}
-			continue
-		}
-		if config.IsAnsible() {
-			if _, err := scaffold.CreateAnsibleAPI(tree, p.ansibleData(config, r), true); err != nil {
+		if !config.HasGoCode() {
+			if _, err := scaffold.CreateKind(tree, p.PlainData(config, r, ""), true); err != nil {
 				return err
 			}
 			continue
@@ -96,10 +90,10 @@ func scaffoldNames(config *project.Config) migrate.Names {
 
 // scaffoldTool returns the program that scaffolded a project, by the plugins in PROJECT.
 func scaffoldTool(config *project.Config) string {
-	if config.HasSDKPlugin() || !config.HasGoCode() {
+	if config.HasSDKPlugin() {
 		return "operator-sdk"
 	}
-	return "kubebuilder"
+	return config.Facts().Tool
 }
 
 // layoutVersion returns the layout of a Go project without the plugin's name, such as go/v3.

@@ -25,7 +25,7 @@ func (p *Project) projectData(config *project.Config, header string) scaffold.Da
 	return scaffold.Data{
 		Project: scaffold.Project{
 			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
-			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Helm: config.IsHelm(), Ansible: config.IsAnsible(), RootLayout: config.RootLayout(),
+			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Layout: config.Facts(),
 			Boilerplate: header, CLIName: p.Program, ShortWebhooks: config.ShortWebhooks(),
 		},
 		Versions: p.versions(),
@@ -88,15 +88,19 @@ func (p *Project) apiData(config *project.Config, r project.Resource, header str
 	return data
 }
 
+// PlainData returns the data of templates for a kind without Go types, with the license header of Go files.
+func (p *Project) PlainData(config *project.Config, r project.Resource, header string) scaffold.Data {
+	data := p.resourceData(config, r, header)
+	data.Resource.API, data.Resource.Chart, data.Resource.Namespaced = true, config.IsChart(r), true
+	return data
+}
+
 // controllerPackage returns the name of the Go package with the controllers of a resource.
 func controllerPackage(config *project.Config, r project.Resource) string {
 	if config.MultiGroup() {
 		return r.PackageName()
 	}
-	if config.RootLayout() {
-		return project.OldControllerDir
-	}
-	return path.Base(project.ControllerDir)
+	return path.Base(config.Facts().ControllerDir)
 }
 
 // webhookData returns the data of create webhook for the requested webhooks.
@@ -153,11 +157,8 @@ func (p *Project) recordedData(config *project.Config, r project.Resource, heade
 		}
 		add(false, true, name)
 	}
-	if config.IsAnsible() {
-		return append(all, p.ansibleData(config, r))
-	}
-	if config.IsChart(r) {
-		return append(all, p.helmData(config, r, header))
+	if !config.HasTypes(r) {
+		return append(all, p.PlainData(config, r, header))
 	}
 	if r.HasAPI() {
 		add(true, false, "")

@@ -29,52 +29,68 @@ type DeleteAPIOptions struct {
 
 // DeleteAPI deletes an API with its types, controllers and manifests, or a kind with its chart.
 func (p *Project) DeleteAPI(ctx context.Context, o DeleteAPIOptions) (*Result, error) {
-	config, err := p.Load(ScaffoldedLayouts)
+	var config *project.Config
+	var removed project.Resource
+	result, err := p.Update(ctx, func(tree *worktree.Tree) (err error) {
+		if config, err = p.Load(ScaffoldedLayouts); err != nil {
+			return err
+		}
+		if removed, err = o.resolve(config, p.Program); err != nil {
+			return err
+		}
+		if err := checkPaths(tree, config, func(r project.Resource) bool { return r.GVK == removed.GVK }); err != nil {
+			return err
+		}
+		return p.kinds(config.Facts()).RemoveKind(ctx, p, tree, config, removed, o)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if config.IsAnsible() {
-		return p.deleteAnsibleAPI(ctx, config, o)
+	if o.Generate || removed.Path == "" {
+		result.nextf("review what changed, then '%s'", config.Facts().Check)
+	} else {
+		result.nextf("'%s generate' for the code and manifests that --make=false left as they are", p.Program)
 	}
-	if r, _ := findResource(config, o.Group, o.Version, o.Kind); config.IsHelm() || config.IsChart(r) {
-		return p.deleteHelmAPI(ctx, config, o)
+	return result, nil
+}
+
+// deletionOf describes what delete api removes for a kind of Go projects.
+func (p *Project) deletionOf(ctx context.Context, tree *worktree.Tree, config *project.Config, header string, r project.Resource, o DeleteAPIOptions) deletion {
+	removed, kept := r, r
+	kept.Controllers, kept.API, kept.Webhooks = nil, nil, nil
+	// What is kept may result from the command that created both.
+	undone := p.recordedData(config, r, header)
+	if o.ControllerName != "" {
+		removed.API, removed.Webhooks, removed.Controllers = nil, nil, []string{o.ControllerName}
+		kept = r
+		kept.Controllers = slices.DeleteFunc(slices.Clone(r.Controllers), func(name string) bool { return name == o.ControllerName })
+		undone = slices.DeleteFunc(undone, func(data scaffold.Data) bool {
+			return !data.Resource.Controller || data.Resource.ControllerName != o.ControllerName
+		})
 	}
-	return p.delete(ctx, RecentLayouts, o.Generate, func(tree *worktree.Tree, config *project.Config, header string) (deletion, error) {
-		r, err := o.resolve(config, p.Program)
-		if err != nil {
-			return deletion{}, err
-		}
-		removed, kept := r, r
-		kept.Controllers, kept.API, kept.Webhooks = nil, nil, nil
-		// What is kept may result from the command that created both.
-		undone := p.recordedData(config, r, header)
-		if o.ControllerName != "" {
-			removed.API, removed.Webhooks, removed.Controllers = nil, nil, []string{o.ControllerName}
-			kept = r
-			kept.Controllers = slices.DeleteFunc(slices.Clone(r.Controllers), func(name string) bool { return name == o.ControllerName })
-			undone = slices.DeleteFunc(undone, func(data scaffold.Data) bool {
-				return !data.Resource.Controller || data.Resource.ControllerName != o.ControllerName
-			})
-		}
-		return deletion{
-			subject: "the API", removed: removed, kept: kept, force: o.Force, generate: o.Generate, undone: undone,
-			clean: func(remaining []project.Resource) error {
-				return p.removeGenerated(ctx, tree, config, removed, remaining, o.Generate, header)
-			},
-		}, nil
-	})
+	return deletion{
+		subject: "the API", removed: removed, kept: kept, force: o.Force, generate: o.Generate, undone: undone,
+		clean: func(remaining []project.Resource) error {
+			return p.removeGenerated(ctx, tree, config, removed, remaining, o.Generate, header)
+		},
+	}
 }
 
 // resolve returns the resource that the options name.
 func (o DeleteAPIOptions) resolve(config *project.Config, program string) (project.Resource, error) {
 	r, err := findResource(config, o.Group, o.Version, o.Kind)
-	if err != nil {
+	if findings, ok := err.(diag.Findings); ok || len(o.Findings) > 0 {
+		return r, slices.Concat(o.Findings, findings).Err()
+	}
+	switch {
+	case err != nil || o.ControllerName == "":
+		if err == nil {
+			err = checkNotConverted(config, r, program).Err()
+		}
 		return r, err
-	}
-	if o.ControllerName == "" {
-		return r, checkNotConverted(config, r, program).Err()
-	}
-	if !slices.Contains(r.Controllers, o.ControllerName) {
+	case config.IsChart(r):
+		return r, diag.Findings{{Field: "--controller-name", Value: o.ControllerName, Problem: "a kind with a chart has no controllers in Go"}}
+	case !slices.Contains(r.Controllers, o.ControllerName):
 		problem := "the project has no controller for the kind"
 		if r.HasController() {
 			problem = "is not a controller of the kind; it has " + strings.Join(r.Controllers, ", ")

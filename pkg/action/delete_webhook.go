@@ -25,7 +25,7 @@ type DeleteWebhookOptions struct {
 
 // DeleteWebhook deletes webhooks of an API.
 func (p *Project) DeleteWebhook(ctx context.Context, o DeleteWebhookOptions) (*Result, error) {
-	if err := p.RefuseWithoutGo(NoWebhooks); err != nil {
+	if err := p.RefuseWebhooks(); err != nil {
 		return nil, err
 	}
 	return p.delete(ctx, CurrentLayout, o.Generate, func(_ *worktree.Tree, config *project.Config, _ string) (deletion, error) {

@@ -37,7 +37,7 @@ func (p *Project) setDomain(tree *worktree.Tree, config *project.Config, domain 
 		}
 		tree.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o644)
 	}
-	p.config, err = Load(tree, RecentLayouts)
+	p.config, err = p.load(tree, RecentLayouts)
 	if err == nil && p.config.Domain() != domain {
 		err = fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)
 	}

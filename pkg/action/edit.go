@@ -81,24 +81,16 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 		return result, nil
 	}
 	if !o.onlyPlugins() {
-		result.nextf("review what changed, then '%s'", testTarget(config))
+		result.nextf("review what changed, then '%s'", config.Facts().Check)
 	}
 	p.addPluginSteps(result, o.optionalPlugins())
 	return result, nil
 }
 
-// testTarget returns the command that checks a changed project.
-func testTarget(config *project.Config) string {
-	if config.HasGoCode() {
-		return "make test"
-	}
-	return "make verify"
-}
-
 // checkEdit validates the options.
 func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings {
-	plugins, findings := checkInitPlugins(o.Plugins)
-	if findings = append(findings, o.Findings...); plugins.Go && !config.HasGoCode() || plugins.Helm && !config.IsHelm() || plugins.Ansible && !config.IsAnsible() {
+	plugins, findings := p.checkInitPlugins(o.Plugins)
+	if findings = append(findings, o.Findings...); plugins.Layout != nil && plugins.Layout.Name != config.Facts().Name {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is not the layout of the project, "+strings.Join(config.Layout(), ","))
 	}
 	if o.changesHeader() {
@@ -123,8 +115,8 @@ func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings
 }
 
 // checkInitPlugins validates plugins for a command that does not create controllers.
-func checkInitPlugins(names []string) (project.Plugins, diag.Findings) {
-	plugins, findings := project.CheckPlugins(names)
+func (c *Config) checkInitPlugins(names []string) (project.Plugins, diag.Findings) {
+	plugins, findings := project.CheckPlugins(names, c.facts()...)
 	if plugins.DeployImage {
 		findings = append(findings, diag.Finding{
 			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
@@ -149,7 +141,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *pr
 		tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 		return nil, nil
 	}
-	if !config.HasGoCode() {
+	if config.Facts().NoModule != "" {
 		return nil, p.editWithoutCode(ctx, tree, config, o)
 	}
 	header, headerFile, err := p.header(tree)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
-	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -26,22 +25,11 @@ func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Resul
 // GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, those of charts, and
 // those of Ansible roles and playbooks.
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
-	config, err := Load(tree, AnyLayout)
-	if err != nil || config.HasGoCode() {
-		if err := p.generateCode(ctx, tree, what); err != nil {
-			return err
-		}
+	config, err := p.load(tree, AnyLayout)
+	if err != nil {
+		return p.generateCode(ctx, tree, what)
 	}
-	// The other generators need code.
-	switch {
-	case err != nil || what&(codegen.CRD|codegen.RBAC) == 0:
-		return nil
-	case config.IsAnsible():
-		return p.generateAnsible(tree, config)
-	case !config.IsHelm() && !config.HasCharts():
-		return nil
-	}
-	return p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{})
+	return p.kinds(config.Facts()).Generate(ctx, p, tree, config, what)
 }
 
 // generateCode updates the files that are generated from Go code.

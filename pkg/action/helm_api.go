@@ -10,43 +10,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// createHelmAPI adds a kind with a chart to a project.
-func (p *Project) createHelmAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*Result, error) {
-	if config.HasGoCode() {
-		if config.RootLayout() {
-			return nil, diag.Finding{Position: diag.Position{File: project.FileName}, Problem: "layout " + strings.Join(config.Layout(), ",") +
-				": kinds with charts need " + project.LayoutGoV4 + "; run upgrade, which moves the project to that layout"}
-		}
-		if err := config.CheckLayout(); err != nil {
-			return nil, err
-		}
-	}
-	api, err := p.prepareHelmAPI(ctx, config, o)
-	if err != nil {
-		return nil, err
-	}
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error { return api.apply(ctx, p, tree, config) })
-	if err != nil {
-		return nil, err
-	}
-	api.addSteps(p, result)
-	return result, nil
-}
-
-// addSteps adds the next steps after a kind was added.
-func (api *helmAPI) addSteps(p *Project, result *Result) {
+// AddSteps implements Addition.
+func (api *helmAPI) AddSteps(p *Project, result *Result) {
 	result.nextf("edit the chart in %s, then '%s generate'", api.dir, p.Program)
 }
 
-// apply writes the files of a kind into the tree.
-func (api *helmAPI) apply(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config) error {
+// Apply implements Addition.
+func (api *helmAPI) Apply(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config) error {
 	resource := api.resource
 	if err := api.writeChart(tree); err != nil {
 		return err
@@ -55,11 +31,11 @@ func (api *helmAPI) apply(ctx context.Context, p *Project, tree *worktree.Tree, 
 	if err != nil {
 		return err
 	}
-	report, err := scaffold.CreateHelmAPI(tree, p.helmData(config, resource, header))
+	report, err := scaffold.CreateKind(tree, p.chartData(config, resource, header), false)
 	if err != nil {
 		return err
 	}
-	if !config.IsHelm() && !config.HasCharts() {
+	if !config.HasCharts() {
 		if err := p.requireOperon(ctx, tree); err != nil {
 			return err
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// helmAPIs describes the kinds of a Helm project for the base: the description is that of the chart, the resources are the kinds that
+// Describe implements Kinds: the description is that of the chart, the resources are the kinds that
 // it creates with its default values. A base can be generated without the charts: kinds whose chart is missing are left as they are.
-func (p *Project) helmAPIs(ctx context.Context, tree *worktree.Tree, config *project.Config) ([]base.Kind, []codegen.API, error) {
+func (chartKinds) Describe(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, _ string) ([]base.Kind, []codegen.API, error) {
 	if !tree.Exists(watches.FileName) {
 		return nil, nil, nil
 	}

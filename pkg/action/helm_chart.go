@@ -50,9 +50,12 @@ type helmAPI struct {
 	inPlace bool
 }
 
-// prepareHelmAPI validates the options of create api, fetches the chart and renders it.
-func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o CreateAPIOptions) (*helmAPI, error) {
-	if err := o.checkHelm(config).Err(); err != nil {
+// chartKinds are the kinds whose objects are releases of charts. mixed means that the project has kinds with Go types beside them.
+type chartKinds struct{ mixed bool }
+
+// AddKind implements Kinds: it validates the options, fetches the chart and renders it.
+func (k chartKinds) AddKind(ctx context.Context, p *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
+	if err := k.check(config, o).Err(); err != nil {
 		return nil, err
 	}
 	request := helmchart.FetchRequest{
@@ -68,7 +71,7 @@ func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o 
 	for _, warning := range chart.Warnings {
 		p.reportf(Warning, "%s", warning)
 	}
-	api := &helmAPI{CreateAPIOptions: o.withNames(config, chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
+	api := &helmAPI{CreateAPIOptions: k.withNames(config, o, chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
 	api.inPlace = o.Chart.Source != "" && p.absolute(o.Chart.Source) == filepath.Join(p.Root, filepath.FromSlash(api.dir))
 	if api.resource, err = api.resolveHelm(config); err != nil {
 		return nil, err
@@ -80,9 +83,9 @@ func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o 
 }
 
 // withNames returns the options with the names that a chart and the project give.
-func (o CreateAPIOptions) withNames(config *project.Config, chart string) CreateAPIOptions {
-	if o.Group == "" && (!config.IsHelm() || o.Chart.Source != "") {
-		o.Group = chartGroup(config)
+func (k chartKinds) withNames(config *project.Config, o CreateAPIOptions, chart string) CreateAPIOptions {
+	if o.Group == "" && (k.mixed || o.Chart.Source != "") {
+		o.Group = k.defaultGroup(config)
 	}
 	if o.Chart.Source != "" {
 		o.Version = cmp.Or(o.Version, defaultChartVersion)
@@ -91,10 +94,10 @@ func (o CreateAPIOptions) withNames(config *project.Config, chart string) Create
 	return o
 }
 
-// chartGroup returns the default group of a kind with a chart: that of the other kinds of a Go project with one group, which is empty
+// defaultGroup returns the default group of a kind with a chart: that of the other kinds of a Go project with one group, which is empty
 // if their group is the domain of the project.
-func chartGroup(config *project.Config) string {
-	if !config.IsHelm() && !config.MultiGroup() {
+func (k chartKinds) defaultGroup(config *project.Config) string {
+	if k.mixed && !config.MultiGroup() {
 		for _, r := range config.Resources() {
 			if r.HasAPI() {
 				return r.Group
@@ -113,14 +116,14 @@ func kindOfChart(chart string) string {
 	return kind.String()
 }
 
-// checkHelm validates the options before the chart is fetched.
-func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
+// check validates the options before the chart is fetched.
+func (k chartKinds) check(config *project.Config, o CreateAPIOptions) diag.Findings {
 	plugins, others := checkCreatePlugins(o.Plugins)
 	findings := slices.Concat(o.Findings, others)
-	if config.IsHelm() && (plugins.Go || plugins.DeployImage) {
+	if !k.mixed && (plugins.ForGo() || plugins.DeployImage) {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Go projects; this is a Helm project")
 	}
-	if !config.IsHelm() && o.Chart.Source == "" && !plugins.Helm {
+	if k.mixed && o.Chart.Source == "" && !plugins.WithoutGo() {
 		findings.Add("--helm-chart", "", "is required with the other flags of a chart; or give --plugins helm for a new chart")
 	}
 	if o.Chart.Source == "" {
@@ -133,7 +136,7 @@ func (o CreateAPIOptions) checkHelm(config *project.Config) diag.Findings {
 			findings.Add("--kind", "", "is required; or give a chart with --helm-chart, from whose name it is derived")
 		}
 	}
-	named := o.withNames(config, "")
+	named := k.withNames(config, o, "")
 	if named.Kind != "" {
 		_, others := project.ResolveResource(config, named.resourceOptions())
 		return append(findings, others...)

@@ -7,44 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// deleteHelmAPI deletes a kind with a chart: its chart unless another kind has it, its manifests and its entries.
-func (p *Project) deleteHelmAPI(ctx context.Context, config *project.Config, o DeleteAPIOptions) (*Result, error) {
-	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
-		resource, err := o.resolveWithoutCode(config)
-		if err != nil {
-			return err
-		}
-		return p.applyHelmDeletion(ctx, tree, config, resource, o.Force)
-	})
-	if err != nil {
-		return nil, err
-	}
-	result.nextf("review what changed, then '%s'", testTarget(config))
-	return result, nil
-}
-
-// resolveWithoutCode returns the resource that the options name, of a kind without Go types.
-func (o DeleteAPIOptions) resolveWithoutCode(config *project.Config) (project.Resource, error) {
-	r, err := findResource(config, o.Group, o.Version, o.Kind)
-	if o.ControllerName != "" && config.HasGoCode() {
-		o.Findings.Add("--controller-name", o.ControllerName, "a kind with a chart has no controllers in Go")
-	}
-	if findings, ok := err.(diag.Findings); ok || len(o.Findings) > 0 {
-		return r, slices.Concat(o.Findings, findings).Err()
-	}
-	return r, err
-}
-
-// applyHelmDeletion removes a kind from the tree. The chart, the sample and the code of a Go project that the last kind with a chart
+// RemoveKind implements Kinds: it removes a kind with its chart, unless another kind has that, its manifests and its entries. The
+// chart, the sample and the code of a Go project that the last kind with a chart
 // leaves are removed only with force if they were edited.
-func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, config *project.Config, r project.Resource, force bool) error {
+func (chartKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
 	edited, err := p.removeCharts(tree, config, r)
 	if err != nil {
 		return err
@@ -69,7 +41,7 @@ func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, co
 	if err != nil {
 		return err
 	}
-	deletion := scaffold.Deletion{Removed: []scaffold.Data{p.helmData(config, r, header)}, Force: true}
+	deletion := scaffold.Deletion{Removed: []scaffold.Data{p.chartData(config, r, header)}, Force: true}
 	for _, other := range config.Resources() {
 		deletion.Kept = append(deletion.Kept, p.recordedData(config, other, header)...)
 		deletion.KeptWebhooks = append(deletion.KeptWebhooks, p.recordedWebhooks(config, other, header)...)
@@ -80,22 +52,19 @@ func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, co
 	}
 	edited = append(edited, report.Lost...)
 	slices.Sort(edited)
-	if len(edited) > 0 && !force {
+	if len(edited) > 0 && !o.Force {
 		return &scaffold.EditedError{Places: edited}
 	}
 	if len(edited) > 0 {
 		p.reportf(Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
 	}
-	if config.IsHelm() || config.HasCharts() {
-		return nil
-	}
-	return p.dropCharts(ctx, tree)
+	return nil
 }
 
-// helmData returns the data of create api for a resource in PROJECT.
-func (p *Project) helmData(config *project.Config, r project.Resource, header string) scaffold.Data {
-	data := p.resourceData(config, r, header)
-	data.Resource.API, data.Resource.Chart, data.Resource.Namespaced = true, true, true
+// chartData returns the data of create api for a kind with a chart, which PROJECT need not record.
+func (p *Project) chartData(config *project.Config, r project.Resource, header string) scaffold.Data {
+	data := p.PlainData(config, r, header)
+	data.Resource.Chart = true
 	return data
 }
 

@@ -18,7 +18,7 @@ import (
 // generateCharts updates the CRDs of kinds with charts and the role of the manager. rendered contains charts that are rendered
 // already, by their directories.
 func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, config *project.Config, rendered map[string]*helmchart.Rendered) error {
-	kinds, err := chartKinds(tree, config)
+	kinds, err := readChartKinds(tree, config)
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ type chartKind struct {
 	own, recorded bool
 }
 
-// chartKinds returns the kinds of watches.yaml with the files of their charts. Kinds of PROJECT without a chart are findings.
-func chartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error) {
+// readChartKinds returns the kinds of watches.yaml with the files of their charts. Kinds of PROJECT without a chart are findings.
+func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error) {
 	list, err := readWatches(tree)
 	if err != nil {
 		return nil, err

@@ -14,15 +14,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// renameHelm makes the changes between two versions of PROJECT, which have the same resources in the same order, in a Helm project.
-// Charts do not change. It returns where old names remain.
-func (p *Project) renameHelm(ctx context.Context, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
+// Rename implements Kinds. Charts do not change.
+func (chartKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
 	plan, err := p.planRenaming(tree, before, after, "", nil)
 	if err != nil {
 		return nil, err
 	}
 	plan.NoModule = true
-	kinds, err := chartKinds(tree, before)
+	kinds, err := readChartKinds(tree, before)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -43,21 +45,16 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	plugins, _ := project.CheckPlugins(o.Plugins) // valid
+	plugins, _ := project.CheckPlugins(o.Plugins, p.facts()...) // valid
 	config, err := newConfig(data.Project)
 	if err != nil {
 		return nil, err
 	}
-	var api firstAPI
-	switch {
-	case o.API == nil:
-	case data.Project.Ansible:
-		api, err = p.prepareAnsibleAPI(config, *o.API)
-	default:
-		api, err = p.prepareHelmAPI(ctx, config, *o.API)
-	}
-	if err != nil {
-		return nil, err
+	var kind Addition
+	if o.API != nil {
+		if kind, err = p.kinds(config.Facts()).AddKind(ctx, p, config, *o.API); err != nil {
+			return nil, err
+		}
 	}
 	result, err := p.Update(ctx, func(tree *worktree.Tree) error {
 		if err := p.applyInit(tree, data); err != nil {
@@ -66,10 +63,10 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		if err := p.addPlugins(tree, config, plugins); err != nil {
 			return err
 		}
-		if tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode); api == nil {
+		if tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode); kind == nil {
 			return nil
 		}
-		return api.apply(ctx, p, tree, config)
+		return kind.Apply(ctx, p, tree, config)
 	})
 	if err != nil {
 		return nil, err
@@ -77,21 +74,13 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if o.Domain == DefaultDomain && !p.DryRun {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: the domain of the API groups is %s; --domain chooses another", o.Domain))
 	}
-	if api != nil {
-		api.addSteps(p, result)
+	if kind != nil {
+		kind.AddSteps(p, result)
 	} else {
 		result.nextf("add an API with '%s create api'", p.Program)
 	}
 	p.addPluginSteps(result, plugins)
 	return result, nil
-}
-
-// A firstAPI is the first kind of a project without Go code, which init adds.
-type firstAPI interface {
-	// apply writes the files of the kind into the tree.
-	apply(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config) error
-	// addSteps adds the next steps after the kind was added.
-	addSteps(p *Project, result *Result)
 }
 
 // CheckNew fails if the directory is part of a project.
@@ -118,7 +107,7 @@ func (p *Project) CheckNew() error {
 
 // initData validates the options and returns the data of templates.
 func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
-	plugins, others := checkInitPlugins(o.Plugins)
+	plugins, others := p.checkInitPlugins(o.Plugins)
 	findings := slices.Concat(project.CheckDomain(o.Domain), project.CheckProjectVersion(o.ProjectVersion), others, o.Findings)
 	name := o.ProjectName
 	if name == "" {
@@ -129,12 +118,12 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 	}
 	data := scaffold.Data{
 		Project: scaffold.Project{
-			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Helm: plugins.Helm, Ansible: plugins.Ansible,
+			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Layout: cmp.Or(plugins.Layout, layout.Go()),
 			CLIName: p.Program,
 		},
 		Versions: p.versions(),
 	}
-	if !data.Project.HasGoCode() {
+	if plugins.WithoutGo() {
 		return data, findings.Err()
 	}
 	var err error
@@ -154,16 +143,9 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 
 // newConfig returns the PROJECT file of a new project.
 func newConfig(p scaffold.Project) (*project.Config, error) {
-	layout := project.LayoutGoV4
-	switch {
-	case p.Helm:
-		layout = project.LayoutHelmV1
-	case p.Ansible:
-		layout = project.LayoutAnsibleV1
-	}
 	return project.New(project.Options{
-		Layout: layout, Domain: p.Domain, Repo: p.Repo, ProjectName: p.Name, MultiGroup: p.MultiGroup, Namespaced: p.Namespaced,
-	})
+		Layout: p.Layout.Key(), Domain: p.Domain, Repo: p.Repo, ProjectName: p.Name, MultiGroup: p.MultiGroup, Namespaced: p.Namespaced,
+	}, p.Layout)
 }
 
 // applyInit writes the project without its PROJECT file into the tree.
@@ -173,7 +155,7 @@ func (p *Project) applyInit(tree *worktree.Tree, data scaffold.Data) error {
 		return err
 	}
 	p.reportKept(report)
-	if !data.Project.HasGoCode() {
+	if data.Project.Repo == "" {
 		return nil
 	}
 	_, err = scaffold.UpdateRequirements(tree)

@@ -30,7 +30,7 @@ func findInstallation(tree *worktree.Tree, all []kustomization) *installation {
 		return nil
 	}
 	i := &installation{all: below(all, all[at])}
-	if config, err := Load(tree, AnyLayout); err == nil {
+	if config, err := new(Config).load(tree, AnyLayout); err == nil {
 		i.scaffolded = config.ProjectName() + "-system"
 	}
 	return i

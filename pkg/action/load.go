@@ -47,8 +47,8 @@ func (l Layouts) check(config *project.Config) error {
 	return config.CheckLayout()
 }
 
-// Load reads PROJECT from a tree and checks the layout.
-func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
+// load reads PROJECT from a tree and checks the layout.
+func (c *Config) load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
@@ -59,7 +59,7 @@ func Load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 			return nil, err
 		}
 	}
-	config, err := project.Parse(data)
+	config, err := project.Parse(data, c.facts()...)
 	if err != nil {
 		return nil, err
 	}

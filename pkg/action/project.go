@@ -76,7 +76,7 @@ func (p *Project) Load(layouts Layouts) (*project.Config, error) {
 	if p.config != nil {
 		return p.config, layouts.check(p.config)
 	}
-	config, err := Load(p.files, layouts)
+	config, err := p.load(p.files, layouts)
 	p.config = config
 	return config, err
 }

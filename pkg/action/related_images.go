@@ -84,10 +84,10 @@ func (p *Project) imageKinds(tree *worktree.Tree, o ImagesOptions) ([]chartKind,
 	if err != nil {
 		return nil, err
 	}
-	if !config.IsHelm() && !config.HasCharts() {
+	if !config.HasCharts() {
 		return nil, diag.Finding{Position: diag.Position{File: project.FileName}, Problem: "the project has no charts"}
 	}
-	kinds, err := chartKinds(tree, config)
+	kinds, err := readChartKinds(tree, config)
 	if err != nil || o.Kind == "" {
 		return kinds, err
 	}
@@ -152,7 +152,7 @@ func (p *Project) relateImages(ctx context.Context, tree *worktree.Tree, kind ch
 
 // relateNewImages is relateImages for a kind that was added.
 func (p *Project) relateNewImages(ctx context.Context, tree *worktree.Tree, config *project.Config, gvk schema.GroupVersionKind, rendered *helmchart.Rendered) error {
-	kinds, err := chartKinds(tree, config)
+	kinds, err := readChartKinds(tree, config)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -75,7 +77,7 @@ func (p *Project) RenameProject(ctx context.Context, name string) (*Result, erro
 
 // RenameModule changes the module path. Findings are about MODULE.
 func (p *Project) RenameModule(ctx context.Context, path string) (*Result, error) {
-	if err := p.RefuseWithoutGo(noModule); err != nil {
+	if err := p.refuse(func(f *layout.Facts) string { return f.NoModule }); err != nil {
 		return nil, err
 	}
 	return p.rename(ctx, renaming{
@@ -131,11 +133,7 @@ func (p *Project) rename(ctx context.Context, r renaming) (*Result, error) {
 	if r.inBundle && p.files.Exists("bundle/manifests") {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ still has the old names; '%s bundle' updates it", p.Program))
 	}
-	if !config.HasGoCode() {
-		result.nextf("review what changed, then '%s bundle'", p.Program)
-	} else {
-		result.nextf("review what changed, then 'make test'")
-	}
+	result.nextf("review what changed, then '%s'", strings.ReplaceAll(config.Facts().AfterRename, "%s", p.Program))
 	return result, nil
 }
 
@@ -148,12 +146,11 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, before
 	if err := r.change(after); err != nil {
 		return nil, err
 	}
-	if before.IsHelm() {
-		return p.renameHelm(ctx, tree, before, after)
-	}
-	if before.IsAnsible() {
-		return p.renameAnsible(ctx, tree, before, after)
-	}
+	return p.kinds(before.Facts()).Rename(ctx, p, tree, before, after)
+}
+
+// Rename implements Kinds.
+func (goKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
 	header, _, err := p.header(tree)
 	if err != nil {
 		return nil, err

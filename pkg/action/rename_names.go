@@ -94,7 +94,7 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, diag.Fi
 	for _, r := range config.Resources() {
 		if (from.Group == "" || r.Group == from.Group) && (from.Version == "" || r.Version == from.Version) && (from.Kind == "" || r.Kind == from.Kind) {
 			all = append(all, r)
-			if hasOwnTypes(config, r) {
+			if config.Owns(r) {
 				own = append(own, r)
 			}
 		}
@@ -137,11 +137,6 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, diag.Fi
 	return from, findings
 }
 
-// hasOwnTypes reports whether the types of a resource are in the project.
-func hasOwnTypes(config *project.Config, r project.Resource) bool {
-	return !r.Core && !r.External && (!config.HasGoCode() || strings.HasPrefix(r.Path, config.Repo()+"/"))
-}
-
 // checkScope returns findings for new names that do not change anything or that other resources would receive, too.
 func (o RenameAPIOptions) checkScope(config *project.Config) diag.Findings {
 	var findings diag.Findings
@@ -157,7 +152,7 @@ func (o RenameAPIOptions) checkScope(config *project.Config) diag.Findings {
 		}
 	}
 	for _, r := range config.Resources() {
-		if !hasOwnTypes(config, r) || r.Domain != config.Domain() {
+		if !config.Owns(r) || r.Domain != config.Domain() {
 			continue
 		}
 		otherKind := o.From.Kind != "" && r.Kind != o.From.Kind
@@ -177,7 +172,7 @@ func (o RenameAPIOptions) checkScope(config *project.Config) diag.Findings {
 // renamed returns a resource with its new names. It returns false if they do not change.
 func (o RenameAPIOptions) renamed(config *project.Config, r project.Resource) (project.Resource, bool) {
 	after := r
-	if !hasOwnTypes(config, r) {
+	if !config.Owns(r) {
 		return r, false
 	}
 	inGroup := r.Group == o.From.Group && r.Domain == config.Domain()

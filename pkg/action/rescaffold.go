@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -30,7 +31,7 @@ type RescaffoldOptions struct {
 // Rescaffold creates a project in a new directory with the current templates, from PROJECT of another one.
 func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
 	plugins, findings := checkCreatePlugins(o.Plugins)
-	if plugins.Helm || plugins.Ansible {
+	if plugins.WithoutGo() {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code; only Go projects are scaffolded again")
 	}
 	if plugins.DeployImage {
@@ -52,11 +53,11 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 		return nil, err
 	}
 	source := Read(config, root)
-	if err := source.RefuseWithoutGo(noRescaffold); err != nil {
+	if err := source.refuse(func(f *layout.Facts) string { return f.NoRescaffold }); err != nil {
 		return nil, err
 	}
 	tree := source.files
-	recorded, err := Load(tree, UpgradableLayouts)
+	recorded, err := source.load(tree, UpgradableLayouts)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ var anyStage = regexp.MustCompile(`(?m)^FROM\s+(?:--platform=\S+\s+)?(\S+).*$`)
 // upgradeBaseImage replaces operator-sdk's runtime in the Dockerfile by the current base image, before the file is merged: many
 // projects have the runtime of another release than that of their scaffold. Where steps of the user may need packages of the base
 // image, only the runtime in it is replaced. It returns a note about a base image that stays, or "".
-func (l *runtimeLayout) upgradeBaseImage(tree *worktree.Tree, current map[string][]byte) (note string, err error) {
+func (l runtimeImage) upgradeBaseImage(tree *worktree.Tree, current map[string][]byte) (note string, err error) {
 	text, err := tree.ReadOptional(dockerfile)
 	if err != nil || text == nil {
 		return "", err
@@ -35,29 +35,29 @@ func (l *runtimeLayout) upgradeBaseImage(tree *worktree.Tree, current map[string
 	}
 	last := stages[len(stages)-1]
 	image, steps := string(text[last[2]:last[3]]), text[last[1]:]
-	argument := fmt.Sprintf("ARG %s=%s\n", l.argument, l.image)
+	argument := fmt.Sprintf("ARG %s=%s\n", l.Argument, l.image)
 	switch {
-	case bytes.Contains(text[:last[0]], []byte("AS "+runtimeStage+"\n")) && bytes.Contains(text, []byte("ARG "+l.argument+"=")):
+	case bytes.Contains(text[:last[0]], []byte("AS "+runtimeStage+"\n")) && bytes.Contains(text, []byte("ARG "+l.Argument+"=")):
 		// The runtime was replaced by an earlier upgrade.
 		repository, _, _ := strings.Cut(l.image, ":")
-		older := regexp.MustCompile(`(?m)^ARG ` + l.argument + `=` + regexp.QuoteMeta(repository) + `:\S+\n`)
+		older := regexp.MustCompile(`(?m)^ARG ` + l.Argument + `=` + regexp.QuoteMeta(repository) + `:\S+\n`)
 		text = older.ReplaceAll(text, []byte(argument))
 	case !l.isSDKImage(image):
-		if strings.Contains(image, l.argument) {
+		if strings.Contains(image, l.Argument) {
 			return "", nil
 		}
 		return fmt.Sprintf("the base image is still %s; the manifests have flags of operator-sdk 1.38 and later, or of Operon", image), nil
-	case l.packages && hasOwnSteps(string(steps)):
+	case l.Packages && hasOwnSteps(string(steps)):
 		note = fmt.Sprintf("the base image is still %s, for the RUN instructions after it, with the runtime of Operon; %s is kept, too", image, requirementsFile)
 		// Arguments in FROM must precede the first stage.
 		text = bytes.Join([][]byte{
 			text[:commentsBefore(text, stages[0][0])], []byte(argument), text[commentsBefore(text, stages[0][0]):commentsBefore(text, last[0])],
-			fmt.Appendf(nil, "FROM ${%s} AS %s\n\n", l.argument, runtimeStage), text[commentsBefore(text, last[0]):last[1]],
-			fmt.Appendf(nil, "\nCOPY --from=%s %s %s", runtimeStage, l.program, l.program), steps,
+			fmt.Appendf(nil, "FROM ${%s} AS %s\n\n", l.Argument, runtimeStage), text[commentsBefore(text, last[0]):last[1]],
+			fmt.Appendf(nil, "\nCOPY --from=%s %s %s", runtimeStage, l.Program, l.Program), steps,
 		}, nil)
 	default:
 		text = bytes.Join([][]byte{
-			text[:stages[0][0]], []byte(argument), text[stages[0][0]:last[2]], fmt.Appendf(nil, "${%s}", l.argument), text[last[3]:],
+			text[:stages[0][0]], []byte(argument), text[stages[0][0]:last[2]], fmt.Appendf(nil, "${%s}", l.Argument), text[last[3]:],
 		}, nil)
 		tree.WriteFile(dockerfile, text, worktree.FileMode)
 		return "", nil
@@ -74,12 +74,12 @@ func (l *runtimeLayout) upgradeBaseImage(tree *worktree.Tree, current map[string
 
 // mergeDockerfile calls merge, which merges the Dockerfile with the current one. The merge compares the line of the last stage as a
 // whole, so that it gets the line without a platform and a name. The user's line is restored afterwards.
-func (l *runtimeLayout) mergeDockerfile(tree *worktree.Tree, merge func() error) error {
+func (l runtimeImage) mergeDockerfile(tree *worktree.Tree, merge func() error) error {
 	text, err := tree.ReadOptional(dockerfile)
 	if err != nil {
 		return err
 	}
-	plain := fmt.Appendf(nil, "FROM ${%s}", l.argument)
+	plain := fmt.Appendf(nil, "FROM ${%s}", l.Argument)
 	line := plain
 	if stages := anyStage.FindAllSubmatchIndex(text, -1); len(stages) > 0 {
 		last := stages[len(stages)-1]
@@ -103,8 +103,8 @@ func (l *runtimeLayout) mergeDockerfile(tree *worktree.Tree, merge func() error)
 }
 
 // isSDKImage reports whether an image is operator-sdk's runtime, of any version.
-func (l *runtimeLayout) isSDKImage(image string) bool {
-	rest, ok := strings.CutPrefix(image, l.sdkImage)
+func (l runtimeImage) isSDKImage(image string) bool {
+	rest, ok := strings.CutPrefix(image, l.SDKImage)
 	return ok && (rest == "" || rest[0] == ':' || rest[0] == '@')
 }
 

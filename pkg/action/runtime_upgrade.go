@@ -6,63 +6,41 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// A runtimeLayout describes projects without Go code, whose manager is a runtime in their base image.
-type runtimeLayout struct {
-	// name is the layout in fingerprints.
-	name string
-	// image is the current base image, and argument the argument of the Dockerfile with it.
-	image, argument string
-	// sdkImage is the repository of the images of operator-sdk's runtime, and program the path of the runtime in all of them.
-	sdkImage, program string
-	// packages means that images of operator-sdk's runtime may have packages that other steps of a Dockerfile need.
-	packages bool
-	// sources are the files that the permissions of the manager are derived from, in messages.
-	sources string
-}
-
-// runtimeLayoutOf returns the layout of a project without Go code, or nil.
-func (p *Project) runtimeLayoutOf(config *project.Config) *runtimeLayout {
-	if config.IsHelm() {
-		return &runtimeLayout{
-			name: migrate.HelmLayout, image: p.versions().HelmOperatorImage, argument: "HELM_OPERATOR_IMAGE",
-			sdkImage: "quay.io/operator-framework/helm-operator", program: "/usr/local/bin/helm-operator", sources: "the charts",
-		}
-	}
-	if config.IsAnsible() {
-		return &runtimeLayout{
-			name: migrate.AnsibleLayout, image: p.versions().AnsibleOperatorImage, argument: "ANSIBLE_OPERATOR_IMAGE",
-			sdkImage: "quay.io/operator-framework/ansible-operator", program: "/usr/local/bin/ansible-operator", packages: true,
-			sources: "the roles and playbooks",
-		}
-	}
-	return nil
+// A runtimeImage is the base image with the program of projects without Go code.
+type runtimeImage struct {
+	*layout.Runtime
+	// image is the current base image.
+	image string
 }
 
 // upgradeRuntime makes all changes of an upgrade in the tree of a project without Go code, including permissions that the role of its
 // manager lacks. Charts, roles, playbooks, watches.yaml, samples, and CRDs of operator-sdk do not change.
 func (p *Project) upgradeRuntime(
-	ctx context.Context, tree *worktree.Tree, config *project.Config, layout *runtimeLayout, known *migrate.Fingerprints, o UpgradeOptions,
+	ctx context.Context, tree *worktree.Tree, config *project.Config, known *migrate.Fingerprints, o UpgradeOptions,
 ) (*upgrade, error) {
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 	current, err := p.currentFiles(config, "", false)
 	if err != nil {
 		return nil, err
 	}
-	base, err := layout.upgradeBaseImage(tree, current)
+	facts := config.Facts()
+	runtime := runtimeImage{facts.Runtime, facts.Runtime.Image(p.versions().Operon)}
+	base, err := runtime.upgradeBaseImage(tree, current)
 	if err != nil {
 		return nil, err
 	}
 	verifier := p.verifier(ctx)
 	verifier.NoProgram = true
 	u := &upgrade{noProgram: true}
-	err = layout.mergeDockerfile(tree, func() error {
+	err = runtime.mergeDockerfile(tree, func() error {
 		u.files, err = migrate.Files(tree, current, migrate.Options{
-			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: scaffoldTool(config), Layout: layout.name,
+			Names: scaffoldNames(config), Fingerprints: known, CLIVersion: config.CLIVersion(), Tool: scaffoldTool(config), Layout: facts.Fingerprints,
 			Verifier: verifier, Content: scaffoldStage(config), Plain: current, Side: conflictSides()[o.Conflict], Label: "operon " + p.Version,
 		})
 		return err
@@ -82,7 +60,7 @@ func (p *Project) upgradeRuntime(
 			return nil, err
 		}
 		u.notes = append(u.notes, diag.Finding{Position: diag.Position{File: project.RoleFile},
-			Problem: fmt.Sprintf("not compared with %s: %s; correct it, then run '%s generate'", layout.sources, diag.Cause(err), p.Program)})
+			Problem: fmt.Sprintf("not compared with %s: %s; correct it, then run '%s generate'", runtime.Sources, diag.Cause(err), p.Program)})
 	}
 	u.losses, err = verifier.Verify(tree, u.files.Resolved)
 	if err != nil && !o.Force {

@@ -21,7 +21,7 @@ func (p *Project) replaceCRD(tree *worktree.Tree, all []kustomization, of *kusto
 		return false, err
 	}
 	old, replacement := identify(data), identify(generated[now])
-	if config, err := Load(tree, AnyLayout); err != nil || slices.ContainsFunc(config.Resources(), func(r project.Resource) bool {
+	if config, err := p.load(tree, AnyLayout); err != nil || slices.ContainsFunc(config.Resources(), func(r project.Resource) bool {
 		return (r.External || r.Core) && r.APIGroup() == old.group && r.Kind == old.kind
 	}) {
 		return false, nil
@@ -92,7 +92,7 @@ func replaceName(content []byte, old, now string) []byte {
 
 // includeWebhooks includes generated webhook configurations in config/default, as create webhook does. It reports whether it could.
 func (p *Project) includeWebhooks(tree *worktree.Tree, manifests []byte) (bool, error) {
-	config, err := Load(tree, AnyLayout)
+	config, err := p.load(tree, AnyLayout)
 	if err != nil {
 		return false, nil
 	}

@@ -53,11 +53,7 @@ func (p *Project) checkUpgrade(o UpgradeOptions) (*migrate.Fingerprints, error) 
 	if err != nil {
 		return nil, err
 	}
-	name := ""
-	if layout := p.runtimeLayoutOf(config); layout != nil {
-		name = layout.name
-	}
-	known, err := migrate.ReadFingerprints(name)
+	known, err := migrate.ReadFingerprints(config.Facts().Fingerprints)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +119,12 @@ func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error
 	}
 	defer p.reread()
 	tree := p.files
-	config, err := Load(tree, UpgradableLayouts)
+	config, err := p.load(tree, UpgradableLayouts)
 	if err != nil {
 		return nil, err
 	}
 	header := ""
-	if p.runtimeLayoutOf(config) == nil {
+	if config.Facts().NoModule == "" {
 		if header, _, err = p.header(tree); err != nil {
 			return nil, err
 		}

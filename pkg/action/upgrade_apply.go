@@ -38,12 +38,12 @@ type upgrade struct {
 // applyUpgrade makes all changes in the tree, including generated files. If code that compiles would not compile with the new
 // requirements, go.mod and the code do not change.
 func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o UpgradeOptions) (*upgrade, error) {
-	config, err := Load(tree, UpgradableLayouts)
+	config, err := p.load(tree, UpgradableLayouts)
 	if err != nil {
 		return nil, err
 	}
-	if layout := p.runtimeLayoutOf(config); layout != nil {
-		return p.upgradeRuntime(ctx, tree, config, layout, known, o)
+	if !config.HasGoCode() {
+		return p.upgradeRuntime(ctx, tree, config, known, o)
 	}
 	version := config.CLIVersion()
 	u, err := p.upgradeTree(ctx, tree, known, o, nil)
@@ -78,7 +78,7 @@ func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *
 func (p *Project) upgradeTree(
 	ctx context.Context, tree *worktree.Tree, known *migrate.Fingerprints, o UpgradeOptions, obstacle *obstacle,
 ) (*upgrade, error) {
-	config, err := Load(tree, UpgradableLayouts)
+	config, err := p.load(tree, UpgradableLayouts)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
@@ -137,6 +138,14 @@ func isVirtualEnvironment(dir string) bool {
 
 func skipDir(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "bin" || name == "dist" || name == "node_modules" || name == "testdata"
+}
+
+// Sources returns a function that reports whether a file of a project is one of its sources.
+func Sources(facts *layout.Facts) func(name string) bool {
+	if r := facts.Runtime; r != nil && r.Ansible {
+		return IsAnsibleSource
+	}
+	return IsSource
 }
 
 // IsSource reports whether a file of a project is one of its sources: Go files except tests, go.mod, go.sum, charts, watches.yaml and

@@ -13,7 +13,7 @@ import (
 
 // create adds a file that the older scaffold did not have. A file that it had was removed by the user.
 func (u *upgrader) create(name string) error {
-	if ofPlugin(name) || u.wroteBefore(name) || u.removedDir(path.Dir(name)) || strings.HasPrefix(name, project.ConfigDir+"/") && !u.exists(project.ConfigDir) {
+	if isWhole(name) || u.wroteBefore(name) || u.removedDir(path.Dir(name)) || strings.HasPrefix(name, project.ConfigDir+"/") && !u.exists(project.ConfigDir) {
 		return nil
 	}
 	note, err := u.superfluous(name)

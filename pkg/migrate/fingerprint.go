@@ -42,7 +42,7 @@ const (
 )
 
 // usesRuntime reports whether the program of projects with a layout is that of their base image.
-func usesRuntime(layout string) bool { return layout == HelmLayout || layout == AnsibleLayout }
+func usesRuntime(layout string) bool { return layout != "" && !strings.HasPrefix(layout, "go/") }
 
 // ComponentConfig is the suffix of the layout of projects whose manager reads its options from a file.
 const ComponentConfig = "+config"
@@ -102,14 +102,16 @@ type Fingerprints struct {
 	newest string
 }
 
-// ReadFingerprints reads the fingerprints of the supported releases for projects with a layout: HelmLayout, AnsibleLayout, or any
-// other for Go projects.
+// ReadFingerprints reads the fingerprints of the supported releases for projects with a layout: HelmLayout, AnsibleLayout, or one of Go.
+// There are none for other layouts.
 func ReadFingerprints(layout string) (*Fingerprints, error) {
-	switch layout {
-	case HelmLayout:
+	switch {
+	case layout == HelmLayout:
 		return parseFingerprints(helmFingerprintText)
-	case AnsibleLayout:
+	case layout == AnsibleLayout:
 		return parseFingerprints(ansibleFingerprintText)
+	case usesRuntime(layout):
+		return parseFingerprints("")
 	}
 	return parseFingerprints(fingerprintText)
 }

@@ -202,7 +202,7 @@ func (u *upgrader) update(name string) error {
 		u.add(name, Kept, m.reason)
 		return nil
 	}
-	if m.conflicts > 0 && !isMergeable(name) || m.edited && ofPlugin(name) {
+	if m.conflicts > 0 && !isMergeable(name) || m.edited && isWhole(name) {
 		u.add(name, Kept, "was edited")
 		return nil
 	}

@@ -88,7 +88,7 @@ func (c *Config) RemoveChart(name string) error {
 // IsChart reports whether the objects of a resource are releases of a chart: those of all kinds of a Helm project, and in a Go
 // project with charts those of kinds that it defines without types. Older tools wrote Go kinds without a path, too.
 func (c *Config) IsChart(r Resource) bool {
-	return c.IsHelm() || len(c.chartItems()) > 0 && r.HasAPI() && r.Path == "" && !r.Core && !r.External
+	return c.Facts().Charts || len(c.chartItems()) > 0 && r.HasAPI() && r.Path == "" && !r.Core && !r.External
 }
 
 // CompletePaths records the import paths of Go types, which older tools left out. Call it before the first chart of a Go project is
@@ -105,12 +105,14 @@ func (c *Config) CompletePaths() error {
 	return nil
 }
 
-// HasCharts reports whether the project has kinds whose objects are releases of charts.
-func (c *Config) HasCharts() bool { return slices.ContainsFunc(c.Resources(), c.IsChart) }
+// HasCharts reports whether the project has kinds whose objects are releases of charts, or its layout is for such kinds.
+func (c *Config) HasCharts() bool {
+	return c.Facts().Charts || slices.ContainsFunc(c.Resources(), c.IsChart)
+}
 
 // ChartsRole returns the file with the permissions that charts require.
 func (c *Config) ChartsRole() string {
-	if c.IsHelm() {
+	if c.Facts().Charts {
 		return RoleFile
 	}
 	return ChartsRoleFile

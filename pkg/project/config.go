@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -25,11 +26,7 @@ const (
 	// the directories of LayoutGoV3.
 	LayoutGoV4Alpha = "go.kubebuilder.io/v4-alpha"
 	// LayoutGoV3 is the preceding layout: main.go and controllers at the root, the APIs of several groups in apis.
-	LayoutGoV3 = "go.kubebuilder.io/v3"
-	// LayoutHelmV1 is the layout of operators that install Helm charts.
-	LayoutHelmV1 = "helm.sdk.operatorframework.io/v1"
-	// LayoutAnsibleV1 is the layout of operators that run Ansible roles and playbooks.
-	LayoutAnsibleV1 = "ansible.sdk.operatorframework.io/v1"
+	LayoutGoV3 = layout.KeyGoV3
 	// ProjectVersion is the only supported version of the file format.
 	ProjectVersion = "3"
 
@@ -64,11 +61,13 @@ type Config struct {
 	module string
 	// plurals are those of CRDs; see FollowPlurals.
 	plurals map[GVK]string
+	// more are the layouts beyond those of layout.All.
+	more []*layout.Facts
 }
 
 // Options describe a new project.
 type Options struct {
-	// Layout is LayoutHelmV1 or LayoutAnsibleV1; empty means LayoutGoV4.
+	// Layout is the key of the layout; empty means LayoutGoV4.
 	Layout string
 	// Repo is the Go module path, empty for a project without Go code.
 	Domain, Repo, ProjectName string
@@ -77,7 +76,7 @@ type Options struct {
 }
 
 // New returns the PROJECT file of a new project.
-func New(o Options) (*Config, error) {
+func New(o Options, more ...*layout.Facts) (*Config, error) {
 	fields := map[string]any{
 		"domain":      o.Domain,
 		"layout":      []any{cmp.Or(o.Layout, LayoutGoV4)},
@@ -92,7 +91,7 @@ func New(o Options) (*Config, error) {
 		fields["multigroup"] = true
 	}
 	style := yamlStyle{eol: "\n"}
-	c, err := Parse([]byte(header + strings.Join(style.entries(0, fields), "")))
+	c, err := Parse([]byte(header+strings.Join(style.entries(0, fields), "")), more...)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +99,13 @@ func New(o Options) (*Config, error) {
 }
 
 // Parse parses a PROJECT file of any layout. Errors are of type diag.Finding. Only the types of values are validated, as other
-// tools may have accepted them.
-func Parse(data []byte) (*Config, error) {
+// tools may have accepted them. more are layouts beyond those of layout.All.
+func Parse(data []byte, more ...*layout.Facts) (*Config, error) {
 	c, err := ParseWithoutLayout(data)
 	if err != nil {
 		return nil, err
 	}
+	c.more = more
 	if err := checkLayout(c.root); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (c *Config) FollowPlurals(plurals map[GVK]string) { c.plurals = plurals }
 
 // Copy returns a copy of the config.
 func (c *Config) Copy() (*Config, error) {
-	other, err := Parse(c.Bytes())
+	other, err := Parse(c.Bytes(), c.more...)
 	if err == nil {
 		other.module, other.plurals = c.module, c.plurals
 	}

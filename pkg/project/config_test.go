@@ -556,7 +556,7 @@ func TestLayout(t *testing.T) {
 	} {
 		config := mustParse(t, "layout: "+layout+"\nversion: \"3\"\n")
 		err := config.CheckLayout()
-		if older := config.CheckOlderLayout(); (older == nil) != (err == nil || config.RootLayout()) {
+		if older := config.CheckOlderLayout(); (older == nil) != (err == nil || config.Facts().Older) {
 			t.Errorf("%s: as an older layout %v", layout, older)
 		}
 		if want == "" && err == nil || want != "" && err != nil && strings.HasPrefix(err.Error(), want) {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/layout"
 )
 
 // LayoutGoV2 is the layout of kubebuilder v2 and operator-sdk 1.0 to 1.2. It has the directories of LayoutGoV3.
@@ -14,7 +16,7 @@ const keyOldPlugin = "go.sdk.operatorframework.io/v2-alpha"
 
 // OlderLayout reports whether the project has the directories of a layout before LayoutGoV4.
 func (c *Config) OlderLayout() bool {
-	return c.RootLayout() || hasLayout(c.Layout(), LayoutGoV2) || hasLayout(c.Layout(), LayoutGoV4Alpha)
+	return c.Facts().Older || layout.Has(c.Layout(), LayoutGoV2) || layout.Has(c.Layout(), LayoutGoV4Alpha)
 }
 
 // HasAPIs reports whether types of the project are below a directory.

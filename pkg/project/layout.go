@@ -8,71 +8,78 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // unsupportedLayout returns the error of a command that does not support a layout, with how to proceed.
-func unsupportedLayout(layout []string) error {
+func unsupportedLayout(chain []string, facts *layout.Facts) error {
 	reason := "this command supports only Go projects (" + LayoutGoV4 + ")"
-	switch name, version, _ := strings.Cut(layout[0], "/"); {
-	case hasLayout(layout, LayoutGoV3):
+	name, version, _ := strings.Cut(chain[0], "/")
+	switch {
+	case facts.Unsupported != "":
+		reason = facts.Unsupported
+	case facts.Older:
 		reason = fmt.Sprintf("only generate, create api, delete api and run local support it, other commands need %s; run upgrade, which moves the project to that layout", LayoutGoV4)
 	case strings.HasSuffix(name, "go.kubebuilder.io"):
 		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run upgrade, which does that", version, LayoutGoV4)
-	case hasLayout(layout, LayoutHelmV1):
-		reason = "this command is for Go projects, and Helm projects have no Go code"
-	case hasLayout(layout, LayoutAnsibleV1):
-		reason = "this command is for Go projects, and Ansible projects have no Go code"
-	case strings.HasPrefix(name, "helm.sdk."):
-		reason = fmt.Sprintf("Helm projects of layout %s are not supported, only those of %s are", version, LayoutHelmV1)
-	case strings.HasPrefix(name, "ansible.sdk."):
-		reason = fmt.Sprintf("Ansible projects of layout %s are not supported, only those of %s are", version, LayoutAnsibleV1)
 	}
-	return diag.Finding{Position: diag.Position{File: FileName}, Problem: "layout " + strings.Join(layout, ",") + ": " + reason}
+	for _, f := range layout.All() {
+		if facts.Unsupported == "" && strings.HasPrefix(name, f.Family()+".sdk.") {
+			reason = fmt.Sprintf("%s projects of layout %s are not supported, only those of %s are", f.Name, version, f.Key())
+		}
+	}
+	return diag.Finding{Position: diag.Position{File: FileName}, Problem: "layout " + strings.Join(chain, ",") + ": " + reason}
+}
+
+// Refuse returns an error about the layout of the project, with the reason.
+func (c *Config) Refuse(reason string) error {
+	return diag.Finding{Position: diag.Position{File: FileName}, Problem: "layout " + strings.Join(c.Layout(), ",") + ": " + reason}
 }
 
 // CheckLayout returns an error unless the project has the layout that Operon scaffolds.
 func (c *Config) CheckLayout() error {
-	if layout := c.Layout(); !hasLayout(layout, LayoutGoV4) && !hasLayout(layout, LayoutGoV4Alpha) {
-		return unsupportedLayout(layout)
+	if chain := c.Layout(); !layout.Has(chain, LayoutGoV4) && !layout.Has(chain, LayoutGoV4Alpha) {
+		return unsupportedLayout(chain, c.Facts())
 	}
 	return nil
 }
 
 // CheckOlderLayout is CheckLayout that also accepts LayoutGoV3.
 func (c *Config) CheckOlderLayout() error {
-	if c.RootLayout() {
+	if c.Facts().Older {
 		return nil
 	}
 	return c.CheckLayout()
 }
 
-// IsHelm reports whether the operator installs Helm charts and has no Go code.
-func (c *Config) IsHelm() bool { return hasLayout(c.Layout(), LayoutHelmV1) }
-
-// IsAnsible reports whether the operator runs Ansible roles or playbooks and has no Go code.
-func (c *Config) IsAnsible() bool { return hasLayout(c.Layout(), LayoutAnsibleV1) }
+// Facts returns the facts of the project's layout.
+func (c *Config) Facts() *layout.Facts { return layout.Of(c.Layout(), c.more...) }
 
 // HasGoCode reports whether the operator is written in Go, in contrast to those whose image contains only charts, roles or playbooks.
-func (c *Config) HasGoCode() bool { return !c.IsHelm() && !c.IsAnsible() }
+func (c *Config) HasGoCode() bool { return c.Facts().Runtime == nil }
 
-// Technology returns the name of the layout in messages: Go, Helm or Ansible.
-func (c *Config) Technology() string {
-	switch {
-	case c.IsHelm():
-		return "Helm"
-	case c.IsAnsible():
-		return "Ansible"
-	}
-	return "Go"
+// Owns reports whether a kind is defined in the project.
+func (c *Config) Owns(r Resource) bool {
+	return !r.Core && !r.External && (!c.HasGoCode() || strings.HasPrefix(r.Path, c.Repo()+"/"))
 }
 
-// RootLayout reports whether main.go and the controllers are at the root, as in LayoutGoV3.
-func (c *Config) RootLayout() bool { return hasLayout(c.Layout(), LayoutGoV3) }
+// HasTypes reports whether the kind of a resource has Go types, in this project or in another module.
+func (c *Config) HasTypes(r Resource) bool { return c.HasGoCode() && !c.IsChart(r) }
 
-// hasLayout reports whether a chain of plugins contains a layout or its base plugin.
-func hasLayout(chain []string, layout string) bool {
-	return slices.Contains(chain, layout) || slices.Contains(chain, "base."+layout)
+// HasKnownLayout reports whether the layout is one of layout.All, of those that the project was read with, or any of Go.
+func (c *Config) HasKnownLayout() bool {
+	if !c.HasGoCode() {
+		return true
+	}
+	for _, plugin := range c.Layout() {
+		for _, language := range []string{"go", "helm", "ansible"} {
+			if strings.HasPrefix(plugin, language) {
+				return language == "go"
+			}
+		}
+	}
+	return false
 }
 
 // Layout is the chain of plugins of the project.

@@ -336,13 +336,13 @@ func TestCheckPlugins(t *testing.T) {
 	if p, f := CheckPlugins([]string{"go/v4,deploy-image/v1-alpha"}); !p.DeployImage || f != nil {
 		t.Errorf("got %+v, %v", p, f)
 	}
-	if p, f := CheckPlugins([]string{"helm"}); !p.Helm || p.Go || f != nil {
+	if p, f := CheckPlugins([]string{"helm"}); !p.WithoutGo() || p.Layout.Name != "Helm" || f != nil {
 		t.Errorf("got %+v, %v", p, f)
 	}
 	if _, f := CheckPlugins([]string{"go/v4", "helm/v1"}); len(f) != 1 || f[0].Value != "helm/v1" || !strings.Contains(f[0].Problem, "cannot be combined with go/v4") {
 		t.Errorf("got %v", f)
 	}
-	if p, f := CheckPlugins([]string{"ansible"}); !p.Ansible || p.Go || p.Helm || f != nil {
+	if p, f := CheckPlugins([]string{"ansible"}); !p.WithoutGo() || p.Layout.Name != "Ansible" || f != nil {
 		t.Errorf("got %+v, %v", p, f)
 	}
 	if _, f := CheckPlugins([]string{"helm,helm/v1", "ansible"}); len(f) != 1 || f[0].Value != "ansible" || !strings.Contains(f[0].Problem, "cannot be combined with helm") {

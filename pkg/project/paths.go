@@ -74,7 +74,7 @@ const (
 func (c *Config) APIPath(group, version string) string {
 	if c.MultiGroup() && group != "" {
 		root := APIDir
-		if c.RootLayout() || c.HasAPIs(OldAPIDir) {
+		if c.Facts().Older || c.HasAPIs(OldAPIDir) {
 			root = OldAPIDir
 		}
 		return path.Join(c.Repo(), root, group, version)

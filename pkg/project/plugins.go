@@ -6,17 +6,24 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 )
 
 // Plugins are the plugins that --plugins selected.
 type Plugins struct {
-	// Go, Helm and Ansible report whether the layout of such projects is among them.
-	Go, Helm, Ansible bool
+	// Layout is the layout, or nil.
+	Layout *layout.Facts
 	// DeployImage makes create api scaffold a controller for an image.
 	DeployImage bool
 	// Grafana and AutoUpdate make init and edit add dashboards, and a workflow that upgrades the project.
 	Grafana, AutoUpdate bool
 }
+
+// ForGo reports whether the layout of Go projects is selected.
+func (p Plugins) ForGo() bool { return p.Layout != nil && p.Layout.Runtime == nil }
+
+// WithoutGo reports whether a layout without Go code is selected.
+func (p Plugins) WithoutGo() bool { return p.Layout != nil && p.Layout.Runtime != nil }
 
 // Optional returns the keys of the selected plugins that init and edit add to a project of any layout, sorted.
 func (p Plugins) Optional() []string {
@@ -31,27 +38,31 @@ func (p Plugins) Optional() []string {
 }
 
 // CheckPlugins validates --plugins and returns the selected plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
-// without version. Elements can contain several keys, separated by commas.
-func CheckPlugins(keys []string) (Plugins, diag.Findings) {
+// without version. Elements can contain several keys, separated by commas. more are layouts beyond those of layout.All.
+func CheckPlugins(keys []string, more ...*layout.Facts) (Plugins, diag.Findings) {
 	var (
 		plugins         Plugins
 		findings        diag.Findings
 		base, kustomize bool
 		// parts are plugins that scaffold only a part of a project.
 		parts []string
-		// layouts are the given layouts.
-		layouts []string
+		// first is the key of the first layout.
+		first string
 	)
+	known := append(layout.All(), more...)
 	for _, element := range keys {
 		for key := range strings.SplitSeq(element, ",") {
 			key = strings.TrimSpace(key)
+			if i := slices.IndexFunc(known, func(f *layout.Facts) bool { return slices.Contains(f.Keys, key) }); i >= 0 {
+				switch {
+				case plugins.Layout == nil:
+					plugins.Layout, first = known[i], key
+				case plugins.Layout != known[i]:
+					findings.Add("--plugins", key, "cannot be combined with "+first+"; a project has one layout")
+				}
+				continue
+			}
 			switch key {
-			case "go/v4", LayoutGoV4, "go", "go.kubebuilder.io":
-				plugins.Go, layouts = true, append(layouts, key)
-			case "helm/v1", LayoutHelmV1, "helm", "helm.sdk.operatorframework.io":
-				plugins.Helm, layouts = true, append(layouts, key)
-			case "ansible/v1", LayoutAnsibleV1, "ansible", "ansible.sdk.operatorframework.io":
-				plugins.Ansible, layouts = true, append(layouts, key)
 			case "base.go.kubebuilder.io/v4":
 				base, parts = true, append(parts, key)
 			case "kustomize.common.kubebuilder.io/v2", "kustomize/v2":
@@ -65,17 +76,14 @@ func CheckPlugins(keys []string) (Plugins, diag.Findings) {
 			case "autoupdate/v1-alpha", KeyAutoUpdate, "autoupdate", "autoupdate.kubebuilder.io":
 				plugins.AutoUpdate = true
 			default:
-				findings = append(findings, pluginFinding(key))
+				findings = append(findings, pluginFinding(key, known))
 			}
 		}
 	}
-	if other := slices.IndexFunc(layouts, func(key string) bool { return layoutName(key) != layoutName(layouts[0]) }); other > 0 {
-		findings = append(findings, diag.Finding{
-			Field: "--plugins", Value: layouts[other], Problem: "cannot be combined with " + layouts[0] + "; a project has one layout",
-		})
+	if plugins.Layout == nil && base && kustomize {
+		plugins.Layout = known[0]
 	}
-	if len(layouts) > 0 || base && kustomize {
-		plugins.Go = plugins.Go || base && kustomize
+	if plugins.Layout != nil {
 		return plugins, findings
 	}
 	for _, key := range parts {
@@ -86,40 +94,39 @@ func CheckPlugins(keys []string) (Plugins, diag.Findings) {
 	return plugins, findings
 }
 
-// layoutName returns the first part of the name of a layout's plugin: go, helm or ansible.
-func layoutName(key string) string {
-	name, _, _ := strings.Cut(key, "/")
-	name, _, _ = strings.Cut(name, ".")
-	return name
-}
-
 // pluginFinding returns the problem of an unsupported plugin.
-func pluginFinding(key string) diag.Finding {
-	const supported = "go/v4, helm/v1, ansible/v1, deploy-image/v1-alpha, grafana/v1-alpha and autoupdate/v1-alpha are supported"
+func pluginFinding(key string, known []*layout.Facts) diag.Finding {
+	var all, short []string
+	for _, f := range known {
+		all, short = append(all, f.Short(), f.Key()), append(short, f.Short())
+		if f.Runtime != nil {
+			all = append(all, f.Family())
+		}
+	}
+	supported := strings.Join(short, ", ") + ", deploy-image/v1-alpha, grafana/v1-alpha and autoupdate/v1-alpha are supported"
 	f := diag.Finding{Field: "--plugins", Value: key}
 	name, version, _ := strings.Cut(strings.ToLower(key), "/")
-	switch short, _, _ := strings.Cut(name, "."); {
+	family, _, _ := strings.Cut(name, ".")
+	i := slices.IndexFunc(known, func(f *layout.Facts) bool { return f.Family() == family })
+	switch {
 	case key == "":
 		f.Problem = "a plugin must not be empty; " + supported
-	case name == "go" || name == "go.kubebuilder.io" || name == "base.go.kubebuilder.io":
-		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Go layout is not supported, only v4 is", version), "go/v4"
-	case short == "hybrid":
+	case family == "hybrid":
 		f.Problem = "hybrid projects are Go projects to which 'create api' adds kinds with a chart"
 		f.Suggestion = "go/v4"
-	case short == "grafana", short == "autoupdate":
-		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the plugin is not supported, only v1-alpha is", version), short+"/v1-alpha"
-	case short == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
-		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", short, supported)
-	case short == "helm":
-		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Helm layout is not supported, only v1 is", version), "helm/v1"
-	case short == "ansible":
-		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the Ansible layout is not supported, only v1 is", version), "ansible/v1"
-	case short == "quarkus", short == "java":
-		f.Problem = fmt.Sprintf("%s projects are not supported; %s", short, supported)
+	case family == "grafana", family == "autoupdate":
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the plugin is not supported, only v1-alpha is", version), family+"/v1-alpha"
+	case family == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
+		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", family, supported)
+	case i >= 0 && (family != "go" || name == "go" || name == "go.kubebuilder.io"), name == "base.go.kubebuilder.io":
+		of := known[max(i, 0)]
+		_, current, _ := strings.Cut(of.Short(), "/")
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the %s layout is not supported, only %s is", version, of.Name, current), of.Short()
+	case family == "quarkus", family == "java":
+		f.Problem = fmt.Sprintf("%s projects are not supported; %s", family, supported)
 	default:
 		f.Problem = "plugin not found; " + supported
-		f.Suggestion, _ = diag.Nearest(key, []string{"go/v4", "helm/v1", "ansible/v1", "helm", "ansible", "deploy-image/v1-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha",
-			LayoutGoV4, LayoutHelmV1, LayoutAnsibleV1, keyImages, KeyGrafana, KeyAutoUpdate})
+		f.Suggestion, _ = diag.Nearest(key, append(all, "deploy-image/v1-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha", keyImages, KeyGrafana, KeyAutoUpdate))
 	}
 	return f
 }

@@ -206,8 +206,8 @@ func (c *Config) fields(i int, r Resource) (fields []field, state []field) {
 		set(textOrNil(r.Plural), "plural")
 	}
 	set(textOrNil(c.writtenPath(i, r.Path)), "path")
-	stateUnless(!c.RootLayout(), boolOrNil(r.Core), "core")
-	stateUnless(!c.RootLayout(), boolOrNil(r.External), "external")
+	stateUnless(!c.Facts().Older, boolOrNil(r.Core), "core")
+	stateUnless(!c.Facts().Older, boolOrNil(r.External), "external")
 	set(textOrNil(api.CRDVersion), "api", "crdVersion")
 	set(boolOrNil(api.Namespaced), "api", "namespaced")
 	// kubebuilder rejects the key before 4.16, as operator-sdk 1.42 does, which has no such types.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 )
 
 // ErrNotAProject reports that neither a directory nor its parents contain a PROJECT file.
@@ -60,13 +61,13 @@ func projectFileIn(fsys afero.Fs, dir string) (bool, error) {
 	return false, nil
 }
 
-// Load reads the PROJECT file of the directory root.
-func Load(fsys afero.Fs, root string) (*Config, error) {
+// Load reads the PROJECT file of the directory root. more are layouts beyond those of layout.All.
+func Load(fsys afero.Fs, root string, more ...*layout.Facts) (*Config, error) {
 	data, err := readProject(fsys, root)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(data)
+	return Parse(data, more...)
 }
 
 func readProject(fsys afero.Fs, root string) ([]byte, error) {

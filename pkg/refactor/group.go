@@ -38,7 +38,7 @@ func SetMultigroup(ctx context.Context, tree *worktree.Tree, config *project.Con
 		return findings
 	}
 	m := &gosource.Module{}
-	if config.HasGoCode() {
+	if config.Facts().NoModule == "" {
 		var err error
 		if m, err = gosource.ReadModule(tree); err != nil {
 			return err
@@ -99,7 +99,7 @@ func groupFindings(config *project.Config, multi bool) diag.Findings {
 	}
 	groups := map[string]bool{}
 	for _, r := range config.Resources() {
-		if isLocal(r, config) || r.HasController() || r.Webhooks != nil || !config.HasGoCode() {
+		if config.Owns(r) || r.HasController() || r.Webhooks != nil {
 			groups[r.Group] = true
 		}
 	}

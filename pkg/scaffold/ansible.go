@@ -65,27 +65,6 @@ func CreateRuns(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 	return report, nil
 }
 
-// CreateAnsibleAPI writes the roles for users, the sample and the test of a kind, and lists its CRD and its sample.
-func CreateAnsibleAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
-	files, inserts, err := renderAPI(tree, data)
-	if err != nil {
-		return nil, err
-	}
-	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !tree.Exists(name) && isUnreferenced(tree, name) })
-	var kept []string
-	if test := TestFile(data.Resource.Kind); tree.Exists(test) && !force { // all versions of a kind share its test
-		delete(files, test)
-		kept = append(kept, test)
-	}
-	report, err := writeFiles(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
-	if err != nil {
-		return nil, err
-	}
-	report.Kept = append(report.Kept, kept...)
-	enableCRDs(tree)
-	return report, insertAll(tree, inserts)
-}
-
 // TestFile returns the path of the Molecule test of a kind.
 func TestFile(kind string) string {
 	return path.Join(project.MoleculeTestsDir, strings.ToLower(kind)+"_test.yml")

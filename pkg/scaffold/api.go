@@ -94,7 +94,7 @@ func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]ma
 			}
 		}
 	}
-	if data.Project.RootLayout {
+	if data.Project.facts().Older {
 		if err := fitRootLayout(tree, files, inserts); err != nil {
 			return nil, nil, err
 		}
@@ -111,7 +111,7 @@ func apiEvents(data Data) []string {
 	if data.Resource.API {
 		events = append(events, apiEvent)
 	}
-	if data.Resource.Chart && !data.Project.Helm {
+	if data.hasMixedKind() {
 		events = append(events, chartsEvent)
 	}
 	if data.Resource.Controller {

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"maps"
 	"strings"
 
 	"golang.org/x/mod/semver"
@@ -18,38 +17,6 @@ const chartsEvent = "charts"
 // OperonModule is the module of the package pkg/helmoperator, which reconciles kinds with charts.
 const OperonModule = "github.com/operon-sdk/operon"
 
-// CreateHelmAPI writes the roles for users of a kind whose objects are releases of a chart, and lists its CRD and its sample,
-// which depend on the chart. In a Go project, it also writes the code that reconciles such kinds, and adds the charts to the image.
-func CreateHelmAPI(tree *worktree.Tree, data Data) (*Report, error) {
-	if err := checkCharts(tree, data); err != nil {
-		return nil, err
-	}
-	if err := data.Project.FindPaths(tree); err != nil {
-		return nil, err
-	}
-	files, inserts, err := renderAPI(tree, data)
-	if err != nil {
-		return nil, err
-	}
-	if tree.Exists(project.ChartsFile) { // the call of an earlier kind may have been edited
-		delete(inserts, data.Project.MainFile())
-	}
-	maps.DeleteFunc(files, func(name string, _ []byte) bool {
-		return tree.Exists(name) && isCommon(name) || !tree.Exists(name) && isUnreferenced(tree, name)
-	})
-	report, err := writeFiles(tree, files, false, "move away what is listed")
-	if err != nil {
-		return nil, err
-	}
-	enableCRDs(tree)
-	if !data.Project.Helm {
-		if note := AddChartsToImage(tree); note != "" {
-			report.Notes = append(report.Notes, note)
-		}
-	}
-	return report, insertAll(tree, inserts)
-}
-
 // isCommon reports whether a file belongs to all kinds with charts.
 func isCommon(name string) bool {
 	switch name {
@@ -62,7 +29,7 @@ func isCommon(name string) bool {
 // checkCharts returns an error if a Go project cannot have kinds with charts: its go.mod must not require older libraries than
 // pkg/helmoperator.
 func checkCharts(tree *worktree.Tree, data Data) error {
-	if data.Project.Helm {
+	if !data.hasMixedKind() {
 		return nil
 	}
 	if err := CheckModule(tree, data.Project.Repo); err != nil {

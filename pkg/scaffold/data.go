@@ -1,5 +1,7 @@
 package scaffold
 
+import "github.com/operon-sdk/operon/pkg/layout"
+
 // Data is the input of the templates. It consists of plain values, because templates contain no logic but if, range and with.
 type Data struct {
 	Project  Project
@@ -42,11 +44,8 @@ type Project struct {
 	MultiGroup bool
 	// Namespaced reports whether the manager watches one namespace and needs Roles instead of ClusterRoles.
 	Namespaced bool
-	// Helm reports whether the operator installs Helm charts and has no Go code. Ansible reports whether it runs Ansible roles or
-	// playbooks and has no Go code.
-	Helm, Ansible bool
-	// RootLayout reports whether main.go and the controllers are in the root directory, as in go/v3.
-	RootLayout bool
+	// Layout is the layout of the project; nil means that of Go projects.
+	Layout *layout.Facts
 	// Paths are the paths of an existing project that differ from those of its layout.
 	Paths Paths
 	// CRDs is the directory of the generated CRDs relative to config/crd; empty for bases.
@@ -73,8 +72,25 @@ type Project struct {
 	CLIName string
 }
 
-// HasGoCode reports whether the operator is written in Go.
-func (p Project) HasGoCode() bool { return !p.Helm && !p.Ansible }
+// facts returns the layout of the project.
+func (p Project) facts() *layout.Facts {
+	if p.Layout == nil {
+		return layout.Go()
+	}
+	return p.Layout
+}
+
+// hasProgram reports whether the project has its own program, in Go.
+func (p Project) hasProgram() bool { return p.facts().MainFile != "" }
+
+// Runtime returns the program of a project without Go code, or nil.
+func (p Project) Runtime() *layout.Runtime { return p.facts().Runtime }
+
+// RuntimeImage returns the base image of projects without Go code: that of the release that the project pins.
+func (d Data) RuntimeImage() string { return d.Project.facts().Runtime.Image(d.Versions.Operon) }
+
+// hasMixedKind reports whether the kind has a chart beside kinds with Go types.
+func (d Data) hasMixedKind() bool { return d.Resource.Chart && !d.Project.facts().Charts }
 
 // Resource describes the API of a command.
 type Resource struct {
@@ -183,8 +199,6 @@ type Versions struct {
 	OperatorSDK       string
 	Envtest           string // Kubernetes version of the test control plane: 1.36.3
 	Operon            string // version that CI of the project installs; not set by Pinned
-	// HelmOperatorImage and AnsibleOperatorImage are the runtimes of operators without Go code; not set by Pinned.
-	HelmOperatorImage, AnsibleOperatorImage string
 	// OperatorUtil and KubernetesCore are the collections operator_sdk.util and kubernetes.core of Ansible projects.
 	OperatorUtil, KubernetesCore string
 }

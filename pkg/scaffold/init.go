@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -40,11 +41,7 @@ type Report struct {
 // Init writes a new project into the tree. Existing files that are not part of the scaffold are kept, go.mod and go.sum
 // of the same module are merged, and other existing files are a *ConflictError.
 func Init(tree *worktree.Tree, data Data) (*Report, error) {
-	events := []string{"init", sharedEvent}
-	if data.Project.Helm {
-		events = append(events, chartsEvent)
-	}
-	files, err := renderFiles(data, events...)
+	files, err := renderFiles(data, append([]string{"init", sharedEvent}, data.Project.facts().InitEvents...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +74,7 @@ func renderFiles(data Data, events ...string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// writeFiles writes rendered files into the tree according to policyFor.
+// writeFiles writes rendered files into the tree according to their rules.
 func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
 	report := &Report{}
 	var conflicts []string
@@ -99,11 +96,12 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 		if bytes.Equal(current, want) {
 			continue
 		}
-		switch policyFor(name) {
-		case keep:
+		rule, _ := project.FileRuleOf(name)
+		switch rule.Existing {
+		case project.Keep:
 			report.Kept = append(report.Kept, name)
-		case shared:
-		case merge:
+		case project.Share:
+		case project.Combine:
 			if name == goSumFile {
 				tree.WriteFile(name, mergeSums(current, want), worktree.FileMode)
 				continue

@@ -43,7 +43,7 @@ const (
 // adapt adapts data to an existing project: the required controller-runtime, the paths of files, the registration of types in
 // its API packages, and the variables of images.
 func adapt(tree *worktree.Tree, data *Data) error {
-	if !data.Project.HasGoCode() {
+	if !data.Project.hasProgram() {
 		return nil
 	}
 	runtime, err := findRuntime(tree)

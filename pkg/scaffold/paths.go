@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -62,24 +63,12 @@ func findCRDs(tree *worktree.Tree) string {
 
 // MainFile returns the Go file that starts the manager.
 func (p Project) MainFile() string {
-	switch {
-	case p.Paths.Main != "":
-		return p.Paths.Main
-	case p.RootLayout:
-		return project.OldMainFile
-	}
-	return project.MainFile
+	return cmp.Or(p.Paths.Main, p.facts().MainFile, project.MainFile)
 }
 
 // ControllerDir returns the directory of the controllers.
 func (p Project) ControllerDir() string {
-	switch {
-	case p.Paths.Controllers != "":
-		return p.Paths.Controllers
-	case p.RootLayout:
-		return project.OldControllerDir
-	}
-	return project.ControllerDir
+	return cmp.Or(p.Paths.Controllers, p.facts().ControllerDir, project.ControllerDir)
 }
 
 // ControllerAlias returns the name by which the manager's program imports the package of the controller.
@@ -117,7 +106,7 @@ func (e *AmbiguousMainError) Error() string {
 
 // FindPaths sets the paths of a project that are not set yet.
 func (p *Project) FindPaths(tree *worktree.Tree) error {
-	if !p.HasGoCode() || p.Paths != (Paths{}) {
+	if !p.hasProgram() || p.Paths != (Paths{}) {
 		return nil
 	}
 	main, err := findMain(tree, *p)

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/format"
 	"io/fs"
@@ -16,6 +17,8 @@ import (
 )
 
 const (
+	// commonDir contains the templates of all layouts.
+	commonDir      = "common"
 	templateSuffix = ".tmpl"
 	insertSuffix   = ".insert.tmpl"
 )
@@ -45,15 +48,42 @@ func RenderFile(event, name string, data Data) ([]byte, error) {
 
 // templateDirs returns the directories of templates for an event.
 func (d Data) templateDirs(event string) []string {
-	switch {
-	case d.Project.Helm:
-		return []string{"common", "helm"}
-	case d.Project.Ansible:
-		return []string{"common", "ansible"}
-	case d.Resource.Chart && event == apiEvent:
-		return []string{"common"} // those of Go projects are for types
+	if d.hasMixedKind() && event == apiEvent {
+		return []string{commonDir} // those of Go projects are for types
 	}
-	return []string{"common", "go"}
+	return []string{commonDir, d.Project.facts().Templates}
+}
+
+// layoutTemplates returns the file system with the directory of the layout.
+func (d Data) layoutTemplates() fs.FS {
+	if own := d.Project.facts().TemplateFS; own != nil {
+		return own
+	}
+	return templates.FS
+}
+
+// templatesIn returns the file system with a directory of templates.
+func (d Data) templatesIn(dir string) fs.FS {
+	if dir == commonDir {
+		return templates.FS
+	}
+	return d.layoutTemplates()
+}
+
+// addBlocks replaces blocks of a template in commonDir by those of the layout, whose files have the same path in its directory blocks.
+func (d Data) addBlocks(tmpl *template.Template, p string) error {
+	rest, ok := strings.CutPrefix(p, commonDir+"/")
+	if !ok {
+		return nil
+	}
+	text, err := fs.ReadFile(d.layoutTemplates(), path.Join(d.Project.facts().Templates, "blocks", rest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = tmpl.Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
+	}
+	return err
 }
 
 // walkTemplates calls visit with each template of an event: its path, and its path below the directory of the event.
@@ -61,11 +91,12 @@ func walkTemplates(event string, data Data, visit func(path, name string) error)
 	found := false
 	for _, dir := range data.templateDirs(event) {
 		root := dir + "/" + event
-		if _, err := fs.Stat(templates.FS, root); err != nil {
+		fsys := data.templatesIn(dir)
+		if _, err := fs.Stat(fsys, root); err != nil {
 			continue
 		}
 		found = true
-		err := fs.WalkDir(templates.FS, root, func(p string, entry fs.DirEntry, err error) error {
+		err := fs.WalkDir(fsys, root, func(p string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -98,7 +129,8 @@ func render(event string, data Data, wanted func(path string) bool) (*Rendered, 
 
 // execute adds the output of a template.
 func (out *Rendered) execute(p, name string, data Data) error {
-	text, err := fs.ReadFile(templates.FS, p)
+	dir, _, _ := strings.Cut(p, "/")
+	text, err := fs.ReadFile(data.templatesIn(dir), p)
 	if err != nil {
 		return err
 	}
@@ -106,6 +138,9 @@ func (out *Rendered) execute(p, name string, data Data) error {
 	tmpl, err := template.New(p).Option("missingkey=error").Funcs(machinery.DefaultFuncMap()).Funcs(templates.Funcs()).
 		Parse(strings.ReplaceAll(string(text), "\r\n", "\n"))
 	if err != nil {
+		return err
+	}
+	if err := data.addBlocks(tmpl, p); err != nil {
 		return err
 	}
 	if insertInto, ok := strings.CutSuffix(name, insertSuffix); ok {

@@ -3,6 +3,8 @@ package scaffold
 import (
 	"strings"
 	"testing"
+
+	"github.com/operon-sdk/operon/pkg/layout"
 )
 
 func renderData() Data {
@@ -15,7 +17,7 @@ func renderData() Data {
 // TestLayoutsShareNoPaths checks that the templates of a layout do not replace those that all layouts share.
 func TestLayoutsShareNoPaths(t *testing.T) {
 	t.Parallel()
-	for _, p := range []Project{{}, {Helm: true}} {
+	for _, p := range []Project{{}, {Layout: layout.Helm()}, {Layout: layout.Ansible()}} {
 		for _, event := range []string{"init", "api", sharedEvent} {
 			seen := map[string]string{}
 			err := walkTemplates(event, Data{Project: p}, func(file, name string) error {
@@ -36,7 +38,8 @@ func TestOutputPath(t *testing.T) {
 	t.Parallel()
 	single, multi, core := renderData(), renderData(), renderData()
 	old, oldMulti := renderData(), renderData()
-	old.Project.RootLayout, oldMulti.Project.RootLayout, oldMulti.Project.MultiGroup = true, true, true
+	v3 := layout.Of([]string{layout.KeyGoV3})
+	old.Project.Layout, oldMulti.Project.Layout, oldMulti.Project.MultiGroup = v3, v3, true
 	oldMulti.Resource.Package = "github.com/example/memcached-operator/apis/cache/v1alpha1"
 	moved := renderData()
 	moved.Project.Paths = Paths{Main: "cmd/manager/main.go", Controllers: "pkg/controllers"}

@@ -201,7 +201,7 @@ func (w *webhookWriter) writeFile(name string, content []byte, data Data) error 
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
-	if path.Ext(name) != ".go" || policyFor(name) == shared {
+	if rule, _ := project.FileRuleOf(name); path.Ext(name) != ".go" || rule.Existing == project.Share {
 		return nil
 	}
 	merged, err := mergeDeclarations(name, current, content, func(declaration string) bool {

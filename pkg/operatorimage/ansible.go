@@ -1,4 +1,4 @@
-package cmd
+package operatorimage
 
 import (
 	"context"
@@ -12,30 +12,22 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibletool"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
 const (
-	// ansibleProgram is the path of operon-runtime in the images of Ansible operators, as in those of operator-sdk.
-	ansibleProgram = "/usr/local/bin/ansible-operator"
-	// ansibleBase is the default base: Python, Ansible and the collections' Python packages, for the program of operon-runtime.
-	ansibleBase = "quay.io/operator-framework/ansible-operator:v1.42.3"
-	// collectionsOfBase is the value of --collections for those of the base image.
-	collectionsOfBase = "base"
-	// collectionsOfProject is the default of --collections.
-	collectionsOfProject = "project"
+	// CollectionsOfBase is the value of --collections for those of the base image.
+	CollectionsOfBase = "base"
+	// CollectionsOfProject is the default of --collections.
+	CollectionsOfProject = "project"
 )
-
-// ansibleUser is the user of Ansible operators in images of operator-sdk. OpenShift replaces the ID, but not the group.
-func ansibleUser() image.User {
-	return image.User{Name: "ansible", ID: 1001, GID: 0, Home: "/opt/ansible"}
-}
 
 // ansibleContent collects the files of the image of an Ansible project.
 type ansibleContent struct {
-	a    *app
-	root string
+	b    *Builder
+	user image.User
 	// home is that of the user, without a leading slash.
 	home     string
 	files    []image.File
@@ -47,9 +39,9 @@ type ansibleContent struct {
 }
 
 // ansibleManager returns the content of the image of an Ansible project.
-func (a *app) ansibleManager(root string, o *imageBuildOptions) (imageManager, error) {
-	user := ansibleUser()
-	c := &ansibleContent{a: a, root: root, home: strings.TrimPrefix(user.Home, "/"), names: map[string]bool{}}
+func (b *Builder) ansibleManager(runtime *layout.Runtime, o *Options) (Manager, error) {
+	user := userOf(runtime)
+	c := &ansibleContent{b: b, user: user, home: strings.TrimPrefix(user.Home, "/"), names: map[string]bool{}}
 	c.add(user.HomeDir(), c.writable(".ansible"), c.writable(".ansible/tmp"))
 	c.read(watches.FileName)
 	for _, name := range []string{project.RolesDir, project.PlaybooksDir, ansibletool.RequirementsFile} {
@@ -61,27 +53,27 @@ func (a *app) ansibleManager(root string, o *imageBuildOptions) (imageManager, e
 	if len(c.problems) == 0 {
 		var err error
 		if entries, err = c.watches(); err != nil {
-			return imageManager{}, err
+			return Manager{}, err
 		}
 	}
 	switch {
-	case o.base == image.Scratch:
-		c.problems = append(c.problems, diag.Finding{Field: "--base", Value: o.base, Problem: "must be an image with Python, Ansible and ansible-runner"})
-	case o.base == "":
-		o.base = ansibleBase
+	case o.Base == image.Scratch:
+		c.problems = append(c.problems, diag.Finding{Field: "--base", Value: o.Base, Problem: "must be an image with Python, Ansible and ansible-runner"})
+	case o.Base == "":
+		o.Base = runtime.Base
 	}
-	added := o.collections != collectionsOfBase
+	added := o.Collections != CollectionsOfBase
 	complete := added && c.readCollections()
 	c.checkLinks()
-	m := imageManager{
-		name: "the roles and playbooks of " + watches.FileName, user: user,
-		recipe: image.Recipe{
-			Entrypoint: []string{ansibleProgram, "run", "--watches-file=./" + watches.FileName}, KeepInit: true,
+	m := Manager{
+		Name: "the roles and playbooks of " + watches.FileName, User: user,
+		Recipe: image.Recipe{
+			Entrypoint: []string{runtime.Program, "run", "--watches-file=./" + watches.FileName}, KeepInit: true,
 			Dir: user.Home, Env: []string{"HOME=" + user.Home},
 			// Ansible needs the name of the user. Users of platforms such as OpenShift are not in /etc/passwd.
 			DefaultEnv: []string{"ANSIBLE_ROLES_PATH=" + user.Home + "/" + project.RolesDir, "USER=" + user.Name},
 		},
-		prepare: func(ctx context.Context) error {
+		Prepare: func(ctx context.Context) error {
 			var err error
 			switch {
 			case complete:
@@ -94,12 +86,12 @@ func (a *app) ansibleManager(root string, o *imageBuildOptions) (imageManager, e
 			}
 			return c.missingRoles(entries).Err()
 		},
-		layers: func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error) {
+		Layers: func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error) {
 			content, err := image.NewLayer("the watches, roles, playbooks and collections", c.files, at)
 			if err != nil || o.hasRuntimeOfBase() {
 				return []*image.Layer{content}, err
 			}
-			layers, err := a.runtimeLayers(ctx, o.runtimes, ansibleProgram, platform, temp, at)
+			layers, err := b.runtimeLayers(ctx, o.Runtimes, runtime.Program, platform, temp, at)
 			return append(layers, content), err
 		},
 	}
@@ -117,18 +109,18 @@ func (c *ansibleContent) add(files ...image.File) {
 
 // exists reports whether the project has a file or directory.
 func (c *ansibleContent) exists(name string) bool {
-	_, err := c.a.FS.Stat(filepath.Join(c.root, filepath.FromSlash(name)))
+	_, err := c.b.FS.Stat(filepath.Join(c.b.Root, filepath.FromSlash(name)))
 	return err == nil
 }
 
 // read adds a file or directory of the project, below the home directory.
 func (c *ansibleContent) read(name string) {
-	c.readTree(c.root, name, path.Join(c.home, name), c.add)
+	c.readTree(c.b.Root, name, path.Join(c.home, name), c.add)
 }
 
 // readTree adds a file or a directory below root with a function.
 func (c *ansibleContent) readTree(root, from, to string, add func(...image.File)) {
-	files, problems := image.ReadTree(c.a.FS, root, from, to, diag.Position{})
+	files, problems := image.ReadTree(c.b.FS, root, from, to, diag.Position{})
 	for _, file := range files {
 		if file.Link != "" && !strings.HasPrefix(targetOf(file), to+"/") {
 			c.links = append(c.links, file)
@@ -153,7 +145,7 @@ func (c *ansibleContent) checkLinks() {
 // watches returns the entries of watches.yaml, after adding the files that they name outside of the usual directories. The error lists
 // playbooks and roles that are missing, without those of collections.
 func (c *ansibleContent) watches() ([]watches.AnsibleWatch, error) {
-	data, err := afero.ReadFile(c.a.FS, filepath.Join(c.root, watches.FileName))
+	data, err := afero.ReadFile(c.b.FS, filepath.Join(c.b.Root, watches.FileName))
 	if err != nil {
 		return nil, diag.Finding{Position: diag.Position{File: watches.FileName}, Problem: "cannot read the file: " + diag.Cause(err).Error(), Err: err}
 	}

@@ -1,4 +1,4 @@
-package cmd
+package operatorimage
 
 import (
 	"context"
@@ -10,48 +10,50 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
-// helmProgram is the path of operon-runtime in the images of Helm operators, as in those of operator-sdk.
-const helmProgram = "/usr/local/bin/helm-operator"
+// userOf returns the user of the manager in images of a runtime, which is the one in images of operator-sdk. OpenShift replaces the ID,
+// but not the group.
+func userOf(r *layout.Runtime) image.User {
+	return image.User{Name: r.User, ID: 1001, GID: 0, Home: r.Home}
+}
 
-// helmUser is the user of Helm operators in images of operator-sdk. OpenShift replaces the ID, but not the group.
-func helmUser() image.User { return image.User{Name: "helm", ID: 1001, GID: 0, Home: "/opt/helm"} }
-
-// helmManager returns the content of the image of a Helm project.
-func (a *app) helmManager(root string, o *imageBuildOptions) (imageManager, error) {
-	user := helmUser()
+// runtimeManager returns the content of the image of a project whose files operon-runtime reads.
+func (b *Builder) runtimeManager(facts *layout.Facts, o *Options) (Manager, error) {
+	runtime := facts.Runtime
+	user := userOf(runtime)
 	home := strings.TrimPrefix(user.Home, "/")
 	files := []image.File{user.HomeDir()}
 	var problems diag.Findings
-	for _, name := range []string{watches.FileName, project.ChartsDir} {
-		more, findings := image.ReadFiles(a.FS, root, name, path.Join(home, name), diag.Position{})
+	for _, name := range runtime.Files {
+		more, findings := image.ReadFiles(b.FS, b.Root, name, path.Join(home, name), diag.Position{})
 		files, problems = append(files, more...), append(problems, findings...)
 	}
-	if len(problems) == 0 {
+	if len(problems) == 0 && facts.Charts {
 		missing, err := missingCharts(files, home)
 		if err != nil {
-			return imageManager{}, err
+			return Manager{}, err
 		}
 		problems = missing
 	}
 	fromBase := o.hasRuntimeOfBase()
-	if fromBase && o.base == "" {
-		problems = append(problems, diag.Finding{Field: "--runtime", Value: runtimeOfBase, Problem: "requires --base with an image that contains " + helmProgram})
+	if fromBase && o.Base == "" {
+		problems = append(problems, diag.Finding{Field: "--runtime", Value: RuntimeOfBase, Problem: "requires --base with an image that contains " + runtime.Program})
 	}
-	m := imageManager{
-		name: "the charts of " + watches.FileName, user: user,
-		recipe: image.Recipe{
-			Entrypoint: []string{helmProgram, "run", "--watches-file=./" + watches.FileName}, Dir: user.Home, Env: []string{"HOME=" + user.Home},
+	m := Manager{
+		Name: runtime.Sources + " of " + watches.FileName, User: user,
+		Recipe: image.Recipe{
+			Entrypoint: []string{runtime.Program, "run", "--watches-file=./" + watches.FileName}, Dir: user.Home, Env: []string{"HOME=" + user.Home},
 		},
-		layers: func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error) {
-			content, err := image.NewLayer("the watches and charts", files, at)
+		Layers: func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error) {
+			content, err := image.NewLayer("the watches and "+strings.TrimPrefix(runtime.Sources, "the "), files, at)
 			if err != nil || fromBase {
 				return []*image.Layer{content}, err
 			}
-			layers, err := a.runtimeLayers(ctx, o.runtimes, helmProgram, platform, temp, at)
+			layers, err := b.runtimeLayers(ctx, o.Runtimes, runtime.Program, platform, temp, at)
 			return append(layers, content), err
 		},
 	}

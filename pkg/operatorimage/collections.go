@@ -1,15 +1,13 @@
-package cmd
+package operatorimage
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/afero"
@@ -27,7 +25,7 @@ func (c *ansibleContent) collections() string {
 
 // writable returns a directory below the home directory that the user of the container may write to, like that itself.
 func (c *ansibleContent) writable(name string) image.File {
-	dir := ansibleUser().HomeDir()
+	dir := c.user.HomeDir()
 	dir.Name = path.Join(c.home, name) + "/"
 	return dir
 }
@@ -50,7 +48,7 @@ func (c *ansibleContent) readCollections() (found bool) {
 	for _, dir := range []string{path.Join(project.CollectionsDir, ansibletool.CollectionsDir), ansibletool.CollectionsDir} {
 		if c.exists(dir) {
 			found = true
-			c.addCollections(c.root, dir)
+			c.addCollections(c.b.Root, dir)
 		}
 	}
 	return found
@@ -58,7 +56,7 @@ func (c *ansibleContent) readCollections() (found bool) {
 
 // requirements returns the content of requirements.yml, or nil if there is none.
 func (c *ansibleContent) requirements() ([]byte, error) {
-	data, err := afero.ReadFile(c.a.FS, filepath.Join(c.root, ansibletool.RequirementsFile))
+	data, err := afero.ReadFile(c.b.FS, filepath.Join(c.b.Root, ansibletool.RequirementsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -74,7 +72,7 @@ func (c *ansibleContent) addRequirements(ctx context.Context) error {
 	if data == nil || err != nil {
 		return err
 	}
-	dir, err := c.a.vendoredCollections(ctx, c.root, data)
+	dir, err := c.b.vendoredCollections(ctx, data)
 	if err != nil {
 		return err
 	}
@@ -95,23 +93,23 @@ func (c *ansibleContent) warnMissing() error {
 	}
 	for _, r := range required {
 		if namespace, name, _ := strings.Cut(r.Name, "."); r.Name != "" && !c.names[path.Join(c.collections(), namespace, name)+"/"] {
-			c.a.warn(diag.Finding{Position: r.Position, Problem: fmt.Sprintf("collection %s is not among those that the project contains, so it must be in the base", r.Name)})
+			c.b.Warn(diag.Finding{Position: r.Position, Problem: fmt.Sprintf("collection %s is not among those that the project contains, so it must be in the base", r.Name)})
 		}
 	}
 	return nil
 }
 
 // ansibleConfig returns the file that Ansible would read outside of a project, or "".
-func (a *app) ansibleConfig() string {
-	if file := a.Getenv("ANSIBLE_CONFIG"); file != "" {
-		return absolute(a.Dir, file)
+func (b *Builder) ansibleConfig() string {
+	if file := b.Getenv("ANSIBLE_CONFIG"); file != "" {
+		return b.absolute(file)
 	}
 	var candidates []string
-	if home := a.Getenv("HOME"); home != "" {
+	if home := b.Getenv("HOME"); home != "" {
 		candidates = append(candidates, filepath.Join(home, ".ansible.cfg"))
 	}
 	for _, file := range append(candidates, "/etc/ansible/ansible.cfg") {
-		if _, err := a.FS.Stat(file); err == nil {
+		if _, err := b.FS.Stat(file); err == nil {
 			return file
 		}
 	}
@@ -119,22 +117,18 @@ func (a *app) ansibleConfig() string {
 }
 
 // vendoredCollections returns the directory with the collections of requirements.yml.
-func (a *app) vendoredCollections(ctx context.Context, root string, data []byte) (string, error) {
-	if a.CacheDir == "" {
+func (b *Builder) vendoredCollections(ctx context.Context, data []byte) (string, error) {
+	if b.CacheDir == "" {
 		return "", errors.New("no directory for caches: set HOME or XDG_CACHE_HOME")
 	}
-	if settings, err := afero.ReadFile(a.FS, filepath.Join(root, "ansible.cfg")); err == nil && bytes.Contains(settings, []byte("[galaxy")) && a.Getenv("ANSIBLE_CONFIG") == "" {
-		a.notef("note: the project's ansible.cfg does not apply to %s; to use its servers, set ANSIBLE_CONFIG to it", ansibletool.Galaxy)
+	if settings, err := afero.ReadFile(b.FS, filepath.Join(b.Root, "ansible.cfg")); err == nil && bytes.Contains(settings, []byte("[galaxy")) && b.Getenv("ANSIBLE_CONFIG") == "" {
+		b.Notef("note: the project's ansible.cfg does not apply to %s; to use its servers, set ANSIBLE_CONFIG to it", ansibletool.Galaxy)
 	}
 	vendor := &ansibletool.Vendor{
-		CacheDir: filepath.Join(a.CacheDir, "operon", "collections"), Offline: a.offline, Config: a.ansibleConfig(),
-		Run: func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error {
-			return a.reportSlow(a.progressWriter(), "resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
-				return a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: out, Name: ansibletool.Galaxy, Args: args, Tied: true})
-			})
-		},
+		CacheDir: filepath.Join(b.CacheDir, "operon", "collections"), Offline: b.Offline, Config: b.ansibleConfig(),
+		Run: b.Galaxy,
 	}
-	dir, err := vendor.Collections(ctx, root, ansibletool.RequirementsFile, data)
+	dir, err := vendor.Collections(ctx, b.Root, ansibletool.RequirementsFile, data)
 	if errors.Is(err, ansibletool.ErrGalaxyMissing) {
 		err = fmt.Errorf("%w; install Ansible, add the collections to the project in collections/%s, or give --collections base if the base has them", err, ansibletool.CollectionsDir)
 	}

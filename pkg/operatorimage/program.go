@@ -1,4 +1,4 @@
-package cmd
+package operatorimage
 
 import (
 	"bytes"
@@ -19,31 +19,31 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
-// runtimeOfBase is the value of --runtime for the program of the base image.
-const runtimeOfBase = "base"
+// RuntimeOfBase is the value of --runtime for the program of the base image.
+const RuntimeOfBase = "base"
 
 // hasRuntimeOfBase reports whether the image keeps the program of its base.
-func (o *imageBuildOptions) hasRuntimeOfBase() bool {
-	return slices.Equal(o.runtimes, []string{runtimeOfBase})
+func (o *Options) hasRuntimeOfBase() bool {
+	return slices.Equal(o.Runtimes, []string{RuntimeOfBase})
 }
 
 // runtimeLayers returns the layers with operon-runtime as a program, and its SBOM. Programs are the values of --runtime, temp is the path
 // of a new temporary directory.
-func (a *app) runtimeLayers(ctx context.Context, programs []string, name, platform, temp string, at time.Time) ([]*image.Layer, error) {
-	program, err := a.findRuntimeFor(ctx, programs, platform, temp)
+func (b *Builder) runtimeLayers(ctx context.Context, programs []string, name, platform, temp string, at time.Time) ([]*image.Layer, error) {
+	program, err := b.findRuntimeFor(ctx, programs, platform, temp)
 	if err != nil {
 		return nil, err
 	}
 	file := image.File{Name: strings.TrimPrefix(name, "/"), Mode: 0o755}
-	return image.ProgramLayers(a.FS, program, file, "operon-runtime", "operon", at)
+	return image.ProgramLayers(b.FS, program, file, "operon-runtime", "operon", at)
 }
 
 // findRuntimeFor returns a statically linked operon-runtime for a platform: the one of the given programs or, if there are none, the one
 // that operon uses itself or one that it builds from its module, in the directory temp.
-func (a *app) findRuntimeFor(ctx context.Context, programs []string, platform, temp string) (string, error) {
+func (b *Builder) findRuntimeFor(ctx context.Context, programs []string, platform, temp string) (string, error) {
 	given := len(programs) > 0
 	if !given {
-		own, err := a.runtimeProgram()
+		own, err := b.RuntimeProgram()
 		if err != nil {
 			return "", err
 		}
@@ -52,9 +52,9 @@ func (a *app) findRuntimeFor(ctx context.Context, programs []string, platform, t
 	var reasons []string
 	for _, program := range programs {
 		if given {
-			program = absolute(a.Dir, program)
+			program = b.absolute(program)
 		}
-		problem, err := runtimeProblem(program, platform)
+		problem, err := RuntimeProblem(program, platform)
 		if err != nil {
 			return "", fmt.Errorf("the program %s: %w", filepath.Base(program), err)
 		}
@@ -67,21 +67,21 @@ func (a *app) findRuntimeFor(ctx context.Context, programs []string, platform, t
 	if given {
 		return "", fmt.Errorf("%w; add one for this platform to --runtime", missing)
 	}
-	version := buildVersion().Version
+	version := b.Version
 	if strings.HasSuffix(version, "-dev") {
 		return "", fmt.Errorf("%w, and this development build of Operon has no module to build it from; "+
 			"build it in the source of Operon ('%s go build -o FILE ./cmd/operon-runtime') and give --runtime FILE",
 			missing, strings.Join(image.GoVariables(platform), " "))
 	}
-	program, err := a.installRuntime(ctx, version, platform, temp)
+	program, err := b.InstallRuntime(ctx, version, platform, temp)
 	if errors.Is(err, codegen.ErrGoMissing) {
 		return "", fmt.Errorf("%w, and there is no go command to build it with; give --runtime FILE, or --base IMAGE --runtime base with the runtime's image of this release", missing)
 	}
 	return program, err
 }
 
-// runtimeProblem returns why a program is not a static operon-runtime for a platform, or "".
-func runtimeProblem(program, platform string) (string, error) {
+// RuntimeProblem returns why a program is not a static operon-runtime for a platform, or "".
+func RuntimeProblem(program, platform string) (string, error) {
 	info, err := buildinfo.ReadFile(program)
 	if os.IsNotExist(err) {
 		return "", diag.Cause(err)
@@ -89,7 +89,7 @@ func runtimeProblem(program, platform string) (string, error) {
 	if err != nil {
 		return "is not a Go program", nil
 	}
-	if info.Path != runtimePackage {
+	if info.Path != RuntimePackage {
 		return "is not operon-runtime", nil
 	}
 	settings := map[string]string{}
@@ -106,22 +106,22 @@ func runtimeProblem(program, platform string) (string, error) {
 	return "", nil
 }
 
-// installRuntime builds operon-runtime for a platform from the module of a version, and returns its path in the directory temp.
-func (a *app) installRuntime(ctx context.Context, version, platform, temp string) (string, error) {
+// InstallRuntime builds operon-runtime for a platform from the module of a version, and returns its path in the directory temp.
+func (b *Builder) InstallRuntime(ctx context.Context, version, platform, temp string) (string, error) {
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		return "", err
 	}
 	var cache bytes.Buffer
-	if err := a.runGo(ctx, temp, nil, &cache, nil, "env", "GOMODCACHE"); err != nil {
+	if err := b.Go(ctx, temp, nil, &cache, nil, "env", "GOMODCACHE"); err != nil {
 		return "", err
 	}
 	// "go install" writes programs for other platforms only below GOPATH, which is also that of the module cache.
-	variables := append(a.goVariables(platform), "GOPATH="+temp, "GOMODCACHE="+strings.TrimSpace(cache.String()), "GOBIN=", "GOWORK=off")
-	a.progressf("building operon-runtime %s for %s", version, platform)
+	variables := append(b.goVariables(platform), "GOPATH="+temp, "GOMODCACHE="+strings.TrimSpace(cache.String()), "GOBIN=", "GOWORK=off")
+	b.Progressf("building operon-runtime %s for %s", version, platform)
 	var output bytes.Buffer
-	err := a.runGo(ctx, temp, variables, &output, &output, "install", "-trimpath", "-ldflags=-s -w", runtimePackage+"@"+version)
+	err := b.Go(ctx, temp, variables, &output, &output, "install", "-trimpath", "-ldflags=-s -w", RuntimePackage+"@"+version)
 	if err != nil {
-		return "", fmt.Errorf("building operon-runtime for %s: go install %s@%s: %w\n%s", platform, runtimePackage, version, diag.Cause(err), strings.TrimSpace(output.String()))
+		return "", fmt.Errorf("building operon-runtime for %s: go install %s@%s: %w\n%s", platform, RuntimePackage, version, diag.Cause(err), strings.TrimSpace(output.String()))
 	}
 	for _, dir := range []string{"bin", filepath.Join("bin", strings.Join(strings.Split(platform, "/")[:2], "_"))} {
 		program := filepath.Join(temp, dir, helmchart.Program)

@@ -1,4 +1,4 @@
-package cmd
+package operatorimage
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/afero"
 
-	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/watches"
@@ -19,13 +18,13 @@ import (
 
 // projectCharts returns the files that the manager of a Go project reads in its working directory, which is the root of the image:
 // watches.yaml and the charts that it names. A project without watches.yaml has none.
-func (a *app) projectCharts(root string) ([]image.File, error) {
-	if _, err := a.FS.Stat(filepath.Join(root, watches.FileName)); errors.Is(err, fs.ErrNotExist) {
+func (b *Builder) projectCharts() ([]image.File, error) {
+	if _, err := b.FS.Stat(filepath.Join(b.Root, watches.FileName)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	files := map[string]image.File{}
 	add := func(name string, at diag.Position) diag.Findings {
-		read, problems := image.ReadFiles(a.FS, root, name, name, at)
+		read, problems := image.ReadFiles(b.FS, b.Root, name, name, at)
 		for _, file := range read {
 			files[file.Name] = file
 		}
@@ -35,7 +34,7 @@ func (a *app) projectCharts(root string) ([]image.File, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	data, err := afero.ReadFile(a.FS, filepath.Join(root, watches.FileName))
+	data, err := afero.ReadFile(b.FS, filepath.Join(b.Root, watches.FileName))
 	if err != nil {
 		return nil, diag.Finding{Position: diag.Position{File: watches.FileName}, Problem: "cannot read the file: " + diag.Cause(err).Error(), Err: err}
 	}
@@ -46,7 +45,7 @@ func (a *app) projectCharts(root string) ([]image.File, error) {
 	added := map[string]bool{}
 	for _, w := range entries {
 		chart := path.Clean(w.Chart)
-		if path.IsAbs(chart) || chart == "." || action.IsOutside(chart) {
+		if !fs.ValidPath(chart) || chart == "." {
 			problems.Addf(w.Position, "chart %q: must be a directory in the project, relative to its root", w.Chart)
 			continue
 		}

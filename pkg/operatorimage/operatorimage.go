@@ -1,0 +1,156 @@
+// Package operatorimage builds the content of the image of an operator's manager, without Docker: the compiled program of a Go project, or
+// operon-runtime with the files that it runs.
+package operatorimage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/image"
+	"github.com/operon-sdk/operon/pkg/layout"
+	"github.com/operon-sdk/operon/pkg/local"
+)
+
+// RuntimePackage is the package of operon-runtime.
+const RuntimePackage = "github.com/operon-sdk/operon/cmd/" + helmchart.Program
+
+// A Builder builds the content of images from a project. Its functions are those of the command line.
+type Builder struct {
+	FS afero.Fs
+	// Root is the directory of the project, Dir the one that relative paths in options are relative to.
+	Root, Dir string
+	// CacheDir is the directory for caches, or empty for none.
+	CacheDir string
+	// Offline forbids downloads. Version is the version of Operon.
+	Offline bool
+	Version string
+	Getenv  func(key string) string
+	// RuntimeProgram returns the path of operon-runtime.
+	RuntimeProgram func() (string, error)
+	// Go runs the go command, and Galaxy ansible-galaxy, in a directory and with more variables.
+	Go     func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error
+	Galaxy func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error
+	// Progressf, Notef and Warn report what happens.
+	Progressf, Notef func(format string, args ...any)
+	Warn             func(warnings ...diag.Finding)
+}
+
+// Options are the options of an image.
+type Options struct {
+	// Base is the base image; empty means the default one, which Build sets for layouts whose program needs more than certificates.
+	Base string
+	// Runtimes are programs operon-runtime for platforms, or RuntimeOfBase.
+	Runtimes []string
+	// Collections is CollectionsOfProject or CollectionsOfBase.
+	Collections string
+}
+
+// A Manager is the content of a manager's image.
+type Manager struct {
+	// Name describes the manager for progress.
+	Name string
+	User image.User
+	// Recipe has the start of a container.
+	Recipe image.Recipe
+	// Prepare, if not nil, completes the content before the first call of Layers.
+	Prepare func(ctx context.Context) error
+	// Layers returns the layers above the base for a platform. Temp is the path of a new temporary file or directory.
+	Layers func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error)
+}
+
+// Manager returns the content of the image for the layout of the project.
+func (b *Builder) Manager(facts *layout.Facts, o *Options) (Manager, error) {
+	switch runtime := facts.Runtime; {
+	case runtime == nil:
+		return b.goManager()
+	case runtime.Ansible:
+		return b.ansibleManager(runtime, o)
+	default:
+		return b.runtimeManager(facts, o)
+	}
+}
+
+// absolute returns a path of an option as an absolute path.
+func (b *Builder) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(b.Dir, name)
+}
+
+// goManager returns the content of the image of a Go project.
+func (b *Builder) goManager() (Manager, error) {
+	main, err := local.MainPackage(b.Root)
+	if err != nil {
+		return Manager{}, err
+	}
+	charts, err := b.projectCharts()
+	return Manager{
+		Name: main, User: image.NonRoot(), Recipe: image.Recipe{Entrypoint: []string{"/manager"}, Dir: "/"},
+		Layers: func(ctx context.Context, platform, binary string, at time.Time) ([]*image.Layer, error) {
+			if err := b.compile(ctx, main, platform, binary); err != nil {
+				return nil, err
+			}
+			file := image.File{Name: "manager", Mode: 0o555, Owner: image.NonRoot().ID, Group: image.NonRoot().GID}
+			layers, err := image.ProgramLayers(b.FS, binary, file, "the manager", "operon", at)
+			if err != nil {
+				return nil, fmt.Errorf("the manager for %s: %w", platform, err)
+			}
+			if len(charts) == 0 {
+				return layers, nil
+			}
+			content, err := image.NewLayer("the watches and charts", charts, at)
+			return append(layers, content), err
+		},
+	}, err
+}
+
+// goVariables returns the environment variables of builds for a platform.
+func (b *Builder) goVariables(platform string) []string {
+	variables := image.GoVariables(platform)
+	if b.Offline {
+		variables = append(variables, "GOPROXY=off")
+	}
+	return variables
+}
+
+// compile builds the manager for a platform.
+func (b *Builder) compile(ctx context.Context, pkg, platform, binary string) error {
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", binary}
+	if !strings.Contains(b.Getenv("GOFLAGS"), "-ldflags") {
+		args = append(args, "-ldflags=-s -w") // debug information is half of the image
+	}
+	b.Progressf("compiling %s for %s", pkg, platform)
+	var output bytes.Buffer
+	err := b.Go(ctx, b.Root, b.goVariables(platform), &output, &output, append(args, pkg)...)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, codegen.ErrGoMissing) || isGoEnvError(err):
+		return err
+	}
+	text := strings.TrimSpace(output.String())
+	if text == "" {
+		text = diag.Cause(err).Error()
+	}
+	return fmt.Errorf("the manager does not build for %s: go build %s:\n%s", platform, pkg, text)
+}
+
+func isGoEnvError(err error) bool {
+	_, ok := errors.AsType[*goenv.Error](err)
+	return ok
+}
