@@ -98,7 +98,7 @@ func layers() map[string][]string {
 		"pkg/safeyaml":    {"pkg/textdiff"},
 		"pkg/sarif":       {},
 		"pkg/scaffold": {
-			"pkg/diag", "pkg/gosource", "pkg/project", "pkg/safeyaml", "pkg/textdiff", "pkg/watches", "pkg/worktree", "templates",
+			"pkg/ansibleoperator/variables", "pkg/diag", "pkg/gosource", "pkg/project", "pkg/safeyaml", "pkg/textdiff", "pkg/watches", "pkg/worktree", "templates",
 		},
 		"pkg/scorecard": {
 			"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/image/reference", "pkg/kube", "pkg/safeyaml", "pkg/vcs",

@@ -41,10 +41,10 @@ func Rules(files Files, apis []API) ([]rbac.Rule, diag.Findings) {
 	for _, api := range apis {
 		a.analyze(api)
 	}
-	for g, at := range a.guesses {
+	for g, at := range a.rules.guesses {
 		a.notes.Addf(at, "%s is not a kind of Kubernetes or of the project; its resource in the manager's role is a guess: %s", g.GroupKind, g.resource)
 	}
-	return a.permissions.Rules(), a.notes.Sort()
+	return a.rules.permissions.Rules(), a.notes.Sort()
 }
 
 // The verbs of the runtime on its own kinds.
@@ -52,6 +52,12 @@ var (
 	kindVerbs      = []string{"get", "list", "patch", "update", "watch"}
 	statusVerbs    = []string{"get", "patch", "update"}
 	finalizerVerbs = []string{"update"}
+)
+
+// The API groups of objects that require more permissions than those on their resource.
+const (
+	groupCRD  = "apiextensions.k8s.io"
+	groupRBAC = "rbac.authorization.k8s.io"
 )
 
 // grantRuntime adds the permissions that the runtime needs, whatever the role does.

@@ -48,7 +48,7 @@ func (s *scope) define(vars *yaml.Node) {
 }
 
 // lookup returns the value of a variable. It is open if the variable is not defined, as a custom resource can define it.
-func (a *analysis) lookup(name string, s *scope) value {
+func (ev *evaluator) lookup(name string, s *scope) value {
 	switch name {
 	case "role_path":
 		return textValue(s.role)
@@ -58,7 +58,7 @@ func (a *analysis) lookup(name string, s *scope) value {
 		return value{alts: []any{omitted{}}}
 	}
 	var found []value
-	if v, ok := a.api.Watch.FinalizerVars[name]; ok {
+	if v, ok := ev.env.api.Watch.FinalizerVars[name]; ok {
 		found = append(found, valueOf(v, 0)) // in runs of the finalizer
 	}
 	var preset *thunk
@@ -74,10 +74,10 @@ func (a *analysis) lookup(name string, s *scope) value {
 			}
 			continue
 		}
-		if _, ok := a.api.Watch.Vars[name]; ok && at.overridden {
+		if _, ok := ev.env.api.Watch.Vars[name]; ok && at.overridden {
 			continue // the value of the watch has precedence
 		}
-		found = append(found, a.force(t))
+		found = append(found, ev.force(t))
 		if !at.overridden {
 			return union(found...)
 		}
@@ -85,11 +85,11 @@ func (a *analysis) lookup(name string, s *scope) value {
 		break
 	}
 	if !isDefined && preset != nil {
-		found = append(found, a.preset(name, *preset))
+		found = append(found, ev.preset(name, *preset))
 	}
-	a.spend(4 * len(a.facts[name]))
-	for _, fact := range a.facts[name] {
-		found = append(found, a.force(fact))
+	ev.spend(4 * len(ev.env.facts[name]))
+	for _, fact := range ev.env.facts[name] {
+		found = append(found, ev.force(fact))
 	}
 	if len(found) == 0 {
 		return anything()
@@ -98,54 +98,64 @@ func (a *analysis) lookup(name string, s *scope) value {
 }
 
 // preset returns the value of a variable with a default, and the choices that custom resources have instead.
-func (a *analysis) preset(name string, t thunk) value {
-	v := a.force(t)
+func (ev *evaluator) preset(name string, t thunk) value {
+	v := ev.force(t)
 	if isReserved(name) {
 		return v
 	}
-	o, ok := a.arguments[name]
+	o, ok := ev.env.arguments[name]
 	switch {
 	case ok && len(o.choices) > 0:
 		for _, choice := range o.choices {
 			v = union(v, textValue(text(choice)))
 		}
-	case ok || !a.closed:
-		v.settable = append(slices.Clip(v.settable), setting{name, a.position(t.node, diag.Position{})})
+	case ok || !ev.env.closed:
+		v.settable = append(slices.Clip(v.settable), setting{name, ev.files.position(t.node, diag.Position{})})
 	}
 	return v
 }
 
 // force returns the value of a variable. One that is defined by itself adds nothing to its other values.
-func (a *analysis) force(t thunk) value {
+func (ev *evaluator) force(t thunk) value {
 	if t.node == nil {
 		return t.ready
 	}
 	key := evaluation{t.node, t.scope}
-	if v, ok := a.memo[key]; ok {
+	if v, ok := ev.memory.memo[key]; ok {
 		return v
 	}
-	if v, ok := a.partial[key]; ok {
+	if v, ok := ev.memory.partial[key]; ok {
 		return v
 	}
-	if a.pending[t.node] || len(a.pending) > maxDepth {
-		a.cycles++
-		return value{open: !a.pending[t.node]}
+	if ev.memory.pending[t.node] || len(ev.memory.pending) > maxDepth {
+		ev.memory.cycles++
+		return value{open: !ev.memory.pending[t.node]}
 	}
-	a.pending[t.node] = true
-	before := a.cycles
-	v := a.node(t.node, t.scope)
-	delete(a.pending, t.node)
-	if a.cycles == before {
-		a.memo[key] = v
+	ev.memory.pending[t.node] = true
+	before := ev.memory.cycles
+	v := ev.node(t.node, t.scope)
+	delete(ev.memory.pending, t.node)
+	if ev.memory.cycles == before {
+		ev.memory.memo[key] = v
 		return v
 	}
 	// Values that depend on one that is being evaluated may lack some of its alternatives, and are not kept.
-	a.partial[key] = v
-	if len(a.pending) == 0 {
-		a.memo[key] = v
-		clear(a.partial)
+	ev.memory.partial[key] = v
+	if len(ev.memory.pending) == 0 {
+		ev.memory.memo[key] = v
+		clear(ev.memory.partial)
 	}
 	return v
+}
+
+// A memory holds the variables that are being evaluated, in whatever scope (tasks in loops extend a variable by itself), and the values of
+// those that were.
+type memory struct {
+	pending map[*yaml.Node]bool
+	memo    map[evaluation]value
+	// partial are the values that depend on a pending variable. cycles counts the uses of pending variables.
+	partial map[evaluation]value
+	cycles  int
 }
 
 // An evaluation is the evaluation of a variable.
@@ -154,5 +164,12 @@ type evaluation struct {
 	scope *scope
 }
 
-// maxDepth is the number of variables, files and blocks that can be nested.
-const maxDepth = 60
+// defines reports whether a scope defines a variable.
+func (s *scope) defines(name string) bool {
+	for at := s; at != nil; at = at.parent {
+		if _, ok := at.vars[name]; ok {
+			return true
+		}
+	}
+	return false
+}

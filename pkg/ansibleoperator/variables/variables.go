@@ -59,7 +59,7 @@ func Of(in Input) (map[string]any, error) {
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 	result["ansible_operator_meta"] = map[string]any{"name": name, "namespace": namespace}
-	object := objectName(in.GVK)
+	object := ObjectName(in.GVK.Group, in.GVK.Kind)
 	result[object] = in.Object
 	result[object+"_spec"] = spec
 	if in.MarkUnsafe {
@@ -103,9 +103,9 @@ func checkTemplates(path string, value any) (errs []error) {
 	return errs
 }
 
-// objectName returns the name of the variable that contains the custom resource.
-func objectName(gvk schema.GroupVersionKind) string {
-	return "_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(gvk.Group)) + "_" + strings.ToLower(gvk.Kind)
+// ObjectName returns the name of the variable that contains the custom resources of a kind, such as _cache_example_com_memcached.
+func ObjectName(group, kind string) string {
+	return "_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(group+"_"+kind))
 }
 
 // convert converts the keys in a value. The schema is nil for values that no schema describes.
