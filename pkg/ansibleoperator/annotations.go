@@ -2,11 +2,11 @@ package ansibleoperator
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 const annotationPrefix = "ansible.sdk.operatorframework.io/"
@@ -33,36 +33,14 @@ type settings struct {
 // readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have the values of the reconciler; the
 // error names all invalid ones.
 func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
-	s := settings{r.period, r.maxArtifacts, r.verbosity}
-	annotations := obj.GetAnnotations()
-	var errs []error
-	if text, ok := annotations[AnnotationReconcilePeriod]; ok {
-		if period, err := time.ParseDuration(text); err != nil || period < 0 {
-			errs = append(errs, fmt.Errorf("annotation %s %q: must be a duration that is not negative, such as 5m", AnnotationReconcilePeriod, text))
-		} else {
-			s.period = period
-		}
+	s := settings{r.kind.Period, r.maxArtifacts, r.verbosity}
+	number := func(key string, into *int, most int) error {
+		return customresource.ReadAnnotation(obj, key, into, func(text string) (int, error) { return customresource.ParseNumber(text, 0, most) })
 	}
-	for _, number := range []struct {
-		key         string
-		least, most int
-		value       *int
-	}{
-		{AnnotationMaxRunnerArtifacts, 0, 1 << 20, &s.maxArtifacts},
-		{AnnotationVerbosity, 0, MaxVerbosity, &s.verbosity},
-	} {
-		text, ok := annotations[number.key]
-		if !ok {
-			continue
-		}
-		if n, err := strconv.Atoi(text); err != nil || n < number.least || n > number.most {
-			errs = append(errs, fmt.Errorf("annotation %s %q: must be a number from %d to %d", number.key, text, number.least, number.most))
-		} else {
-			*number.value = n
-		}
-	}
+	err := errors.Join(customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period),
+		number(AnnotationMaxRunnerArtifacts, &s.maxArtifacts, 1<<20), number(AnnotationVerbosity, &s.verbosity, MaxVerbosity))
 	if s.maxArtifacts == 0 {
 		s.maxArtifacts = -1
 	}
-	return s, errors.Join(errs...)
+	return s, err
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
@@ -61,12 +60,10 @@ type condition struct {
 	result map[string]any
 }
 
-// ready returns the condition Ready.
 func ready(status bool, reason, message string) condition {
 	return condition{kind: ConditionReady, status: status, reason: reason, message: message}
 }
 
-// fields returns the condition for a generation.
 func (c condition) fields(generation int64) map[string]any {
 	status := "False"
 	if c.status {
@@ -139,25 +136,17 @@ func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstruct
 	if !r.manageStatus {
 		return nil
 	}
-	return r.writer.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
-		return statusPatch(current, generation, conditions, r.now())
+	return r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
+		return statusPatch(current, generation, conditions, r.kind.Now())
 	})
 }
 
 // statusPatch returns the status in a merge patch, which is empty if nothing changes.
 func statusPatch(obj *unstructured.Unstructured, generation int64, conditions []condition, now time.Time) map[string]any {
 	status, _ := obj.Object["status"].(map[string]any)
-	before, _ := status["conditions"].([]any)
-	after := before
+	after, _ := status["conditions"].([]any)
 	for _, c := range conditions {
 		after = customresource.SetCondition(after, c.fields(generation), now)
 	}
-	patch := map[string]any{}
-	if !equality.Semantic.DeepEqual(before, after) {
-		patch["conditions"] = after
-	}
-	if status["observedGeneration"] != any(generation) {
-		patch["observedGeneration"] = generation
-	}
-	return patch
+	return customresource.StatusPatch(obj, generation, after)
 }

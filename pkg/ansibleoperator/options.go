@@ -1,7 +1,6 @@
 package ansibleoperator
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +9,8 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 // MaxVerbosity is the largest number of -v options of a run.
@@ -31,13 +31,7 @@ type Finalizer struct {
 
 // WithGroupVersionKind sets the kind of the custom resources. It is required.
 func WithGroupVersionKind(gvk schema.GroupVersionKind) Option {
-	return func(r *Reconciler) error {
-		if gvk.Version == "" || gvk.Kind == "" {
-			return errors.New("group, version and kind: version and kind are required")
-		}
-		r.gvk = gvk
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetGVK(gvk) }
 }
 
 // WithPlaybook sets the playbook by its absolute path. It or WithRole is required. It has precedence over a role.
@@ -53,7 +47,7 @@ func WithRole(role string) Option {
 // WithVars sets variables of all runs. They have precedence over those from the custom resource.
 func WithVars(vars map[string]any) Option {
 	return func(r *Reconciler) (err error) {
-		r.vars, err = jsonValues(vars)
+		r.vars, err = customresource.JSONValues("vars", vars)
 		return err
 	}
 }
@@ -64,82 +58,40 @@ func WithFinalizer(finalizer Finalizer) Option {
 		if finalizer.Name == "" {
 			return errors.New("finalizer: name is required")
 		}
-		vars, err := jsonValues(finalizer.Vars)
+		vars, err := customresource.JSONValues("vars", finalizer.Vars)
 		finalizer.Vars = vars
 		r.finalizer = &finalizer
 		return err
 	}
 }
 
-// jsonValues returns a copy of values with the types of JSON in Kubernetes.
-func jsonValues(values map[string]any) (map[string]any, error) {
-	var result map[string]any
-	data, err := json.Marshal(values)
-	if err == nil {
-		err = utiljson.Unmarshal(data, &result)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("vars: %w", err)
-	}
-	return result, nil
-}
-
 // WithSelector restricts the reconciler to custom resources with matching labels.
 func WithSelector(selector metav1.LabelSelector) Option {
-	return func(r *Reconciler) error {
-		parsed, err := metav1.LabelSelectorAsSelector(&selector)
-		if err != nil {
-			return fmt.Errorf("selector: %w", err)
-		}
-		r.selector = parsed
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetSelector(selector) }
 }
 
 // WithReconcilePeriod sets the time between two runs for a custom resource without changes; 0 disables them. The default is 10 hours.
 // AnnotationReconcilePeriod has precedence.
 func WithReconcilePeriod(period time.Duration) Option {
-	return func(r *Reconciler) error {
-		if period < 0 {
-			return fmt.Errorf("reconcile period %s: must not be negative", period)
-		}
-		r.period = period
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetPeriod(period) }
 }
 
 // WithRunTimeout limits the duration of a run, whose processes are ended then. The default, 0, is no limit.
 func WithRunTimeout(timeout time.Duration) Option {
-	return func(r *Reconciler) error {
-		if timeout < 0 {
-			return fmt.Errorf("run timeout %s: must not be negative", timeout)
-		}
-		r.timeout = timeout
-		return nil
-	}
+	return func(r *Reconciler) error { return customresource.SetNotNegative(&r.timeout, "run timeout", timeout) }
 }
 
 // WithMaxRunnerArtifacts sets the number of runs of a custom resource whose artifacts are kept. The default is 20.
 // AnnotationMaxRunnerArtifacts has precedence.
 func WithMaxRunnerArtifacts(n int) Option {
 	return func(r *Reconciler) error {
-		if n < 1 {
-			return fmt.Errorf("maximum of runner artifacts %d: must be greater than zero", n)
-		}
-		r.maxArtifacts = n
-		return nil
+		return customresource.SetPositive(&r.maxArtifacts, "maximum of runner artifacts", n)
 	}
 }
 
 // WithMaxConcurrentReconciles sets the number of custom resources that are reconciled at the same time. The default is 1.
 func WithMaxConcurrentReconciles(n int) Option {
-	return func(r *Reconciler) error {
-		if n < 1 {
-			return fmt.Errorf("maximum of concurrent reconciles %d: must be greater than zero", n)
-		}
-		r.maxConcurrent = n
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetMaxConcurrent(n) }
 }
 
 // WithVerbosity sets the number of -v options of runs, 0 to MaxVerbosity. The default is 2. AnnotationVerbosity has precedence.
@@ -196,5 +148,5 @@ func WithBlacklist(kinds ...schema.GroupVersionKind) Option {
 
 // WithLog sets the logger for messages outside of passes. The default is that of the manager.
 func WithLog(log logr.Logger) Option {
-	return func(r *Reconciler) error { r.log = log; return nil }
+	return func(r *Reconciler) error { r.kind.Log = log; return nil }
 }

@@ -47,7 +47,6 @@ type Settings struct {
 	MetricsAddress string
 }
 
-// runnerConfig returns the settings of the runner.
 func (s Settings) runnerConfig(log logr.Logger) runner.Config {
 	dir, err := filepath.Abs(s.Dir)
 	if err != nil {
@@ -86,7 +85,7 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	e := &engine{log: mgr.GetLogger()}
 	kinds := make([]schema.GroupKind, len(reconcilers))
 	for i, r := range reconcilers {
-		kinds[i] = r.gvk.GroupKind()
+		kinds[i] = r.kind.GVK.GroupKind()
 	}
 	e.proxy, err = proxy.New(proxy.Config{
 		REST: mgr.GetConfig(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(), Port: settings.ProxyPort,
@@ -111,7 +110,7 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	for _, r := range reconcilers {
 		r.engine, r.metrics, r.schemas = e, collectors, schemas
 		if err := r.addController(mgr); err != nil {
-			return fmt.Errorf("adding the controller of %s: %w", r.gvk.Kind, err)
+			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}
 	}
 	return nil

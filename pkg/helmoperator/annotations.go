@@ -2,11 +2,13 @@ package helmoperator
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 const annotationPrefix = "helm.sdk.operatorframework.io/"
@@ -34,6 +36,13 @@ const (
 	LegacyFinalizer = "uninstall-helm-release"
 )
 
+func isFinalizer(name string) bool { return name == Finalizer || name == LegacyFinalizer }
+
+// hasFinalizer reports whether obj is protected until its release is uninstalled.
+func hasFinalizer(obj *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(obj.GetFinalizers(), isFinalizer)
+}
+
 // settings are the annotations of one custom resource, parsed.
 type settings struct {
 	upgradeForce, rollbackForce, uninstallWait bool
@@ -44,37 +53,9 @@ type settings struct {
 // invalid ones.
 func readSettings(obj metav1.Object, period time.Duration) (settings, error) {
 	s := settings{period: period}
-	annotations := obj.GetAnnotations()
-	var errs []error
-	for _, b := range []struct {
-		key   string
-		value *bool
-	}{
-		{AnnotationUpgradeForce, &s.upgradeForce},
-		{AnnotationRollbackForce, &s.rollbackForce},
-		{AnnotationUninstallWait, &s.uninstallWait},
-	} {
-		text, ok := annotations[b.key]
-		if !ok {
-			continue
-		}
-		value, err := strconv.ParseBool(text)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("annotation %s %q: must be true or false", b.key, text))
-			continue
-		}
-		*b.value = value
-	}
-	if text, ok := annotations[AnnotationReconcilePeriod]; ok {
-		value, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("annotation %s %q: must be a duration such as 5m", AnnotationReconcilePeriod, text))
-		case value < 0:
-			errs = append(errs, fmt.Errorf("annotation %s %q: must not be negative", AnnotationReconcilePeriod, text))
-		default:
-			s.period = value
-		}
-	}
-	return s, errors.Join(errs...)
+	err := errors.Join(customresource.ReadBool(obj, AnnotationUpgradeForce, &s.upgradeForce),
+		customresource.ReadBool(obj, AnnotationRollbackForce, &s.rollbackForce),
+		customresource.ReadBool(obj, AnnotationUninstallWait, &s.uninstallWait),
+		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period))
+	return s, err
 }

@@ -63,23 +63,23 @@ func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstr
 func (r *Reconciler) deleteOwned(ctx context.Context, obj *unstructured.Unstructured, gvk schema.GroupVersionKind, key client.ObjectKey) (bool, error) {
 	live := metadataOf(gvk)
 	isGone := func(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
-	if err := r.reader.Get(ctx, key, live); err != nil {
+	if err := r.kind.Reader.Get(ctx, key, live); err != nil {
 		if isGone(err) {
 			err = nil
 		}
 		return false, err
 	}
 	// The annotations of an object that another custom resource has taken over name that one.
-	if owner, ok := ownerOf(live, r.gvk.GroupKind()); !ok || owner != keyOf(obj) || live.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
+	if owner, ok := ownerOf(live, r.kind.GVK.GroupKind()); !ok || owner != client.ObjectKeyFromObject(obj) || live.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
 		return false, nil
 	}
 	if live.GetDeletionTimestamp() == nil {
 		uid := live.GetUID()
-		if err := r.client.Delete(ctx, live, client.Preconditions{UID: &uid}, client.PropagationPolicy("Background")); err != nil {
+		if err := r.kind.Client.Delete(ctx, live, client.Preconditions{UID: &uid}, client.PropagationPolicy("Background")); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
 	}
-	err := r.reader.Get(ctx, key, live)
+	err := r.kind.Reader.Get(ctx, key, live)
 	if isGone(err) {
 		return false, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
@@ -73,7 +74,7 @@ func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 func (t *tracker) takeLight(obj *unstructured.Unstructured, now time.Time) (*trackedResource, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.resources[keyOf(obj)]
+	r := t.resources[client.ObjectKeyFromObject(obj)]
 	if r == nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
 		return nil, false
 	}
@@ -92,7 +93,7 @@ func (t *tracker) begin(obj *unstructured.Unstructured) *trackedResource {
 	if t.resources == nil {
 		t.resources = map[types.NamespacedName]*trackedResource{}
 	}
-	key := keyOf(obj)
+	key := client.ObjectKeyFromObject(obj)
 	r := t.resources[key]
 	if r == nil || r.uid != obj.GetUID() {
 		r = &trackedResource{uid: obj.GetUID(), ready: map[objectKey]readiness{}}
@@ -117,7 +118,7 @@ func (t *tracker) finish(r *trackedResource, err error) (changed bool) {
 func (t *tracker) isTracked(obj *unstructured.Unstructured) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.resources[keyOf(obj)]
+	r := t.resources[client.ObjectKeyFromObject(obj)]
 	return r != nil && r.uid == obj.GetUID()
 }
 
@@ -126,8 +127,4 @@ func (t *tracker) drop(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.resources, key)
-}
-
-func keyOf(obj *unstructured.Unstructured) types.NamespacedName {
-	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }

@@ -103,7 +103,6 @@ func (c *readCache) beginRead(key objectKey) *pendingRead {
 	return read
 }
 
-// endRead ends a read.
 func (c *readCache) endRead(key objectKey, read *pendingRead) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

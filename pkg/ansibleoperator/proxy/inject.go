@@ -131,7 +131,6 @@ func replacesOwnerList(doc document, owner Owner) bool {
 	return len(references) > 0 && !hasOwner(references, owner)
 }
 
-// metadata returns the metadata of an object.
 func (p *Proxy) metadata(ctx context.Context, path string) (*metav1.PartialObjectMetadata, error) {
 	response, err := p.get(ctx, path, metadataOnly)
 	if err != nil {
@@ -162,7 +161,6 @@ type mark struct {
 	annotations map[string]string
 }
 
-// newMark returns the mark of a new object in a namespace.
 func newMark(owner Owner, namespace string) mark {
 	if owner.usesReference(namespace) {
 		reference := owner.reference()
@@ -187,7 +185,6 @@ func markOf(object metav1.Object, owner Owner) mark {
 
 func (m mark) isEmpty() bool { return m.reference == nil && m.annotations == nil }
 
-// isAnnotated reports whether annotations name an owner.
 func isAnnotated(annotations map[string]string, owner Owner) bool {
 	for key, value := range owner.annotations() {
 		if annotations[key] != value {

@@ -132,7 +132,6 @@ func (p *Proxy) recordScale(x *exchange, key objectKey, version string) {
 	}
 }
 
-// recordDelete records that a run has deleted an object.
 func (p *Proxy) recordDelete(x *exchange, object *responseObject) {
 	uid := object.UID
 	if uid == "" {

@@ -105,7 +105,6 @@ func (s *ownerState) object(key objectKey) *seenObject {
 	return object
 }
 
-// recordRead records a version that a run has read.
 func (o *seenObject) recordRead(version string) {
 	v := parseVersion(version)
 	o.newest = max(o.newest, v)
@@ -114,7 +113,6 @@ func (o *seenObject) recordRead(version string) {
 	}
 }
 
-// recordWrite records a version that a run has written.
 func (o *seenObject) recordWrite(version string) {
 	if version == "" || slices.Contains(o.writes, version) {
 		return

@@ -84,7 +84,6 @@ func (p *Proxy) Register(owner Owner, settings Settings) (kubeconfig []byte, rel
 	}), nil
 }
 
-// kubeconfig returns the kubeconfig of a run.
 func (p *Proxy) kubeconfig(namespace, token string) ([]byte, error) {
 	const name = "ansible-operator"
 	config := clientcmdapi.NewConfig()

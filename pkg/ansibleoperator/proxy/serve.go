@@ -27,7 +27,6 @@ const (
 // errTooLarge is the error of a body with more than maxBody bytes.
 var errTooLarge = fmt.Errorf("the body has more than %d MiB", maxBody>>20)
 
-// readLimited reads a body.
 func readLimited(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
 	if err == nil && len(data) > maxBody {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 )
 
-// artifactsOf returns the directory with the artifacts of a run.
 func artifactsOf(dir, ident string) string { return filepath.Join(dir, artifactsDir, ident) }
 
 // disk limits the total size of artifacts.

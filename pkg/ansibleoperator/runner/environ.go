@@ -144,7 +144,6 @@ func (e *environment) inventory() string {
 	return localInventory
 }
 
-// runEnviron returns the environment of a run.
 func (e *environment) runEnviron(additional map[string]string) []string {
 	values := maps.Clone(e.values)
 	maps.Copy(values, additional)

@@ -171,7 +171,6 @@ func convertObject(object map[string]any, schema *apiextensionsv1.JSONSchemaProp
 	return converted
 }
 
-// markUnsafe marks all strings in a value.
 func markUnsafe(value any) any {
 	switch value := value.(type) {
 	case string:

@@ -91,7 +91,6 @@ func (r *Release) retain(ctx context.Context, s situation, c *comparison, first 
 	return nil
 }
 
-// retain adds the retained objects.
 func (v *view) retain(c *comparison) {
 	for _, k := range c.retained {
 		if _, ok := v.objects[k]; !ok {

@@ -71,7 +71,6 @@ func (r *Release) keepContent(objects []manifestObject, c *comparison, random ma
 	r.replaceContent(v, c.kept, c.base.value)
 }
 
-// replaceContent replaces the content of fields of rendered objects.
 func (r *Release) replaceContent(v *view, replaced fields, content func(field) (any, bool)) {
 	normalized := map[key]bool{}
 	for _, f := range replaced {

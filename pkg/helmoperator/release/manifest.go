@@ -93,7 +93,6 @@ func documentSource(document string) string {
 	return "manifest"
 }
 
-// objectName returns the name of an object in messages.
 func objectName(kind, namespace, name string) string {
 	if namespace != "" {
 		name = namespace + "/" + name

@@ -59,7 +59,6 @@ func (r *Release) planSettled(ctx context.Context, s *state) (Plan, error) {
 	return plan, nil
 }
 
-// planFrom plans from a comparison with a revision.
 func (r *Release) planFrom(ctx context.Context, s *state) (Plan, *comparison, error) {
 	c, err := r.compare(ctx, s, r.options.DryRun == "server")
 	if err != nil {

@@ -102,7 +102,6 @@ func (r *Release) isVerified(s *state, object Object, states map[verifiedKey]ver
 	return true
 }
 
-// repairObject repairs one object and adds its state to states.
 func (r *Release) repairObject(ctx context.Context, s *state, object *unstructured.Unstructured, states map[verifiedKey]verifiedState) (*Repaired, error) {
 	info, err := r.info(object)
 	if err != nil {

@@ -40,7 +40,6 @@ type settledPlan struct {
 	plan         Plan
 }
 
-// stateOf returns the state of one of the stored revisions.
 func (r *Release) stateOf(revisions []*releasev1.Release, revision *releasev1.Release) *state {
 	return &state{
 		record: recordID(revision.Version, r.recordVersions[revision.Version]), revision: revision,

@@ -35,7 +35,6 @@ func (v *verifiedObjects) get(owner types.UID, k verifiedKey) (verifiedState, bo
 	return state, ok
 }
 
-// set replaces the states of all objects of a release.
 func (v *verifiedObjects) set(owner types.UID, states map[verifiedKey]verifiedState) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
