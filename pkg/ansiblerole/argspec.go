@@ -65,7 +65,6 @@ func (r *specReader) specification(dir, entry string) *specification {
 	return s
 }
 
-// options returns the arguments of a mapping of options.
 func (r *specReader) options(options *yaml.Node, file string, depth int) []*argument {
 	var all []*argument
 	taken := map[string]bool{}

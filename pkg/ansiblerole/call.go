@@ -111,7 +111,6 @@ func (c *call) isTrue(name string) bool {
 	return ok && canBeTrue
 }
 
-// apiVersion returns the argument with the API version.
 func (c *call) apiVersion() value {
 	if v, ok := c.argument("api_version", "api", "version"); ok {
 		return v
@@ -119,7 +118,6 @@ func (c *call) apiVersion() value {
 	return textValue("v1")
 }
 
-// argumentObject returns the object that arguments name.
 func (c *call) argumentObject() value {
 	d := &dict{fields: map[string]value{"apiVersion": c.apiVersion()}}
 	if kind, ok := c.argument("kind"); ok {

@@ -56,7 +56,6 @@ func (m *modules) definitions(c *call) (objects []definition, complete bool) {
 	return objects, complete && found
 }
 
-// fileObjects returns the objects in files.
 func (m *modules) fileObjects(plugin string, names value, c *call) (objects []definition, complete bool) {
 	complete = true
 	for _, pattern := range names.patterns() {

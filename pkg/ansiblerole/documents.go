@@ -174,7 +174,6 @@ func (t *templates) parsed(v value) value {
 	return result
 }
 
-// syntax returns the nodes of a template.
 func (t *templates) syntax(text string) []jinja.Node {
 	nodes, ok := t.syntaxes[text]
 	if !ok {

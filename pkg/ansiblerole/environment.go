@@ -40,7 +40,6 @@ func (env *environment) root() *scope {
 	return s
 }
 
-// valueOf converts a decoded value.
 func valueOf(v any, depth int) value {
 	switch v := v.(type) {
 	case nil:

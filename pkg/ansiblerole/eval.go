@@ -31,14 +31,12 @@ func newEvaluator(files *reader, env *environment, p *progress) *evaluator {
 	return ev
 }
 
-// reset forgets all values.
 func (ev *evaluator) reset() {
 	ev.fields = map[fieldKey]value{}
 	ev.memory.memo, ev.memory.partial = map[evaluation]value{}, map[evaluation]value{}
 	ev.templates.objects, ev.templates.references = map[documentKey][]bound{}, nil
 }
 
-// evaluate returns the value of an expression.
 func (ev *evaluator) evaluate(e jinja.Expr, s *scope) value {
 	if ev.spend(1) {
 		return anything()
@@ -143,7 +141,6 @@ func number(e jinja.Expr) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-// binary returns the result of an operator.
 func (ev *evaluator) binary(operator string, left, right value) value {
 	switch operator {
 	case "or", "and":
@@ -164,7 +161,6 @@ func (ev *evaluator) binary(operator string, left, right value) value {
 	return anything()
 }
 
-// isList reports whether a value can be a list.
 func isList(v value) bool {
 	for _, alt := range v.alts {
 		switch alt := alt.(type) {
@@ -250,7 +246,6 @@ func (ev *evaluator) pairs(v value, named bool) value {
 	return result
 }
 
-// split returns the parts of a text.
 func (ev *evaluator) split(of value, arguments jinja.Arguments, s *scope) value {
 	separator := " "
 	if len(arguments.Positional) > 0 {

@@ -47,7 +47,6 @@ var unchanged = strings.Fields("list unique sort select reject selectattr reject
 	"to_nice_yaml to_yaml to_json to_nice_json tojson from_json mandatory k8s_config_resource_name rekey_on_member expanduser realpath " +
 	"vault unvault e escape forceescape")
 
-// filter returns the result of a filter.
 func (ev *evaluator) filter(e jinja.Filter, s *scope) value {
 	of := ev.evaluate(e.Of, s)
 	argument := func(i int) value {

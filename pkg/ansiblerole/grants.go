@@ -40,7 +40,6 @@ func newRules(eval *evaluator, apis []API, p *progress) *rules {
 	return r
 }
 
-// grant adds verbs on kinds.
 func (r *rules) grant(kinds []granted, verbs ...string) {
 	if r.final {
 		for _, g := range kinds {
@@ -49,7 +48,6 @@ func (r *rules) grant(kinds []granted, verbs ...string) {
 	}
 }
 
-// grantSub adds verbs on a subresource of kinds.
 func (r *rules) grantSub(kinds []granted, subresource string, verbs ...string) {
 	for _, g := range kinds {
 		g.resource += "/" + subresource
@@ -196,7 +194,6 @@ func (r *rules) decode(v value, depth int) any {
 	return nil
 }
 
-// addCRD adds the kind of a CRD.
 func (r *rules) addCRD(name string) {
 	documents, err := safeyaml.Documents[yaml.Node]([]byte(r.eval.files.read(name)))
 	if err != nil {

@@ -104,7 +104,6 @@ func (r *rules) kindsNamed(name string, groups []string, at diag.Position) []gra
 	return sure
 }
 
-// displayGroups returns the names of API groups.
 func displayGroups(groups []string) string {
 	names := slices.Clone(groups)
 	for i, group := range names {

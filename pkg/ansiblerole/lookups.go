@@ -32,7 +32,6 @@ func (ev *evaluator) pluginNames(arguments jinja.Arguments, s *scope) []string {
 	return texts
 }
 
-// lookupPlugin returns the result of lookup or query.
 func (ev *evaluator) lookupPlugin(arguments jinja.Arguments, s *scope) value {
 	var results []value
 	var operands []value
@@ -86,7 +85,6 @@ func (ev *evaluator) lookupPlugin(arguments jinja.Arguments, s *scope) value {
 	return union(results...)
 }
 
-// fileLookup returns the text of templates or files.
 func (ev *evaluator) fileLookup(plugin string, names []value, s *scope) value {
 	var result value
 	for _, name := range names {
@@ -104,7 +102,6 @@ func (ev *evaluator) fileLookup(plugin string, names []value, s *scope) value {
 	return result
 }
 
-// objectLookup returns the objects of the lookup plugin k8s.
 func (ev *evaluator) objectLookup(arguments jinja.Arguments, s *scope) value {
 	d := &dict{fields: map[string]value{"apiVersion": textValue("v1")}}
 	for _, name := range []string{"kind", "api_version"} {

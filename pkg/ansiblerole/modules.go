@@ -132,7 +132,6 @@ func (m *modules) named(c *call, verbs ...string) {
 	}
 }
 
-// k8s adds the permissions of the module k8s.
 func (m *modules) k8s(c *call) {
 	verbs, creates := c.stateVerbs()
 	objects, isComplete := m.definitions(c)

@@ -73,7 +73,6 @@ func items(node *yaml.Node) []*yaml.Node {
 	return []*yaml.Node{node}
 }
 
-// node returns the value of a node.
 func (ev *evaluator) node(n *yaml.Node, s *scope) value {
 	n = content(n)
 	if n == nil {
@@ -111,7 +110,6 @@ func (ev *evaluator) text(text string, s *scope) value {
 	return ev.templates.expand(rendered)
 }
 
-// get returns the value of a key or item of a value.
 func (ev *evaluator) get(of value, key string) value {
 	result := value{open: of.open, settable: of.settable}
 	for _, alt := range of.alts {
@@ -136,7 +134,6 @@ func (ev *evaluator) get(of value, key string) value {
 	return result
 }
 
-// getField returns the value of a key of a mapping.
 func (ev *evaluator) getField(of *dict, key string) value {
 	if v, ok := of.fields[key]; ok {
 		return v

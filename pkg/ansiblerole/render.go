@@ -124,13 +124,11 @@ func (r *rendering) output(v value) {
 	r.out.WriteString(r.refer(v))
 }
 
-// refer returns a reference to a value.
 func (t *templates) refer(v value) string {
 	t.references = append(t.references, v)
 	return referenceBegin + strconv.Itoa(len(t.references)-1) + referenceEnd
 }
 
-// body returns the text of a body.
 func (r *rendering) body(nodes []jinja.Node, s *scope) string {
 	inner := rendering{templates: r.templates, depth: r.depth, root: r.root, at: r.at, included: r.included}
 	inner.nodes(nodes, s)
@@ -220,7 +218,6 @@ func (t *templates) reference(text string) (value, bool) {
 	return t.referenced(text), true
 }
 
-// referenced returns the value with a number.
 func (t *templates) referenced(number string) value {
 	i, err := strconv.Atoi(number)
 	if err != nil || i < 0 || i >= len(t.references) {

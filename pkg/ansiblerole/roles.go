@@ -36,7 +36,6 @@ func (w *walker) watched(playbook, role string) {
 // roleOptions select files of a role. The default is main.
 type roleOptions struct{ tasks, vars, defaults string }
 
-// role analyzes the roles that a name can be.
 func (w *walker) role(name string, o roleOptions, s *scope, at diag.Position) {
 	dirs := w.files.resolveRole(name, s)
 	switch {
@@ -60,7 +59,6 @@ func (w *walker) role(name string, o roleOptions, s *scope, at diag.Position) {
 	}
 }
 
-// roleDir analyzes the role in a directory.
 func (w *walker) roleDir(dir string, o roleOptions, outer *scope) {
 	if o.tasks == "" {
 		o.tasks = "main"
@@ -128,7 +126,6 @@ func (w *walker) roleEntry(entry *yaml.Node, outer *scope, file string) {
 	}
 }
 
-// playbook analyzes a playbook.
 func (w *walker) playbook(name string, outer *scope, at diag.Position) {
 	files := w.files.match(name, outer.playbook)
 	if len(files) == 0 {
@@ -145,7 +142,6 @@ func (w *walker) playbook(name string, outer *scope, at diag.Position) {
 	}
 }
 
-// play analyzes a play of a playbook.
 func (w *walker) play(play *yaml.Node, outer *scope, file string) {
 	if play == nil || play.Kind != yaml.MappingNode {
 		return
@@ -188,7 +184,6 @@ func (w *walker) play(play *yaml.Node, outer *scope, file string) {
 	}
 }
 
-// parent returns the directory of a file.
 func parent(file string) string { return path.Dir(file) }
 
 // open records that what a watch runs can use fields of spec that no argument specification has. What the tasks of a role include is a

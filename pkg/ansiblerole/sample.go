@@ -99,7 +99,6 @@ func (o *argument) example(depth int) *yaml.Node {
 	return o.scalarExample("")
 }
 
-// scalarExample returns a scalar of the type of an argument.
 func (o *argument) scalarExample(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	switch o.typ {

@@ -112,7 +112,6 @@ func (r *specReader) checkDefault(o *argument, entry entryPoint) {
 	o.fallback = nil
 }
 
-// sameYAML reports whether nodes have the same value.
 func sameYAML(a, b *yaml.Node) bool {
 	one, err := decodeNode(a)
 	other, err2 := decodeNode(b)
@@ -124,7 +123,6 @@ func sameYAML(a, b *yaml.Node) bool {
 	return err == nil && err2 == nil && string(x) == string(y)
 }
 
-// decodeNode returns the value of a node.
 func decodeNode(node *yaml.Node) (any, error) {
 	data, err := yaml.Marshal(node)
 	if err != nil {
@@ -135,7 +133,6 @@ func decodeNode(node *yaml.Node) (any, error) {
 	return v, err
 }
 
-// objectSchema returns the schema of a mapping with options.
 func (r *specReader) objectSchema(options []*argument) map[string]any {
 	properties := map[string]any{}
 	var required []string
@@ -158,7 +155,6 @@ func userData() map[string]any {
 	return map[string]any{preserveUnknown: true, "additionalProperties": map[string]any{preserveUnknown: true}}
 }
 
-// argumentSchema returns the schema of an argument.
 func (r *specReader) argumentSchema(o *argument) map[string]any {
 	schema := r.typeSchema(o, o.typ)
 	choices := schema
@@ -182,7 +178,6 @@ func (r *specReader) argumentSchema(o *argument) map[string]any {
 	return schema
 }
 
-// typeSchema returns the schema of a type of Ansible.
 func (r *specReader) typeSchema(o *argument, typ string) map[string]any {
 	switch typ {
 	case "str", "path":

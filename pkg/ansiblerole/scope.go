@@ -32,7 +32,6 @@ type thunk struct {
 	ready value
 }
 
-// child returns a scope with more variables.
 func (s *scope) child() *scope {
 	return &scope{parent: s, vars: map[string]thunk{}, dir: s.dir, role: s.role, playbook: s.playbook, inTasks: s.inTasks, defaults: s.defaults}
 }
@@ -40,7 +39,6 @@ func (s *scope) child() *scope {
 // set defines a variable with a known value.
 func (s *scope) set(name string, v value) { s.vars[name] = thunk{ready: v} }
 
-// define defines the variables of a mapping.
 func (s *scope) define(vars *yaml.Node) {
 	for key, child := range fields(vars) {
 		s.vars[key] = thunk{node: child, scope: s}
@@ -164,7 +162,6 @@ type evaluation struct {
 	scope *scope
 }
 
-// defines reports whether a scope defines a variable.
 func (s *scope) defines(name string) bool {
 	for at := s; at != nil; at = at.parent {
 		if _, ok := at.vars[name]; ok {

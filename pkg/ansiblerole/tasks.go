@@ -10,7 +10,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// taskFile analyzes a file with tasks.
 func (w *walker) taskFile(file string, outer *scope) {
 	if w.spend(taskSteps) || !w.enter(file) {
 		return
@@ -65,7 +64,6 @@ func (w *walker) task(task *yaml.Node, outer *scope, file string) {
 	}
 }
 
-// without returns a mapping without keys.
 func without(node *yaml.Node, keys ...string) *yaml.Node {
 	copied := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: node.Line}
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -82,7 +80,6 @@ var keywords = strings.Fields("any_errors_fatal args async become become_exe bec
 	"loop_control module_defaults name no_log notify listen poll port register remote_user retries run_once tags throttle timeout until vars " +
 	"when action local_action")
 
-// module returns the name of the module of a task, and its arguments.
 func module(task *yaml.Node) (name string, arguments *yaml.Node) {
 	for key, child := range fields(task) {
 		switch {
@@ -103,7 +100,6 @@ func module(task *yaml.Node) (name string, arguments *yaml.Node) {
 // maxItems is the number of items of a loop for which a task is analyzed separately.
 const maxItems = 60
 
-// loops returns the scopes of a task for the items of its loop.
 func (w *walker) loops(task *yaml.Node, s *scope) []*scope {
 	name := "item"
 	if variable := text(field(field(task, "loop_control"), "loop_var")); variable != "" {
@@ -140,7 +136,6 @@ func (w *walker) loops(task *yaml.Node, s *scope) []*scope {
 	return scopes
 }
 
-// run analyzes a call of a module.
 func (w *walker) run(c *call) {
 	switch name := shortName(c.name); name {
 	case "include_tasks", "import_tasks", "include":
@@ -186,7 +181,6 @@ func (s *scope) withDefaults(defaults *yaml.Node) {
 	s.defaults = merged
 }
 
-// includeTasks analyzes the files of an include.
 func (w *walker) includeTasks(c *call) {
 	v, _ := c.argument("file", "_raw_params")
 	if arguments := content(c.arguments); arguments != nil && arguments.Kind == yaml.ScalarNode {

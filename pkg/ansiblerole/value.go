@@ -128,7 +128,6 @@ func (v value) patterns() []string {
 	return texts
 }
 
-// concat returns the concatenation of texts.
 func concat(parts ...value) value {
 	results := []string{""}
 	for _, part := range parts {

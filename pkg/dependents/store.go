@@ -123,7 +123,6 @@ func (s *store) Update(obj any) error {
 	return nil
 }
 
-// put handles a version of an object.
 func (s *store) put(after *metav1.PartialObjectMetadata, initial bool) {
 	key := keyOf(after)
 	before := s.objects[key]

@@ -186,7 +186,6 @@ func (k *kindWatch) addHandler(handler Handler) {
 	}
 }
 
-// run watches the kind until ctx ends.
 func (k *kindWatch) run(ctx context.Context) {
 	var mapping *meta.RESTMapping
 	retry(ctx, func() error {

@@ -147,7 +147,6 @@ func (s *valueSchema) intersectObjects(a, b *valueSchema) {
 	}
 }
 
-// constrain sets a keyword.
 func (s *valueSchema) constrain(name string, value any) {
 	if s.constraints == nil {
 		s.constraints = map[string]any{}

@@ -70,7 +70,6 @@ func printerColumns() []any {
 	}
 }
 
-// statusSchema is the schema of status.
 func statusSchema() map[string]any {
 	return crd.Status("release", "Deployed or Ready", nil, map[string]any{
 		"deployedRelease": map[string]any{

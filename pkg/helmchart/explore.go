@@ -148,7 +148,6 @@ func (e *explorer) combine(ctx context.Context) error {
 	return nil
 }
 
-// names returns the names of switches.
 func names(switches []chartSwitch) string {
 	var list []string
 	for _, s := range switches {
@@ -166,7 +165,6 @@ const (
 	allSwitches   = "all switches on"
 )
 
-// switchesOff returns the switches that are off by default.
 func switchesOff(files Files) []chartSwitch {
 	return slices.DeleteFunc(findSwitches(files), func(s chartSwitch) bool { return s.on })
 }
@@ -180,7 +178,6 @@ func (s chartSwitch) enables(other chartSwitch) bool {
 	return slices.ContainsFunc(other.needs, func(need []string) bool { return slices.Equal(need, s.path) })
 }
 
-// switchedOn returns values with switches on.
 func switchedOn(switches []chartSwitch) map[string]any {
 	values := map[string]any{}
 	for _, s := range switches {

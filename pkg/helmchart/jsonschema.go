@@ -21,7 +21,6 @@ type schemaDocument struct {
 	formats, siblings bool
 }
 
-// readSchemaDocument reads values.schema.json.
 func readSchemaDocument(data []byte) (*schemaDocument, error) {
 	if err := safeyaml.Check(data); err != nil {
 		return nil, err
@@ -70,7 +69,6 @@ func (d *schemaDocument) collectAnchors(v any) {
 	}
 }
 
-// lookup returns the schema that a reference in the document refers to.
 func (d *schemaDocument) lookup(ref string) (any, bool) {
 	if ref == "#" {
 		return d.root, true
@@ -132,7 +130,6 @@ type scope struct {
 	depth   int
 }
 
-// field returns the scope of a key.
 func (s scope) field(name string) scope {
 	next := scope{partial: s.partial, depth: s.depth + 1}
 	if s.defaults != nil && s.defaults.kind == mapValue {

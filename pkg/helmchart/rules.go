@@ -72,7 +72,6 @@ func (r *ruler) notef(template, format string, args ...any) {
 	})
 }
 
-// chart adds the permissions for a chart.
 func (r *ruler) chart(api ChartAPI) {
 	r.dir = api.Dir
 	for _, warning := range api.Rendered.Warnings {
@@ -112,7 +111,6 @@ func (r *ruler) failures(rendered *Rendered) {
 	}
 }
 
-// object adds the permissions to install an object.
 func (r *ruler) object(o RenderedObject) {
 	kind := o.groupKind()
 	if kind.Kind == "" {

@@ -45,7 +45,6 @@ type valueSchema struct {
 	constraints map[string]any
 }
 
-// anything returns a schema that accepts all values.
 func anything(description string) *valueSchema { return &valueSchema{description: description} }
 
 // openObject returns a schema of objects with any keys.
@@ -117,7 +116,6 @@ func (s *valueSchema) encodeObject(out map[string]any) {
 	}
 }
 
-// jsonSize returns the size of a value as JSON.
 func jsonSize(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil {

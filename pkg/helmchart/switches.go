@@ -96,7 +96,6 @@ func (f *finder) dependency(d dependency, dir string, prefix []string, needs [][
 	f.chart(dir, append(slices.Clip(prefix), name), needs)
 }
 
-// values adds the switches in the values of a chart.
 func (f *finder) values(node *yaml.Node, at []string, needs [][]string) {
 	for key, value := range safeyaml.Fields(node) {
 		inner := append(slices.Clip(at), key.Value)

@@ -43,7 +43,6 @@ type chartFile struct {
 // maxCharts is the number of charts that one chart can contain.
 const maxCharts = 1000
 
-// readTree reads a chart with its dependencies.
 func readTree(files Files) (*chartTree, error) {
 	charts := 0
 	tree, err := readChart(files, "", &charts)
@@ -197,7 +196,6 @@ func (t *chartTree) describeDependency(f inference, own *valueSchema, sub *chart
 	return s
 }
 
-// addSwitch adds a boolean at a path of keys.
 func (s *valueSchema) addSwitch(path []string) {
 	if s.typ != objectType || s.additional != nil {
 		return

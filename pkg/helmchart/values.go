@@ -172,7 +172,6 @@ func keyName(key *yaml.Node) string {
 	return key.Value
 }
 
-// set adds or replaces a field.
 func (v *value) set(name string, field *value) {
 	if _, ok := v.fields[name]; !ok {
 		v.keys = append(v.keys, name)

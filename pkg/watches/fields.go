@@ -106,7 +106,6 @@ func (p *parser) boolean(into *bool) func(*yaml.Node) {
 	}
 }
 
-// number returns a function that reads a number.
 func (p *parser) number(least int, set func(int)) func(*yaml.Node) {
 	return func(value *yaml.Node) {
 		if p.isVariable(value) {
@@ -133,7 +132,6 @@ func checkChart(chart string) []string {
 	return nil
 }
 
-// selector reads a label selector.
 func (p *parser) selector(node *yaml.Node) *metav1.LabelSelector {
 	selector := &metav1.LabelSelector{}
 	if p.isVariable(node) {
@@ -153,7 +151,6 @@ func (p *parser) selector(node *yaml.Node) *metav1.LabelSelector {
 	return selector
 }
 
-// duration reads a duration that is not negative.
 func (p *parser) duration(node *yaml.Node) time.Duration {
 	if p.isVariable(node) {
 		return 0

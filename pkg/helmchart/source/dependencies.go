@@ -207,7 +207,6 @@ func lockedVersion(d *chart.Dependency, lock *chart.Lock) (string, error) {
 	return "", fmt.Errorf("the lock file (Chart.lock) has version %s, but Chart.yaml requires %q; update the lock file with 'helm dependency update', or remove it", locked, d.Version)
 }
 
-// fetchDependency fetches the chart of a dependency.
 func (f *fetcher) fetchDependency(ctx context.Context, d *chart.Dependency, version string, from fetched) (*fetched, error) {
 	switch repository := d.Repository; {
 	case repository == "":

@@ -137,7 +137,6 @@ func withoutPath(err error) error {
 	return err
 }
 
-// archiveDigest returns the digest of an archive.
 func archiveDigest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -190,7 +190,6 @@ func (f *fetcher) fromFile(name string, info fs.FileInfo) (*fetched, error) {
 	return found, nil
 }
 
-// fromArchive unpacks an archive.
 func (f *fetcher) fromArchive(data []byte) (*fetched, error) {
 	files, err := readArchive(data, f.budget)
 	if err != nil {

@@ -83,7 +83,6 @@ func (n *node) add(child *node) {
 	n.children[dir] = child
 }
 
-// flatten returns the files of the whole tree.
 func (n *node) flatten() helmchart.Files {
 	files := helmchart.Files{}
 	for name, data := range n.files {

@@ -32,7 +32,6 @@ func (e *entry) label() string {
 	return displayed(e.URL)
 }
 
-// repositories returns the repositories of the user.
 func (f *fetcher) repositories() ([]*entry, error) {
 	if f.entries != nil {
 		return f.entries, nil
@@ -52,7 +51,6 @@ func (f *fetcher) repositories() ([]*entry, error) {
 	return f.entries, nil
 }
 
-// namedEntry returns the repository of the user with a name.
 func (f *fetcher) namedEntry(name string) (*entry, error) {
 	entries, err := f.repositories()
 	if err != nil {
@@ -126,7 +124,6 @@ func (f *fetcher) fromRepository(ctx context.Context, e *entry, name, version st
 	return f.fromIndex(ctx, e, found)
 }
 
-// cachedIndex returns the index in Helm's cache.
 func (f *fetcher) cachedIndex(e *entry) (*index, error) {
 	if e.Name == "" || filepath.Base(e.Name) != e.Name {
 		return nil, fs.ErrNotExist

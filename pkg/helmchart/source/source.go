@@ -57,7 +57,6 @@ func metadata(c *chart.Chart) helmchart.Metadata {
 	}
 }
 
-// checkInstallable returns an error for charts that cannot be installed.
 func checkInstallable(c *chart.Chart) error {
 	if c.Metadata.Type == "library" {
 		return fmt.Errorf("Chart.yaml: chart %q is a library chart, which has no objects of its own; use a chart of type application", c.Name()) //nolint:staticcheck // a file name

@@ -113,7 +113,6 @@ func (v *Variant) isSecond() int {
 	return 0
 }
 
-// now returns the time of the variant.
 func (v *Variant) now() time.Time {
 	v.used = true
 	return v.clock
