@@ -1,15 +1,15 @@
-// Package ansiblerole derives the parts of an operator from Ansible roles and playbooks: the rules of the manager's role, and the schema and
-// the sample of a kind. It reads files; it neither runs Ansible nor connects to a cluster.
+// Package ansiblerole derives the parts of an operator from Ansible roles and playbooks: the rules of the manager's role, and the
+// schema and the sample of a kind. It reads files; it neither runs Ansible nor connects to a cluster.
 //
-// [Rules] follows everything that the entries of watches.yaml can run and collects the permissions that this needs. [Schema] reads the
-// argument specifications of the same roles.
+// [Rules] follows everything that the entries of watches.yaml can run and collects the permissions that this needs. [Schema] reads
+// the argument specifications of the same roles.
 //
 // # Parts
 //
-//   - The reader (reader) holds the files of the project. It parses each once, finds the file or role that a name refers to from a place, and
-//     knows where a YAML node begins.
-//   - The walker (walker) follows plays, roles, includes and tasks. It defines the variables that they set, and hands each call of a module
-//     (call) to modules, which knows what Kubernetes modules do with their arguments.
+//   - The reader (reader) holds the files of the project. It parses each once, finds the file or role that a name refers to from a
+//     place, and knows where a YAML node begins.
+//   - The walker (walker) follows plays, roles, includes and tasks. It defines the variables that they set, and hands each call of
+//     a module (call) to modules, which knows what Kubernetes modules do with their arguments.
 //   - The evaluator (evaluator) computes what an expression, a variable or a YAML node can be. It renders templates with templates.
 //   - The rules (rules) turn kinds and verbs into permissions. The scanner adds what expressions look up in the cluster.
 //   - specReader turns argument specifications into a schema.
@@ -18,42 +18,44 @@
 //
 // # Values
 //
-// Ansible decides at run time what an expression is, so a value here is abstract: a set of alternatives, and a mark that says whether there
-// may be others. An alternative is a string, a list, a mapping, a node of a file with the scope its expressions are evaluated in, or the
-// text of a rendered file. Numbers and Booleans are strings, as Jinja makes no difference where it matters here.
+// Ansible decides at run time what an expression is, so a value here is abstract: a set of alternatives, and a mark that says
+// whether there may be others. An alternative is a string, a list, a mapping, a node of a file with the scope its expressions are
+// evaluated in, or the text of a rendered file. Numbers and Booleans are strings, as Jinja makes no difference where it matters
+// here.
 //
-//   - An open value may also be anything else. A value without alternatives that is open is unknown: this is what a field of the custom
-//     resource, a fact about a host or the output of a command is. A value that is not open and has no alternatives is undefined.
-//   - A string can be known in part. The character unknown stands for the part that isn't, so "{{ name }}-config" is "\x00-config" and still
-//     matches the files and names that end that way.
-//   - A value that comes from a default of the role is settable: custom resources can replace it, so it proves what can happen, not what
-//     can't. If the argument specification limits the default to choices, the choices are alternatives instead.
+//   - An open value may also be anything else. A value without alternatives that is open is unknown: this is what a field of the
+//     custom resource, a fact about a host or the output of a command is. A value that is not open and has no alternatives is
+//     undefined.
+//   - A string can be known in part. The character unknown stands for the part that isn't, so "{{ name }}-config" is "\x00-config"
+//     and still matches the files and names that end that way.
+//   - A value that comes from a default of the role is settable: custom resources can replace it, so it proves what can happen, not
+//     what can't. If the argument specification limits the default to choices, the choices are alternatives instead.
 //
-// An error in one direction is harmless: permissions and files that an alternative requires are granted and read even if it never occurs. In
-// the other direction the result may be incomplete, and a note says so at the place that causes it.
+// An error in one direction is harmless: permissions and files that an alternative requires are granted and read even if it never
+// occurs. In the other direction the result may be incomplete, and a note says so at the place that causes it.
 //
 // # Joins
 //
 // Where paths meet, values are united (union):
 //
-//   - Conditions don't select. Every branch of an if, when, block, rescue and always is followed, and an expression with a condition has the
-//     values of both sides.
-//   - A loop runs its task once for each known item, and once more with an unknown item if the list is open. Longer lists than maxItems
-//     run once, with an item that is the union of all. A loop in a template is rendered once, with that union.
-//   - set_fact, register and include_vars add values to a variable, wherever they are. As a task can use what a later task or another run has
-//     set, the files of a kind are read maxPasses times: each pass uses the facts of the pass before, and only the last one adds rules and
-//     notes.
+//   - Conditions don't select. Every branch of an if, when, block, rescue and always is followed, and an expression with a
+//     condition has the values of both sides.
+//   - A loop runs its task once for each known item, and once more with an unknown item if the list is open. Longer lists than
+//     maxItems run once, with an item that is the union of all. A loop in a template is rendered once, with that union.
+//   - set_fact, register and include_vars add values to a variable, wherever they are. As a task can use what a later task or
+//     another run has set, the files of a kind are read maxPasses times: each pass uses the facts of the pass before, and only the
+//     last one adds rules and notes.
 //   - An include whose name is known in part includes every file or role that the name can be.
 //   - A variable that is defined by itself adds nothing to its other values.
 //
 // # Templates
 //
-// A template is rendered with the bodies of all branches and then parsed as YAML. An expression that isn't a single known string becomes a
-// reference in the text: a number between two private characters, which stands for the value. That keeps the lines of the result the
-// same as those of the template, so notes can name them, and lets a field of an object have several values.
+// A template is rendered with the bodies of all branches and then parsed as YAML. An expression that isn't a single known string
+// becomes a reference in the text: a number between two private characters, which stands for the value. That keeps the lines of the
+// result the same as those of the template, so notes can name them, and lets a field of an object have several values.
 //
 // # Limits
 //
-// Projects can be hostile. Alternatives (maxAlternatives), text lengths, nesting (maxDepth) and steps (maxSteps) are limited; what exceeds a
-// limit is unknown, and a note says so if rules may be missing.
+// Projects can be hostile. Alternatives (maxAlternatives), text lengths, nesting (maxDepth) and steps (maxSteps) are limited; what
+// exceeds a limit is unknown, and a note says so if rules may be missing.
 package ansiblerole

@@ -53,8 +53,8 @@ func ReadCondition(obj *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// StatusPatch returns the status in the merge patch that sets the conditions of obj and the generation that they are about. It is empty if nothing
-// changes.
+// StatusPatch returns the status in the merge patch that sets the conditions of obj and the generation that they are about. It is
+// empty if nothing changes.
 func StatusPatch(obj *unstructured.Unstructured, generation int64, conditions []any) map[string]any {
 	status, _ := obj.Object["status"].(map[string]any)
 	patch := map[string]any{}

@@ -25,8 +25,8 @@ func ControllerName(gvk schema.GroupVersionKind) string {
 // A Queue is the queue of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// unsynced is a source of custom resources for which the controller does not wait until they are listed, as the manager stops if one of its controllers
-// cannot list them: it hides the method WaitForSync.
+// unsynced is a source of custom resources for which the controller does not wait until they are listed, as the manager stops if
+// one of its controllers cannot list them: it hides the method WaitForSync.
 type unsynced struct {
 	gvk     schema.GroupVersionKind
 	primary source.Source

@@ -108,9 +108,9 @@ func SetPositive(into *int, subject string, n int) error {
 	return nil
 }
 
-// AddController adds a controller of the custom resources to a manager. An update that changes neither the spec nor whether the resource is
-// being deleted adds a pass only if changed reports true. The function started receives the queue of the controller, which starts even while
-// the kind does not exist.
+// AddController adds a controller of the custom resources to a manager. An update that changes neither the spec nor whether the
+// resource is being deleted adds a pass only if changed reports true. The function started receives the queue of the controller,
+// which starts even while the kind does not exist.
 func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h handler.TypedEventHandler[*unstructured.Unstructured, reconcile.Request],
 	changed func(before, after *unstructured.Unstructured) bool, started func(context.Context, Queue),
 ) error {
@@ -153,9 +153,9 @@ func (k *Kind) Get(ctx context.Context, key types.NamespacedName) (*unstructured
 	return obj, nil
 }
 
-// Skip reports whether a resource is to be left alone because the selector doesn't match it. If it is being deleted, another reconciler may be
-// responsible for its finalizer: wait is how long to leave it to that one, unless this reconciler has tracked the resource. If none is
-// responsible, the resource must not wait forever.
+// Skip reports whether a resource is to be left alone because the selector doesn't match it. If it is being deleted, another
+// reconciler may be responsible for its finalizer: wait is how long to leave it to that one, unless this reconciler has tracked the
+// resource. If none is responsible, the resource must not wait forever.
 func (k *Kind) Skip(obj *unstructured.Unstructured, tracked bool) (wait time.Duration, skip bool) {
 	switch deletion := obj.GetDeletionTimestamp(); {
 	case k.Matches(obj):

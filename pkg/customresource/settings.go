@@ -56,7 +56,8 @@ func ParseNumber(text string, least, most int) (int, error) {
 	return n, nil
 }
 
-// JSONValues returns a copy of values with the types that custom resources have, whatever the types of the caller. The subject begins errors.
+// JSONValues returns a copy of values with the types that custom resources have, whatever the types of the caller. The subject
+// begins errors.
 func JSONValues(subject string, values map[string]any) (map[string]any, error) {
 	var result map[string]any
 	data, err := json.Marshal(values)

@@ -12,9 +12,9 @@ import (
 // maxWatches limits the size of watches.yaml.
 const maxWatches = 1 << 20
 
-// LoadWatches reads a watches.yaml and returns a reconciler for each entry that parse finds in it, in the order of the file. The function create
-// returns the reconciler of an entry or all its problems, and position where the entry is. The error has the problems of all entries. If the
-// file does not exist, it wraps fs.ErrNotExist.
+// LoadWatches reads a watches.yaml and returns a reconciler for each entry that parse finds in it, in the order of the file. The
+// function create returns the reconciler of an entry or all its problems, and position where the entry is. The error has the
+// problems of all entries. If the file does not exist, it wraps fs.ErrNotExist.
 func LoadWatches[W, R any](file string, parse func(name string, data []byte) ([]W, error), create func(W) (R, []error), position func(W) diag.Position) ([]R, error) {
 	name := filepath.ToSlash(filepath.Clean(file))
 	data, err := safeyaml.ReadFile(os.DirFS(filepath.Dir(file)), filepath.Base(file), maxWatches)

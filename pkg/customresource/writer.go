@@ -33,7 +33,8 @@ type Writer struct {
 // ErrDeleted reports that a custom resource was deleted in the meantime.
 var ErrDeleted = errors.New("the custom resource was deleted")
 
-// AddFinalizer adds a finalizer to obj and updates obj, unless obj has one that isOwn accepts. The error is ErrDeleted if obj is being deleted.
+// AddFinalizer adds a finalizer to obj and updates obj, unless obj has one that isOwn accepts. The error is ErrDeleted if obj is
+// being deleted.
 func (w Writer) AddFinalizer(ctx context.Context, obj *unstructured.Unstructured, name string, isOwn func(string) bool) error {
 	err := w.patchFinalizers(ctx, obj, func(current []string) ([]string, error) {
 		if obj.GetDeletionTimestamp() != nil {
@@ -75,9 +76,9 @@ func (w Writer) patchFinalizers(ctx context.Context, obj *unstructured.Unstructu
 	})
 }
 
-// PatchStatus applies merge patches of status and updates obj. The function patch returns the content of status in the merge patch for
-// the object that it is called with, or nil if nothing is to be changed. It is not an error if the object no longer exists, or if another one
-// has its name.
+// PatchStatus applies merge patches of status and updates obj. The function patch returns the content of status in the merge patch
+// for the object that it is called with, or nil if nothing is to be changed. It is not an error if the object no longer exists, or
+// if another one has its name.
 func (w Writer) PatchStatus(ctx context.Context, obj *unstructured.Unstructured, patch func(*unstructured.Unstructured) map[string]any) error {
 	send := func(p client.Patch) error { return w.Client.Status().Patch(ctx, obj, p) }
 	err := w.patch(ctx, obj, nil, send, func() (object, error) {
@@ -98,8 +99,8 @@ func (w Writer) PatchStatus(ctx context.Context, obj *unstructured.Unstructured,
 
 type object = map[string]any
 
-// patch sends the merge patch that build returns for obj, with metadata, and updates obj. After a conflict, it does so for the current object,
-// or returns replaced if that is another one of the same name.
+// patch sends the merge patch that build returns for obj, with metadata, and updates obj. After a conflict, it does so for the
+// current object, or returns replaced if that is another one of the same name.
 func (w Writer) patch(ctx context.Context, obj *unstructured.Unstructured, replaced error, send func(client.Patch) error, build func() (object, error)) error {
 	uid := obj.GetUID()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
