@@ -11,18 +11,18 @@ import (
 
 const annotationPrefix = "ansible.sdk.operatorframework.io/"
 
-// The annotations of a custom resource that change how it is reconciled. All are those of operator-sdk's ansible-operator.
+// The annotations of a custom resource that change how it is reconciled. Their names are operator-sdk's.
 const (
-	// AnnotationReconcilePeriod is the time between two runs without changes, such as "5m". It has precedence over WithReconcilePeriod.
+	// AnnotationReconcilePeriod is the time between two runs without changes, such as "5m". It takes precedence over WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
-	// AnnotationMaxRunnerArtifacts is the number of runs whose artifacts are kept, "0" for all. It has precedence over
+	// AnnotationMaxRunnerArtifacts is the number of runs whose artifacts are kept, "0" for all. It takes precedence over
 	// WithMaxRunnerArtifacts.
 	AnnotationMaxRunnerArtifacts = annotationPrefix + "max-runner-artifacts"
-	// AnnotationVerbosity is the number of -v options. It has precedence over WithVerbosity.
+	// AnnotationVerbosity is the number of -v options. It takes precedence over WithVerbosity.
 	AnnotationVerbosity = annotationPrefix + "verbosity"
 )
 
-// settings are those of the runs of one custom resource.
+// settings apply to the runs of one custom resource.
 type settings struct {
 	period time.Duration
 	// maxArtifacts is negative if all are kept.

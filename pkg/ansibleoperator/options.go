@@ -23,9 +23,9 @@ type Option func(*Reconciler) error
 type Finalizer struct {
 	// Name is the finalizer of the custom resources.
 	Name string
-	// Playbook and Role are as those of WithPlaybook and WithRole. If both are empty, those of the reconciler run.
+	// Playbook and Role are as in WithPlaybook and WithRole. If both are empty, the playbook or role of the reconciler runs.
 	Playbook, Role string
-	// Vars have precedence over those of WithVars.
+	// Vars take precedence over WithVars.
 	Vars map[string]any
 }
 
@@ -34,7 +34,7 @@ func WithGroupVersionKind(gvk schema.GroupVersionKind) Option {
 	return func(r *Reconciler) error { return r.kind.SetGVK(gvk) }
 }
 
-// WithPlaybook sets the playbook by its absolute path. It or WithRole is required. It has precedence over a role.
+// WithPlaybook sets the playbook by its absolute path. It or WithRole is required. It takes precedence over a role.
 func WithPlaybook(path string) Option {
 	return func(r *Reconciler) error { r.source.playbook = path; return nil }
 }
@@ -44,7 +44,7 @@ func WithRole(role string) Option {
 	return func(r *Reconciler) error { r.source.role = role; return nil }
 }
 
-// WithVars sets variables of all runs. They have precedence over those from the custom resource.
+// WithVars sets variables of all runs. They take precedence over variables from the custom resource.
 func WithVars(vars map[string]any) Option {
 	return func(r *Reconciler) (err error) {
 		r.vars, err = customresource.JSONValues("vars", vars)
@@ -71,7 +71,7 @@ func WithSelector(selector metav1.LabelSelector) Option {
 }
 
 // WithReconcilePeriod sets the time between two runs for a custom resource without changes; 0 disables them. The default is 10 hours.
-// AnnotationReconcilePeriod has precedence.
+// AnnotationReconcilePeriod takes precedence.
 func WithReconcilePeriod(period time.Duration) Option {
 	return func(r *Reconciler) error { return r.kind.SetPeriod(period) }
 }
@@ -82,7 +82,7 @@ func WithRunTimeout(timeout time.Duration) Option {
 }
 
 // WithMaxRunnerArtifacts sets the number of runs of a custom resource whose artifacts are kept. The default is 20.
-// AnnotationMaxRunnerArtifacts has precedence.
+// AnnotationMaxRunnerArtifacts takes precedence.
 func WithMaxRunnerArtifacts(n int) Option {
 	return func(r *Reconciler) error {
 		return customresource.SetPositive(&r.maxArtifacts, "maximum of runner artifacts", n)
@@ -94,7 +94,7 @@ func WithMaxConcurrentReconciles(n int) Option {
 	return func(r *Reconciler) error { return r.kind.SetMaxConcurrent(n) }
 }
 
-// WithVerbosity sets the number of -v options of runs, 0 to MaxVerbosity. The default is 2. AnnotationVerbosity has precedence.
+// WithVerbosity sets the number of -v options of runs, 0 to MaxVerbosity. The default is 2. AnnotationVerbosity takes precedence.
 func WithVerbosity(n int) Option {
 	return func(r *Reconciler) error {
 		if n < 0 || n > MaxVerbosity {
@@ -110,13 +110,13 @@ func WithManageStatus(manage bool) Option {
 	return func(r *Reconciler) error { r.manageStatus = manage; return nil }
 }
 
-// WithSnakeCase converts the keys of specs to snake case, where the schema of the kind permits. It is the default.
+// WithSnakeCase converts the keys of specs to snake case, where the schema of the kind allows it. It is the default.
 func WithSnakeCase(convert bool) Option {
 	return func(r *Reconciler) error { r.snakeCase = convert; return nil }
 }
 
-// WithMarkUnsafe prevents that texts of custom resources are evaluated as templates. A spec with keys that contain templates, or that
-// become variables of Ansible itself, fails. The default is false, for compatibility.
+// WithMarkUnsafe keeps strings of custom resources from being evaluated as templates. A spec fails if its keys contain templates or
+// would become variables of Ansible itself. The default is false, for compatibility.
 func WithMarkUnsafe(mark bool) Option {
 	return func(r *Reconciler) error { r.markUnsafe = mark; return nil }
 }
@@ -126,7 +126,7 @@ func SkipDependentWatches(skip bool) Option {
 	return func(r *Reconciler) error { r.skipDependents = skip; return nil }
 }
 
-// WithClusterScopedWatches watches cluster-scoped objects that runs create, too, and those in other namespaces.
+// WithClusterScopedWatches also watches objects that runs create in other namespaces or without a namespace.
 func WithClusterScopedWatches(watch bool) Option {
 	return func(r *Reconciler) error { r.watchClusterScoped = watch; return nil }
 }
@@ -146,7 +146,7 @@ func WithBlacklist(kinds ...schema.GroupVersionKind) Option {
 	return func(r *Reconciler) error { r.blacklist = slices.Clone(kinds); return nil }
 }
 
-// WithLog sets the logger for messages outside of passes. The default is that of the manager.
+// WithLog sets the logger for messages outside of passes. The default is the manager's.
 func WithLog(log logr.Logger) Option {
 	return func(r *Reconciler) error { r.kind.Log = log; return nil }
 }

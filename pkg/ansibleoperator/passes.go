@@ -22,8 +22,8 @@ type passState struct {
 	cancel context.CancelCauseFunc
 	// finalizing is true in the run for a deleted resource.
 	finalizing bool
-	// failing is true after a failed run. Changes of dependents do not add passes then: those that the run makes itself would repeat a
-	// failing one without delay.
+	// failing is true after a failed run. Changes of dependents don't add passes then: a run changes dependents itself, so a failing
+	// one would be repeated without delay.
 	failing bool
 }
 
@@ -102,7 +102,7 @@ func (p *passes) requeue(key types.NamespacedName, after time.Duration) bool {
 	return true
 }
 
-// deleted ends the run of a custom resource that is being deleted, or that is gone.
+// deleted ends the run of a custom resource that is being deleted or no longer exists.
 func (p *passes) deleted(obj *unstructured.Unstructured, gone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -202,7 +202,7 @@ func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, e
 	return errors.Join(err, p.write(ctx, failureConditions(result, reason, message)))
 }
 
-// write writes conditions. A status that the schema of the kind does not permit is logged only, as the run itself is more important.
+// write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.
 func (p *pass) write(ctx context.Context, conditions []condition) error {
 	err := p.writeStatus(ctx, p.obj, p.generation, conditions)
 	if apierrors.IsInvalid(err) {

@@ -19,7 +19,7 @@ const (
 	DefaultVerbosity          = 2
 )
 
-// A playbookOrRole is what a run executes; the playbook has precedence.
+// A playbookOrRole is what a run executes; the playbook takes precedence.
 type playbookOrRole struct{ playbook, role string }
 
 func (s playbookOrRole) isEmpty() bool { return s.playbook == "" && s.role == "" }

@@ -17,9 +17,9 @@ import (
 
 // LoadWatches reads a watches.yaml and returns a reconciler for each entry, in the order of the file. A file without entries has none.
 //
-// Options come from four places, and later ones have precedence: defaults, the keys of the entry, the variables
+// Options come from four places, and later ones take precedence: defaults, the keys of the entry, the variables
 // MAX_CONCURRENT_RECONCILES_KIND_GROUP and ANSIBLE_VERBOSITY_KIND_GROUP of settings.Environ, and options, which is called for the
-// kind of each entry and may be nil. Variables in the file are replaced with those of settings.Environ.
+// kind of each entry and may be nil. Variables in the file are replaced with their values in settings.Environ.
 //
 // The error names all invalid entries with their lines, and those whose playbook or role is not found. If the file does not exist, the
 // error wraps fs.ErrNotExist.
@@ -95,7 +95,7 @@ func newEntry(w watches.AnsibleWatch, s Settings, options func(schema.GroupVersi
 }
 
 // variableNames returns the names of the variables of a kind with prefixes, later ones with precedence. Dots in the group become
-// underscores, as in operator-sdk; dashes, which shells do not permit, may be underscores, too.
+// underscores, as in operator-sdk; dashes, which shells don't accept, may be underscores, too.
 func variableNames(gvk schema.GroupVersionKind, prefixes ...string) []string {
 	var names []string
 	for _, prefix := range prefixes {

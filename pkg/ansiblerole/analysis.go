@@ -29,7 +29,7 @@ func newAnalysis(files Files, apis []API) *analysis {
 	return &analysis{p, r, env, eval, rules, &walker{progress: p, files: r, env: env, eval: eval, modules: modules, scanner: scanner}}
 }
 
-// maxPasses is the number of passes over the files of a kind. Each pass finds values that depend on those of the pass before.
+// maxPasses is the number of passes over the files of a kind. Each pass finds values that depend on the pass before.
 const maxPasses = 3
 
 // analyze adds the permissions for a kind.

@@ -15,14 +15,14 @@ type API struct {
 	Watch  Watch
 }
 
-// A Watch is an entry of watches.yaml, as far as it matters here. All fields can be empty.
+// A Watch is the part of an entry of watches.yaml that matters here. All fields can be empty.
 type Watch struct {
-	// Role is the name or path of a role, and Playbook the path of a playbook, which has precedence. Paths are relative to the project
+	// Role is the name or path of a role, and Playbook the path of a playbook, which takes precedence. Paths are relative to the project
 	// or below /opt/ansible.
 	Role, Playbook string
-	// FinalizerRole and FinalizerPlaybook are those of the finalizer.
+	// FinalizerRole and FinalizerPlaybook run for a deleted resource.
 	FinalizerRole, FinalizerPlaybook string
-	// Vars are the variables of the entry, and FinalizerVars those of its finalizer.
+	// Vars are the variables of the entry, and FinalizerVars the variables of its finalizer.
 	Vars, FinalizerVars map[string]any
 	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
 	IgnoreDependents bool

@@ -22,7 +22,7 @@ type argument struct {
 	elements string
 	required bool
 	choices  []*yaml.Node
-	// fallback is the default, and current that of the role's variables, or nil.
+	// fallback is the default, and current the default in the role's variables, or nil.
 	fallback, current *yaml.Node
 	// options are the keys of a mapping, or of the mappings of a list.
 	options []*argument
@@ -184,8 +184,8 @@ type entryPoint struct {
 	optional bool
 }
 
-// entryPoints returns the roles that a watch runs itself with their dependencies, not those that these roles include. Those that are
-// optional are the last.
+// entryPoints returns the roles that a watch runs itself with their dependencies, but not the roles that these include. Optional ones
+// are last.
 func (r *specReader) entryPoints(watch Watch) []entryPoint {
 	*r.env = newEnvironment(API{Watch: watch})
 	r.resetPass()

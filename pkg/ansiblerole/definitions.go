@@ -115,7 +115,7 @@ func (m *modules) objects(v value, at position) (objects []definition, complete 
 			objects = append(objects, definition{value{alts: []any{alt}}, at})
 		case rendered:
 			documents := m.eval.templates.documents(alt)
-			if len(documents) == 0 && !v.open { // the files for an open value also include those of other tasks
+			if len(documents) == 0 && !v.open { // the files for an open value can belong to other tasks, too
 				m.notef(position{File: alt.file}, "no object found; the manager's role may lack permissions for those that the file defines")
 			}
 			for _, b := range documents {

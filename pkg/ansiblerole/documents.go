@@ -19,7 +19,7 @@ type templates struct {
 	files    *reader
 	eval     *evaluator
 	syntaxes map[string][]jinja.Node
-	// objects are those of the rendered templates, and depth is how many are being rendered.
+	// objects are the objects of the rendered templates, and depth is how many templates are being rendered.
 	objects map[documentKey][]bound
 	depth   int
 	// references are the values that rendered texts refer to, by their numbers.
@@ -86,7 +86,7 @@ func shiftLines(node *yaml.Node, by, depth int) {
 }
 
 // parse returns the mappings or lists in the lines of a document. Lines with nothing but references are skipped, as they stand for
-// fields or items of unknown number. A document that is not YAML even so has the fields that its lines contain.
+// fields or items of unknown number. A document that still is not YAML has the fields that its lines contain.
 func (t *templates) parse(lines []string) []*yaml.Node {
 	if t.spend(100 + 10*len(lines)) {
 		return nil

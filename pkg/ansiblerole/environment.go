@@ -10,10 +10,10 @@ import (
 // An environment is what names stand for while the playbooks and roles of one kind run, apart from the scopes in their files.
 type environment struct {
 	api API
-	// arguments are those of the argument specifications, by their names. closed is true if spec has no other fields.
+	// arguments are what the argument specifications list, by name. closed is true if spec has no other fields.
 	arguments map[string]*argument
 	closed    bool
-	// facts are the values of set_fact, register and include_vars in the pass before. Those of the current pass are collected.
+	// facts are the values of set_fact, register and include_vars in the pass before. collected are the values of the current pass.
 	facts, collected map[string][]thunk
 	// written maps the destinations of templates and copies to what they are made from.
 	written map[string][]value

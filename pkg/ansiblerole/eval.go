@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
 )
 
-// maxListItems is the number of items of a composed list. Those of longer lists are not distinguished.
+// maxListItems is the number of items of a composed list. The items of longer lists are not distinguished.
 const maxListItems = 500
 
 // An evaluator computes the values of expressions, variables and YAML.
@@ -213,7 +213,7 @@ func (ev *evaluator) call(e jinja.Call, s *scope) value {
 	return anything()
 }
 
-// asList returns a list of which each item can be all alternatives.
+// asList returns a list whose items can each be any alternative.
 func (v value) asList() value { return value{alts: []any{list{[]value{v}}}, open: v.open} }
 
 // pairs returns the keys and values of mappings as a list: of lists, or of mappings with key and value.

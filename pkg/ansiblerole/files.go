@@ -45,7 +45,7 @@ const (
 	referenceEnd   = "\ue001"
 )
 
-// A reader reads the files of a project, each once, and finds those that a name in a task refers to.
+// A reader reads the files of a project, each once, and finds the files that a name in a task refers to.
 type reader struct {
 	*progress
 	files Files
@@ -218,7 +218,7 @@ func (r *reader) find(kind, pattern string, s *scope) []string {
 	if kind != "tasks" {
 		dirs = append(dirs, s.dir+"/"+subdir, s.dir)
 	}
-	if !known(pattern) && pattern[0] == unknown[0] { // the unknown part can be a directory, but hardly that of another role
+	if !known(pattern) && pattern[0] == unknown[0] { // the unknown part can be a directory, but hardly another role's
 		dirs = dirs[:min(1, len(dirs))]
 	}
 	return r.match(pattern, dirs...)

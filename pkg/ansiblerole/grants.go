@@ -23,7 +23,7 @@ type rules struct {
 	custom map[rbac.GroupKind]string
 	// guesses are the first places of the kinds whose resource is a guess.
 	guesses map[granted]diag.Position
-	// roles are those that the objects of the current kind contain.
+	// roles are the roles among the objects of the current kind.
 	roles map[rbac.RoleKey]bool
 }
 
@@ -140,7 +140,7 @@ func (r *rules) required(kind rbac.GroupKind, o value, at diag.Position) {
 	}
 }
 
-// decoded returns an object with the texts that it can contain; those that are not known contain unknown.
+// decoded returns an object with the strings that it can contain; strings that are not known contain unknown.
 func (r *rules) decoded(o value, kind string) map[string]any {
 	object, _ := r.decode(o, 0).(map[string]any)
 	if object == nil {

@@ -52,7 +52,7 @@ func (r *rules) kinds(apiVersion, kind value, at diag.Position) []granted {
 	return all
 }
 
-// kindsNamed returns the kinds with a name in groups, which can have unknown parts: those that are well-known, if any is.
+// kindsNamed returns the kinds with a name in groups, which can have unknown parts: only well-known kinds, if there are any.
 func (r *rules) kindsNamed(name string, groups []string, at diag.Position) []granted {
 	var sure, guesses []granted
 	add := func(group string) {
@@ -114,7 +114,7 @@ func displayGroups(groups []string) string {
 	return strings.Join(names, ", ")
 }
 
-// guess records a kind whose resource is a guess, of which the first place is noted.
+// guess records a kind whose resource is a guess. Only its first place is noted.
 func (r *rules) guess(g granted, at diag.Position) {
 	if first, ok := r.guesses[g]; r.final && (!ok || at.Compare(first) < 0) {
 		r.guesses[g] = at

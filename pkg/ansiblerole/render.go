@@ -10,7 +10,7 @@ import (
 )
 
 // render returns the text of a template with the bodies of all branches and loops. Expressions, and branches within a line, are
-// references to their values. Line numbers are those of the template, unless it includes parts of objects. Other templates are only
+// references to their values. The result has the same lines as the template, unless that includes parts of objects. Other templates are only
 // included if included is not nil, which gets their objects.
 func (t *templates) render(text string, s *scope, at diag.Position, included *inclusion) string {
 	root := s.child()
@@ -77,7 +77,7 @@ func (r *rendering) nodes(nodes []jinja.Node, s *scope) {
 	}
 }
 
-// include adds the objects of other templates, or writes the text of those that are parts of objects.
+// include adds the objects of other templates, or writes the text of a template that is part of an object.
 func (r *rendering) include(n jinja.Include, s *scope) {
 	for _, name := range r.eval.itemsOf(r.eval.evaluate(n.Name, s)).items {
 		for _, pattern := range name.patterns() {
@@ -99,7 +99,7 @@ func (r *rendering) include(n jinja.Include, s *scope) {
 	}
 }
 
-// includeSteps are the steps of a template that another one includes or looks up, in addition to those of its nodes and objects.
+// includeSteps are the steps of a template that another one includes or looks up, in addition to its nodes and objects.
 const includeSteps = 200
 
 // includeFile includes a template in a scope of its own. Macros are rendered where they are defined, so that objects in them are found

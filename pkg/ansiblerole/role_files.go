@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// findRoles returns the directories of roles: those in a directory roles with tasks, variables or metadata.
+// findRoles returns the directories of roles: everything in a directory roles that has tasks, variables or metadata.
 func findRoles(paths []string) []string {
 	var dirs []string
 	for _, name := range paths {

@@ -150,7 +150,7 @@ func (sc *scanner) grantLookup(arguments jinja.Arguments, s *scope, at diag.Posi
 	sc.rules.grant(sc.rules.kinds(apiVersion, sc.eval.evaluate(kind, s), at), verbs...)
 }
 
-// canBeEmpty reports whether a value can be null or an empty text or omitted, as far as it is known.
+// canBeEmpty reports whether one of the known alternatives of a value is null, omitted or an empty string.
 func canBeEmpty(v value) bool {
 	for _, alt := range v.alts {
 		switch alt := alt.(type) {

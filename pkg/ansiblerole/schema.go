@@ -84,7 +84,7 @@ func (r *specReader) specArguments(watch Watch) (all []*argument, description st
 		}
 		for _, o := range spec.arguments {
 			if _, ok := watch.Vars[o.name]; ok || slices.ContainsFunc(all, func(other *argument) bool { return other.field == o.field }) {
-				continue // the value of the watch has precedence
+				continue // the value of the watch takes precedence
 			}
 			if entry.optional || entry.scope.defines(o.name) {
 				o.required = false

@@ -12,9 +12,9 @@ import (
 type scope struct {
 	parent *scope
 	vars   map[string]thunk
-	// overridden is true if set_fact overrides the variables: those of roles and plays, not those of tasks.
+	// overridden is true if set_fact overrides the variables: the variables of roles and plays, but not of tasks.
 	overridden bool
-	// dir is the absolute directory of the current file; role is the directory of the current role and playbook that of the playbook.
+	// dir is the absolute directory of the current file; role and playbook are the directories of the current role and playbook.
 	dir, role, playbook string
 	// inTasks is true in the tasks of a role, and false in playbooks and in lists of dependencies.
 	inTasks bool
@@ -73,7 +73,7 @@ func (ev *evaluator) lookup(name string, s *scope) value {
 			continue
 		}
 		if _, ok := ev.env.api.Watch.Vars[name]; ok && at.overridden {
-			continue // the value of the watch has precedence
+			continue // the value of the watch takes precedence
 		}
 		found = append(found, ev.force(t))
 		if !at.overridden {
@@ -146,8 +146,8 @@ func (ev *evaluator) force(t thunk) value {
 	return v
 }
 
-// A memory holds the variables that are being evaluated, in whatever scope (tasks in loops extend a variable by itself), and the values of
-// those that were.
+// A memory holds the variables that are being evaluated, in any scope (tasks in loops extend a variable by itself), and the values of
+// variables that were evaluated.
 type memory struct {
 	pending map[*yaml.Node]bool
 	memo    map[evaluation]value

@@ -20,7 +20,7 @@ func (w *walker) taskFile(file string, outer *scope) {
 	w.tasks(w.files.load(file), s, file)
 }
 
-// taskSteps are the steps of a task and of a file, in addition to those of their expressions.
+// taskSteps are the steps of a task and of a file, in addition to their expressions.
 const taskSteps = 30
 
 // tasks analyzes a list of tasks and blocks.

@@ -21,7 +21,7 @@ type Image struct {
 	Default string `json:"default"`
 	// Variable is an environment variable for it: RELATED_IMAGE_SHOP_CART_CACHE.
 	Variable string `json:"variable"`
-	// Overrides are the override values of watches.yaml that set the image to that of the variable, by their paths.
+	// Overrides are the override values of watches.yaml that set the image to the variable's, by their paths.
 	Overrides map[string]string `json:"overrides"`
 }
 

@@ -98,7 +98,7 @@ func text(name string, v *value) *valueSchema {
 	return &valueSchema{typ: stringType}
 }
 
-// mapping returns the schema of a key whose default is a mapping. Keys without a default are permitted, because templates can read
+// mapping returns the schema of a key whose default is a mapping. Keys without a default are allowed, because templates can read
 // them.
 func (f inference) mapping(name string, v *value) *valueSchema {
 	if len(v.keys) == 0 && f.tested[name] {

@@ -107,7 +107,7 @@ func (d *schemaDocument) lookup(ref string) (any, bool) {
 // maxSchemaNodes is the number of schemas after references are replaced. Those beyond it accept any value.
 const maxSchemaNodes = 40_000
 
-// convert returns the structural schema of values. The defaults are those of the chart.
+// convert returns the structural schema of values. The defaults come from the chart.
 func (d *schemaDocument) convert(defaults *value) *valueSchema {
 	c := converter{document: d, left: maxSchemaNodes}
 	return c.schema(d.root, scope{defaults: defaults})
@@ -203,7 +203,7 @@ func (c *converter) keywords(schema map[string]any, at scope) *valueSchema {
 	return s
 }
 
-// choice returns a schema that accepts the values of all alternatives. Alternatives without a type have that of the schema around them.
+// choice returns a schema that accepts the values of all alternatives. Alternatives without a type have the type of the schema around them.
 func (c *converter) choice(outer schemaType, choices []any, at scope) *valueSchema {
 	var out *valueSchema
 	for _, choice := range choices {

@@ -61,7 +61,7 @@ type ruler struct {
 	notes       diag.Findings
 	// dir is the directory of the current chart.
 	dir string
-	// roles are the roles of the current chart; the value reports whether the rules are those of other roles.
+	// roles are the roles of the current chart; the value reports whether a role has the rules of other roles.
 	roles map[rbac.RoleKey]bool
 }
 

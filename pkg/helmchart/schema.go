@@ -33,11 +33,11 @@ type valueSchema struct {
 	properties map[string]*valueSchema
 	required   []string
 	closed     bool
-	// loose permits other values than objects or arrays of the type.
+	// loose allows other values than objects or arrays of the type.
 	loose bool
-	// additional describes the values of all keys of an object without properties; nil permits any.
+	// additional describes the values of all keys of an object without properties; nil allows any.
 	additional *valueSchema
-	// items describes the items of an array; nil permits any.
+	// items describes the items of an array; nil allows any.
 	items *valueSchema
 
 	enum []any

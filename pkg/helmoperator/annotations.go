@@ -13,16 +13,16 @@ import (
 
 const annotationPrefix = "helm.sdk.operatorframework.io/"
 
-// The annotations of a custom resource that change how its release is handled. All are those of operator-sdk's helm-operator.
+// The annotations of a custom resource that change how its release is handled. Their names are operator-sdk's.
 const (
 	// AnnotationUpgradeForce makes upgrades replace objects that cannot be patched, if it is "true".
 	AnnotationUpgradeForce = annotationPrefix + "upgrade-force"
 	// AnnotationRollbackForce makes the rollback after a failed upgrade replace objects, if it is "true". The default is "false",
-	// other than that of operator-sdk.
+	// unlike in operator-sdk.
 	AnnotationRollbackForce = annotationPrefix + "rollback-force"
-	// AnnotationUninstallWait keeps a deleted custom resource until all objects of its release are gone, if it is "true".
+	// AnnotationUninstallWait keeps a deleted custom resource until no object of its release exists, if it is "true".
 	AnnotationUninstallWait = annotationPrefix + "uninstall-wait"
-	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It has precedence over
+	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It takes precedence over
 	// WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
 )
@@ -31,7 +31,7 @@ const (
 const (
 	// Finalizer is added before the installation.
 	Finalizer = annotationPrefix + "uninstall-release"
-	// LegacyFinalizer is that of old versions of operator-sdk and of helm-operator-plugins. A resource that has it does not get
+	// LegacyFinalizer comes from old versions of operator-sdk and from helm-operator-plugins. A resource that has it does not get
 	// Finalizer. Both are removed after the removal of the release.
 	LegacyFinalizer = "uninstall-helm-release"
 )

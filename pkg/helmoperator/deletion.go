@@ -17,7 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
-// deletionWait is the time between two checks whether the objects of a deleted release are gone.
+// deletionWait is the time between two checks whether objects of a deleted release still exist.
 const deletionWait = 2 * time.Second
 
 // maxNamed is the number of objects that a message names.

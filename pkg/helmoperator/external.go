@@ -16,7 +16,7 @@ import (
 )
 
 // externalObjects is the key in status.deployedRelease with the objects of the release that the garbage collector does not delete
-// with the custom resource: cluster-scoped ones and those in other namespaces. If a namespace is deleted, the records of its releases
+// with the custom resource: cluster-scoped ones and objects in other namespaces. If a namespace is deleted, the records of its releases
 // may be gone before the finalizer runs.
 const externalObjects = "externalObjects"
 
@@ -37,8 +37,8 @@ func describeExternal(obj *unstructured.Unstructured, objects []release.Object) 
 	return external
 }
 
-// deleteExternal deletes the external objects of a release whose records are gone, if they still belong to obj. It returns those that
-// still exist. The status names them because the chart, which may be missing or render other objects by now, cannot.
+// deleteExternal deletes the external objects of a release that no longer has records, if they still belong to obj. It returns the objects
+// that still exist. The status names them because the chart, which may be missing or render other objects by now, cannot.
 func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstructured) ([]release.Object, error) {
 	external, _, _ := unstructured.NestedSlice(obj.Object, "status", statusDeployedRelease, externalObjects)
 	var remaining []release.Object

@@ -51,7 +51,7 @@ func (c *collectors) setCreated(obj metav1.Object, gvk schema.GroupVersionKind) 
 		Set(float64(obj.GetCreationTimestamp().Unix()))
 }
 
-// deleteCreated removes the time of creation of a custom resource that is gone.
+// deleteCreated removes the time of creation of a custom resource that no longer exists.
 func (c *collectors) deleteCreated(key types.NamespacedName, gvk schema.GroupVersionKind) {
 	c.created.DeleteLabelValues(key.Name, key.Namespace, gvk.Group, gvk.Version, gvk.Kind)
 }

@@ -35,13 +35,13 @@ type Hook func(ctx context.Context, request HookRequest) error
 type HookRequest struct {
 	// Object is a copy of the custom resource.
 	Object *unstructured.Unstructured
-	// Values are those of the release, with overrides. They must not be changed.
+	// Values are the values of the release, with overrides. They must not be changed.
 	Values map[string]any
 	// Action is what the pass does to the release: release.Install, release.Upgrade, or release.None if it is up to date.
 	Action release.Action
 	// Release is the deployed release; nil in hooks that are called before the release.
 	Release *release.Deployed
-	// Client is that of the manager.
+	// Client is the manager's.
 	Client client.Client
 }
 
@@ -73,8 +73,8 @@ func WithChartPath(path string) Option {
 	}
 }
 
-// WithOverrideValues sets values of all releases, over those of the custom resource. Keys are paths as those of "helm --set-string";
-// all values are strings. ExpandOverrideValues expands those of a watches.yaml.
+// WithOverrideValues sets values of all releases. They take precedence over the custom resource. Keys are paths as in "helm
+// --set-string"; all values are strings. ExpandOverrideValues expands the values of a watches.yaml.
 func WithOverrideValues(values map[string]string) Option {
 	return func(r *Reconciler) error {
 		if err := setOverrides(map[string]any{}, values); err != nil {
@@ -85,8 +85,8 @@ func WithOverrideValues(values map[string]string) Option {
 	}
 }
 
-// WithTypedOverrideValues sets values of all releases, over those of the custom resource, with their types. Objects are merged, other
-// values are replaced, and null removes the default of the chart. Values of WithOverrideValues have precedence.
+// WithTypedOverrideValues sets values of all releases, with their types. They take precedence over the custom resource: objects are
+// merged, other values are replaced, and null removes the default of the chart. WithOverrideValues takes precedence over them.
 func WithTypedOverrideValues(values map[string]any) Option {
 	return func(r *Reconciler) (err error) {
 		r.typedOverrides, err = customresource.JSONValues("typed override values", values)
@@ -94,8 +94,8 @@ func WithTypedOverrideValues(values map[string]any) Option {
 	}
 }
 
-// WithSuppressOverrideValues hides override values in events. Values of keys such as password, and those in Secrets of the release, are
-// always hidden.
+// WithSuppressOverrideValues hides override values in events. Values of keys such as password, and the contents of the release's
+// Secrets, are always hidden.
 func WithSuppressOverrideValues(suppress bool) Option {
 	return func(r *Reconciler) error { r.suppressOverrides = suppress; return nil }
 }
@@ -107,7 +107,7 @@ func WithSelector(selector metav1.LabelSelector) Option {
 }
 
 // WithReconcilePeriod sets the time between two passes of a custom resource without changes; 0, the default, disables them.
-// AnnotationReconcilePeriod has precedence.
+// AnnotationReconcilePeriod takes precedence.
 func WithReconcilePeriod(period time.Duration) Option {
 	return func(r *Reconciler) error { return r.kind.SetPeriod(period) }
 }
@@ -181,7 +181,7 @@ func WithEventRecorder(recorder record.EventRecorder) Option {
 	return func(r *Reconciler) error { r.events = recorder; return nil }
 }
 
-// WithLog sets the logger for messages outside of passes. The default is that of the manager.
+// WithLog sets the logger for messages outside of passes. The default is the manager's.
 func WithLog(log logr.Logger) Option {
 	return func(r *Reconciler) error { r.kind.Log = log; return nil }
 }

@@ -48,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 func (r *Reconciler) reconcileFull(ctx context.Context, obj *unstructured.Unstructured) (result reconcile.Result, err error) {
 	tracked := r.tracker.begin(obj)
 	defer func() {
-		// Changes that others make during the pass are examined in another one. Most are those of the pass itself.
+		// Changes that others make during the pass are examined in another one. The pass itself makes most changes.
 		if r.tracker.finish(tracked, err) && err == nil && (result.RequeueAfter == 0 || result.RequeueAfter > readinessDelay) {
 			result.RequeueAfter = readinessDelay
 		}

@@ -66,8 +66,8 @@ func (r *Reconciler) GroupVersionKind() schema.GroupVersionKind { return r.kind.
 // SetupWithManager adds the controller of the reconciler to a manager. Use Setup for several reconcilers.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error { return Setup(mgr, r) }
 
-// Setup adds the controllers of reconcilers to a manager. They share the watches of objects of their releases. The namespaces of the
-// watches are those of the first reconciler.
+// Setup adds the controllers of reconcilers to a manager. They share the watches of objects of their releases. They
+// watch the namespaces of the first reconciler.
 func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	if len(reconcilers) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 
 func (r *Reconciler) addController(mgr manager.Manager) error {
 	if r.events == nil {
-		// The roles of existing projects permit events of the core group only.
+		// The roles of existing projects allow events of the core group only.
 		r.events = mgr.GetEventRecorderFor(strings.ToLower(r.kind.GVK.Kind) + "-controller")
 	}
 	changed := func(before, after *unstructured.Unstructured) bool {

@@ -76,7 +76,7 @@ func releaseChange(old any, release map[string]any) *keyChange {
 }
 
 // writeStatus applies a change to the status of obj and updates obj, if it differs. After a conflict, the change is applied to the
-// current object, unless that has another generation: the next pass will handle it. An object that is gone is no error.
+// current object, unless that has another generation: the next pass will handle it. A missing object is not an error.
 func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, change *statusChange) error {
 	generation := obj.GetGeneration()
 	return r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {

@@ -23,14 +23,14 @@ type trackedResource struct {
 	nextFull time.Time
 	// light allows passes that only read whether objects are ready. Changes of objects of the release clear it.
 	light bool
-	// running is set during full passes, and failing after a failed one. Changes of objects do not add passes then: those that the pass
-	// makes itself would repeat a failing one without delay.
+	// running is set during full passes, and failing after a failed one. Changes of objects don't add passes then: a pass changes
+	// objects itself, so a failing one would be repeated without delay.
 	running, failing bool
 	// readinessDue is set when such a pass is requested.
 	readinessDue bool
 
 	objects []release.Object
-	// secrets are those of the release, which the messages of light passes must not contain.
+	// secrets are the secrets of the release, which the messages of light passes must not contain.
 	secrets *redactor
 	// ready are the results of readiness by object. They hold as long as the resource version of the object.
 	ready map[objectKey]readiness
@@ -57,7 +57,7 @@ func (t *tracker) requireFull(key types.NamespacedName) bool {
 	return !r.running && !r.failing
 }
 
-// requestReadiness permits that the next pass of a resource only reads whether objects are ready. It reports whether a pass has to be
+// requestReadiness allows the next pass of a resource to only read whether objects are ready. It reports whether a pass has to be
 // added to the queue.
 func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 	t.mu.Lock()

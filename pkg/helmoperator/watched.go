@@ -21,7 +21,7 @@ const readinessDelay = 2 * time.Second
 type watchedKinds struct {
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]bool
-	// queue is that of the controller; nil before it starts.
+	// queue is the controller's; nil before it starts.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 

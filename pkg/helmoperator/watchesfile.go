@@ -16,7 +16,7 @@ import (
 // LoadWatches reads a watches.yaml and returns a reconciler for each entry, in the order of the file. A file without entries has none.
 // Relative paths of charts start at the working directory of the process.
 //
-// Options come from three places, and later ones have precedence: defaults, the keys of the entry, and options, which is called for the
+// Options come from three places, and later ones take precedence: defaults, the keys of the entry, and options, which is called for the
 // kind of each entry and may be nil. Variables and templates in overrideValues are expanded with the environment of the process.
 //
 // The error names all invalid entries with their lines, and those whose chart is not a directory with a Chart.yaml. The rest of a chart is

@@ -34,7 +34,7 @@ func ansibleFormat() format[AnsibleWatch] {
 	}
 }
 
-// ansibleKeys are the keys of entries of Ansible operators that those of Helm operators do not have.
+// ansibleKeys are the keys that only entries of Ansible operators have.
 func ansibleKeys() []string {
 	return []string{
 		"playbook", "role", "vars", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters",

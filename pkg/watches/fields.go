@@ -32,7 +32,7 @@ func helmFormat() format[Watch] {
 	}
 }
 
-// helmKeys are the keys of entries of Helm operators that those of Ansible operators do not have.
+// helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
 	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption"}
 }

@@ -20,7 +20,7 @@ func hasWatch(resource *metav1.APIResource) bool {
 	return slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "watch")
 }
 
-// isEvent reports whether a kind is that of events, which the API server deletes after an hour.
+// isEvent reports whether objects of a kind are events, which the API server deletes after an hour.
 func isEvent(gvk schema.GroupVersionKind) bool {
 	return gvk.Kind == "Event" && (gvk.Group == "" || gvk.Group == "events.k8s.io")
 }

@@ -33,13 +33,13 @@ type intent int
 
 const (
 	keepsOwner intent = iota
-	// createsObject is that of a POST request.
+	// createsObject stands for a POST request.
 	createsObject
-	// appliesObject is that of server-side apply: it may create, and it removes what it applied before and does not contain any more.
+	// appliesObject stands for server-side apply: it may create, and it removes what it applied before and no longer contains.
 	appliesObject
-	// replacesObject is that of a PUT request: it may create, and it removes everything that it does not contain.
+	// replacesObject stands for a PUT request: it may create, and it removes everything that it does not contain.
 	replacesObject
-	// replacesOwners is that of a merge patch with owner references or owner annotations.
+	// replacesOwners stands for a merge patch with owner references or owner annotations.
 	replacesOwners
 )
 
@@ -66,7 +66,7 @@ func intentOf(x *exchange) intent {
 	return keepsOwner
 }
 
-// edit adds the owner to objects that a request creates, and keeps it on those that have it. What exists without the owner is not taken
+// edit adds the owner to objects that a request creates, and keeps it on objects that have it. What exists without the owner is not taken
 // over.
 func (p *Proxy) edit(x *exchange) error {
 	intended := intentOf(x)

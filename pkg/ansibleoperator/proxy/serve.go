@@ -108,9 +108,9 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(p.base)
-			// The address of the API server must not depend on that of the proxy.
+			// The address of the API server must not depend on the proxy's.
 			r.Out.Host = ""
-			// The operator's credentials replace those of the run. Impersonation is kept: the API server decides whether the operator is
+			// The operator's credentials replace the run's. Impersonation is kept: the API server decides whether the operator is
 			// permitted to impersonate, and without it, the request would have more permissions than the client asked for.
 			r.Out.Header.Del("Authorization")
 			for name := range r.Out.Header {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// The files of a run directory, whose names are those that ansible-runner expects.
+// The files of a run directory. ansible-runner expects their names.
 const (
 	artifactsDir   = "artifacts"
 	latestLink     = "latest"

@@ -20,13 +20,13 @@ type Input struct {
 	GVK schema.GroupVersionKind
 	// Object is the custom resource.
 	Object map[string]any
-	// Vars are those of the watch, and FinalizerVars those of its finalizer in a run of the finalizer.
+	// Vars come from the watch, and FinalizerVars from its finalizer in a run of the finalizer.
 	Vars, FinalizerVars map[string]any
 	// SnakeCase converts keys of the spec.
 	SnakeCase bool
 	// MarkUnsafe marks all strings of the custom resource, and refuses keys with which it could run code in another way.
 	MarkUnsafe bool
-	// Schema is that of the version in the CRD, or nil. With a schema, keys of maps are not converted.
+	// Schema is the schema of the version in the CRD, or nil. With a schema, keys of maps are not converted.
 	Schema *apiextensionsv1.JSONSchemaProps
 }
 
@@ -152,7 +152,7 @@ func isMap(schema *apiextensionsv1.JSONSchemaProps) bool {
 }
 
 // convertObject converts the keys of an object. If two keys have the same name in snake case, the one that is in snake case already
-// has precedence, then the last one in order.
+// takes precedence, then the last one in order.
 func convertObject(object map[string]any, schema *apiextensionsv1.JSONSchemaProps) map[string]any {
 	converted := make(map[string]any, len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {

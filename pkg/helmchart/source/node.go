@@ -10,9 +10,9 @@ import (
 
 // A node is a chart with the charts in its directory charts/.
 type node struct {
-	// files are those of the chart itself.
+	// files are the files of the chart itself.
 	files helmchart.Files
-	// name and version are those in Chart.yaml.
+	// name and version come from Chart.yaml.
 	name, version string
 	// children are the charts in charts/, by directory.
 	children map[string]*node

@@ -27,7 +27,7 @@ const (
 	maxDepth = 10
 )
 
-// kubernetesVersion is the version that templates find in .Capabilities.KubeVersion: that of Operon's Kubernetes libraries.
+// kubernetesVersion is the version that templates find in .Capabilities.KubeVersion: the version of Operon's Kubernetes libraries.
 const kubernetesVersion = "v1.37.2"
 
 // A budget limits what is read for one chart.

@@ -138,8 +138,8 @@ func only(v, without *view) map[group][]key {
 }
 
 // alignNames gives objects whose name is not deterministic, such as a Job with a random suffix, the keys that they have in the
-// base: the view of the deployed revision. The objects are those of which two renderings contain equally many under different
-// names. Their name is then a field like others.
+// base: the view of the deployed revision. An object has a random name if two renderings contain equally many objects like it under
+// different names. Its name is then a field like others.
 func alignNames(base, first, second *view) {
 	inFirst, inSecond, inBase := only(first, second), only(second, first), only(base, first)
 	for g, keys := range inFirst {

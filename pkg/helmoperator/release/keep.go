@@ -78,7 +78,7 @@ func (r *Release) replaceContent(v *view, replaced fields, content func(field) (
 		if !ok {
 			continue
 		}
-		if !normalized[f.key] { // as the fields are those of a normalized object
+		if !normalized[f.key] { // as the fields belong to a normalized object
 			normalized[f.key] = true
 			r.normalize(object)
 		}

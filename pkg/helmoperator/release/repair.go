@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// Repair compares the objects in the cluster with the deployed manifest: it creates those that are missing and patches those that
+// Repair compares the objects in the cluster with the deployed manifest: it creates missing ones and patches the ones that
 // differ. Fields that the manifest does not contain are left to others. It continues after errors and returns all of them; they
 // name the objects. With Options.Observer, an object that has not changed since the last Repair costs no request.
 func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
@@ -121,7 +121,7 @@ func (r *Release) repairObject(ctx context.Context, s *state, object *unstructur
 		return nil, err
 	}
 	if live.GetDeletionTimestamp() != nil {
-		return nil, nil // it is created again when it is gone
+		return nil, nil // it is created again when it no longer exists
 	}
 	patched, err := r.repairDrift(ctx, info, live)
 	if err != nil {
