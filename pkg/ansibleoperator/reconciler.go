@@ -58,11 +58,8 @@ func New(options ...Option) (*Reconciler, error) {
 		kind: customresource.NewKind(DefaultReconcilePeriod), maxArtifacts: DefaultMaxRunnerArtifacts, verbosity: DefaultVerbosity,
 		manageStatus: true, snakeCase: true,
 	}
-	if err := customresource.Apply(r, options); err != nil {
+	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
-	}
-	if r.kind.GVK.Empty() {
-		return nil, errors.New("group, version and kind are required; use WithGroupVersionKind")
 	}
 	if r.source.isEmpty() {
 		return nil, errors.New("a playbook or a role is required; use WithPlaybook or WithRole")

@@ -111,6 +111,13 @@ func (c *call) isTrue(name string) bool {
 	return ok && canBeTrue
 }
 
+func (c *call) state() value {
+	if v, ok := c.argument("state"); ok {
+		return v
+	}
+	return textValue("present")
+}
+
 func (c *call) apiVersion() value {
 	if v, ok := c.argument("api_version", "api", "version"); ok {
 		return v
@@ -151,10 +158,7 @@ func (c *call) withArguments(o value) value {
 
 // stateVerbs returns the verbs of the module k8s for its state, and whether it can create objects.
 func (c *call) stateVerbs() (verbs []string, creates bool) {
-	state := textValue("present")
-	if v, ok := c.argument("state"); ok {
-		state = v
-	}
+	state := c.state()
 	states, complete := state.texts()
 	if !complete || slices.ContainsFunc(states, func(s string) bool { return !known(s) }) {
 		states = []string{"present", "absent"}

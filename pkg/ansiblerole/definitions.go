@@ -9,17 +9,25 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-type position = diag.Position
-
 // A definition is an object that a task handles, and where it is defined.
 type definition struct {
 	value value
-	at    position
+	at    diag.Position
 }
 
-// definitions returns the objects in the arguments definition, src and template of a task. complete is false if there may be others.
-func (m *modules) definitions(c *call) (objects []definition, complete bool) {
-	complete = true
+// definitions are objects. complete is false if there may be others.
+type definitions struct {
+	objects  []definition
+	complete bool
+}
+
+func (d *definitions) add(more definitions) {
+	d.objects, d.complete = append(d.objects, more.objects...), d.complete && more.complete
+}
+
+// definitions returns the objects in the arguments definition, src and template of a task.
+func (m *modules) definitions(c *call) definitions {
+	all := definitions{complete: true}
 	found := false
 	for _, name := range []string{"definition", "resource_definition", "inline"} {
 		node, s := c.argumentNode(name)
@@ -30,18 +38,16 @@ func (m *modules) definitions(c *call) (objects []definition, complete bool) {
 		if node.Kind == yaml.ScalarNode {
 			if _, isExpression := jinja.Expression(node.Value); !isExpression && strings.Contains(node.Value, "\n") {
 				for _, b := range m.eval.templates.textDocuments(node.Value, s, c.at.File, node.Line) {
-					objects = append(objects, definition{value{alts: []any{b}}, position{File: c.at.File, Line: node.Line}})
+					all.objects = append(all.objects, definition{value{alts: []any{b}}, diag.Position{File: c.at.File, Line: node.Line}})
 				}
 				continue
 			}
 		}
-		added, ok := m.objects(m.eval.node(node, s), c.at)
-		objects, complete = append(objects, added...), complete && ok
+		all.add(m.objects(m.eval.node(node, s), c.at))
 	}
 	if v, ok := c.argument("src"); ok {
 		found = true
-		added, ok := m.fileObjects("file", v, c)
-		objects, complete = append(objects, added...), complete && ok
+		all.add(m.fileObjects("file", v, c))
 	}
 	if node, s := c.argumentNode("template"); node != nil {
 		found = true
@@ -49,22 +55,21 @@ func (m *modules) definitions(c *call) (objects []definition, complete bool) {
 			if p := m.eval.get(item, "path"); len(p.alts) > 0 {
 				item = p
 			}
-			added, ok := m.fileObjects("template", item, c)
-			objects, complete = append(objects, added...), complete && ok
+			all.add(m.fileObjects("template", item, c))
 		}
 	}
-	return objects, complete && found
+	all.complete = all.complete && found
+	return all
 }
 
-func (m *modules) fileObjects(plugin string, names value, c *call) (objects []definition, complete bool) {
-	complete = true
+func (m *modules) fileObjects(plugin string, names value, c *call) definitions {
+	all := definitions{complete: true}
 	for _, pattern := range names.patterns() {
 		if pattern == "" {
 			continue
 		}
 		if sources := m.eval.env.written[pattern]; len(sources) > 0 {
-			added, ok := m.objects(m.eval.templates.parsed(union(sources...)), c.at)
-			objects, complete = append(objects, added...), complete && ok
+			all.add(m.objects(m.eval.templates.parsed(union(sources...)), c.at))
 			continue
 		}
 		files := m.eval.files.find(plugin, pattern, c.scope)
@@ -77,16 +82,16 @@ func (m *modules) fileObjects(plugin string, names value, c *call) (objects []de
 			if plugin == "file" {
 				s = &scope{}
 			}
-			added, _ := m.objects(value{alts: []any{rendered{file, s}}, open: !known(pattern)}, c.at)
-			objects = append(objects, added...)
-			m.scanner.scanFiles(value{alts: []any{rendered{file, s}}})
+			v := value{alts: []any{rendered{file, s}}, open: !known(pattern)}
+			all.objects = append(all.objects, m.objects(v, c.at).objects...)
+			m.scanner.scanFiles(v)
 		}
 	}
-	return objects, complete
+	return all
 }
 
 // noteChosen notes a template or file whose name depends on variables.
-func (p *progress) noteChosen(pattern string, files int, at position) {
+func (p *progress) noteChosen(pattern string, files int, at diag.Position) {
 	switch {
 	case known(pattern):
 	case files == 0:
@@ -96,35 +101,32 @@ func (p *progress) noteChosen(pattern string, files int, at position) {
 	}
 }
 
-// objects returns the objects that a value is: a mapping, a list, or a text of YAML.
-func (m *modules) objects(v value, at position) (objects []definition, complete bool) {
-	complete = !v.open
+// objects returns the objects that a value is: a mapping, a list, or YAML in a string.
+func (m *modules) objects(v value, at diag.Position) definitions {
+	all := definitions{complete: !v.open}
 	for _, alt := range v.alts {
 		switch alt := alt.(type) {
 		case bound:
 			if alt.node.Kind == yaml.SequenceNode {
-				added, ok := m.objects(union(m.eval.itemsOf(value{alts: []any{alt}}).items...), at)
-				objects, complete = append(objects, added...), complete && ok
+				all.add(m.objects(union(m.eval.itemsOf(value{alts: []any{alt}}).items...), at))
 				continue
 			}
-			objects = append(objects, definition{value{alts: []any{alt}}, m.eval.files.position(alt.node, at)})
+			all.objects = append(all.objects, definition{value{alts: []any{alt}}, m.eval.files.position(alt.node, at)})
 		case list:
-			added, ok := m.objects(union(alt.items...), at)
-			objects, complete = append(objects, added...), complete && ok
+			all.add(m.objects(union(alt.items...), at))
 		case *dict:
-			objects = append(objects, definition{value{alts: []any{alt}}, at})
+			all.objects = append(all.objects, definition{value{alts: []any{alt}}, at})
 		case rendered:
 			documents := m.eval.templates.documents(alt)
 			if len(documents) == 0 && !v.open { // the files for an open value can belong to other tasks, too
-				m.notef(position{File: alt.file}, "no object found; the manager's role may lack permissions for those that the file defines")
+				m.notef(diag.Position{File: alt.file}, "no object found; the manager's role may lack permissions for those that the file defines")
 			}
 			for _, b := range documents {
-				objects = append(objects, definition{value{alts: []any{b}}, m.eval.files.position(b.node, at)})
+				all.objects = append(all.objects, definition{value{alts: []any{b}}, m.eval.files.position(b.node, at)})
 			}
 		case string:
-			added, ok := m.objects(m.eval.templates.parsed(textValue(alt)), at)
-			objects, complete = append(objects, added...), complete && ok
+			all.add(m.objects(m.eval.templates.parsed(textValue(alt)), at))
 		}
 	}
-	return objects, complete
+	return all
 }

@@ -1,6 +1,7 @@
 package ansiblerole
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,7 +235,7 @@ func (ev *evaluator) pairs(v value, named bool) value {
 				add(key, ev.node(child, alt.scope))
 			}
 		case *dict:
-			for _, key := range sortedKeys(alt.fields) {
+			for _, key := range slices.Sorted(maps.Keys(alt.fields)) {
 				add(key, alt.fields[key])
 			}
 			result.open = result.open || len(alt.bases) > 0

@@ -2,6 +2,7 @@ package ansiblerole
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ func describe(ev *evaluator, v value) string {
 			alts = append(alts, "null")
 		case *dict:
 			var keys []string
-			for _, key := range sortedKeys(alt.fields) {
+			for _, key := range slices.Sorted(maps.Keys(alt.fields)) {
 				keys = append(keys, key+": "+describe(ev, alt.fields[key]))
 			}
 			alts = append(alts, "{"+strings.Join(keys, ", ")+"}")

@@ -197,5 +197,3 @@ func (ev *evaluator) mapFilter(of value, e jinja.Filter, s *scope) value {
 	}
 	return value{alts: []any{result}, open: !all.complete}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

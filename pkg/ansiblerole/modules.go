@@ -96,10 +96,7 @@ func (m *modules) kubernetes(c *call, name string) {
 
 // fixed adds the permissions of a module that are the same for all arguments.
 func (m *modules) fixed(c *call, rules []fixedModule) {
-	state := textValue("present")
-	if v, ok := c.argument("state"); ok {
-		state = v
-	}
+	state := c.state()
 	for _, rule := range rules {
 		verbs := rule.verbs
 		states, complete := state.texts()
@@ -123,7 +120,7 @@ func (m *modules) fixed(c *call, rules []fixedModule) {
 
 // named adds verbs on the objects that a module names by its arguments or in a definition.
 func (m *modules) named(c *call, verbs ...string) {
-	objects, _ := m.definitions(c)
+	objects := m.definitions(c).objects
 	if len(objects) == 0 {
 		m.rules.grant(m.rules.argumentKinds(c, ""), verbs...)
 	}
@@ -134,17 +131,15 @@ func (m *modules) named(c *call, verbs ...string) {
 
 func (m *modules) k8s(c *call) {
 	verbs, creates := c.stateVerbs()
-	objects, isComplete := m.definitions(c)
-	_, hasKind := c.argument("kind")
-	if len(objects) == 0 && hasKind {
-		o := c.argumentObject()
-		objects, isComplete = []definition{{o, c.at}}, true
+	found := m.definitions(c)
+	if _, hasKind := c.argument("kind"); len(found.objects) == 0 && hasKind {
+		found = definitions{[]definition{{c.argumentObject(), c.at}}, true}
 	}
-	if !isComplete {
+	if !found.complete {
 		m.notef(c.at, "the objects of the task depend on variables or on files that are not in the project; the manager's role may lack permissions for them")
 	}
 	var registered []value
-	for _, o := range objects {
+	for _, o := range found.objects {
 		v := c.withArguments(o.value)
 		m.rules.object(v, verbs, creates, o.at, 0)
 		registered = append(registered, v)

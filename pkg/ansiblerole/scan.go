@@ -169,7 +169,7 @@ func canBeEmpty(v value) bool {
 var clusterCommand = regexp.MustCompile(`(?:^|[\s;|&("'/\x60])(kubectl|oc|helm|kustomize)[ \t]`)
 
 // command notes a command that uses the cluster.
-func (sc *scanner) command(line string, at position) {
+func (sc *scanner) command(line string, at diag.Position) {
 	if match := clusterCommand.FindStringSubmatch(line); match != nil {
 		sc.notef(at, "runs %s; the manager's role may lack permissions for what it does", match[1])
 	}

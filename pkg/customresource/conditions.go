@@ -15,7 +15,7 @@ import (
 func SetCondition(conditions []any, fields map[string]any, now time.Time) []any {
 	fields["lastTransitionTime"] = now.UTC().Format(time.RFC3339)
 	kind, _ := fields["type"].(string)
-	i := FindCondition(conditions, kind)
+	i := findCondition(conditions, kind)
 	if i < 0 {
 		return append(slices.Clone(conditions), fields)
 	}
@@ -35,8 +35,8 @@ func RemoveCondition(conditions []any, kind string) []any {
 	})
 }
 
-// FindCondition returns the index of the condition of a type, or -1.
-func FindCondition(conditions []any, kind string) int {
+// findCondition returns an index, or -1.
+func findCondition(conditions []any, kind string) int {
 	return slices.IndexFunc(conditions, func(c any) bool {
 		m, ok := c.(map[string]any)
 		return ok && m["type"] == kind
@@ -47,7 +47,7 @@ func FindCondition(conditions []any, kind string) int {
 func ReadCondition(obj *unstructured.Unstructured, kind string) map[string]any {
 	status, _ := obj.Object["status"].(map[string]any)
 	conditions, _ := status["conditions"].([]any)
-	if i := FindCondition(conditions, kind); i >= 0 {
+	if i := findCondition(conditions, kind); i >= 0 {
 		return conditions[i].(map[string]any)
 	}
 	return nil

@@ -2,9 +2,6 @@ package customresource
 
 import (
 	"context"
-
-	"github.com/operon-sdk/operon/pkg/buildinfo"
-
 	"errors"
 	"slices"
 	"strings"
@@ -14,10 +11,12 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/operon-sdk/operon/pkg/buildinfo"
 )
 
-// ControllerName returns a name that is unique among all kinds, for metrics and logs.
-func ControllerName(gvk schema.GroupVersionKind) string {
+// controllerName returns a name that is unique among all kinds, for metrics and logs.
+func controllerName(gvk schema.GroupVersionKind) string {
 	parts := []string{strings.ToLower(gvk.Kind), gvk.Version, gvk.Group}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
 }

@@ -52,13 +52,17 @@ func NewKind(period time.Duration) Kind {
 	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Now: time.Now}
 }
 
-// Apply applies the options of a reconciler. The error names all invalid ones.
-func Apply[R any, O ~func(*R) error](reconciler *R, options []O) error {
+// Apply applies the options of a reconciler of a kind, which they must set. The error names all invalid options.
+func Apply[R any, O ~func(*R) error](reconciler *R, kind *Kind, options []O) error {
 	var errs []error
 	for _, option := range options {
 		errs = append(errs, option(reconciler))
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil && kind.GVK.Empty() {
+		err = errors.New("group, version and kind are required; use WithGroupVersionKind")
+	}
+	return err
 }
 
 // SetGVK sets the group, version and kind; only the group may be empty.
@@ -118,7 +122,7 @@ func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h hand
 	if k.Log.GetSink() == nil {
 		k.Log = mgr.GetLogger().WithValues("group", k.GVK.Group, "kind", k.GVK.Kind)
 	}
-	c, err := controller.New(ControllerName(k.GVK), mgr, controller.Options{
+	c, err := controller.New(controllerName(k.GVK), mgr, controller.Options{
 		Reconciler:              r,
 		MaxConcurrentReconciles: k.MaxConcurrent,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),

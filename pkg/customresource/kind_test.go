@@ -53,7 +53,7 @@ func TestApply(t *testing.T) {
 	t.Parallel()
 	type option func(*customresource.Kind) error
 	kind := customresource.NewKind(time.Hour)
-	err := customresource.Apply(&kind, []option{
+	err := customresource.Apply(&kind, &kind, []option{
 		func(k *customresource.Kind) error { return k.SetPeriod(-1) },
 		func(k *customresource.Kind) error { return k.SetMaxConcurrent(0) },
 		func(k *customresource.Kind) error { return k.SetGVK(schema.GroupVersionKind{Kind: "A"}) },
@@ -65,6 +65,9 @@ func TestApply(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "\n") != 3 || !strings.Contains(err.Error(), "reconcile period -1ns: must not be negative") ||
 		!strings.Contains(err.Error(), "maximum of concurrent reconciles 0: must be greater than zero") {
 		t.Errorf("want 4 errors, got %v", err)
+	}
+	if err := customresource.Apply(&kind, &kind, []option{}); err == nil || !strings.Contains(err.Error(), "use WithGroupVersionKind") {
+		t.Errorf("without a kind: %v", err)
 	}
 	if kind.Period != time.Hour || kind.MaxConcurrent != 3 || !kind.GVK.Empty() || !kind.Selector.Empty() {
 		t.Errorf("want invalid values ignored and valid ones set: %+v", kind)

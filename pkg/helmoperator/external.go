@@ -8,6 +8,7 @@ import (
 	"helm.sh/helm/v4/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,7 +62,8 @@ func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstr
 
 // deleteOwned deletes an object if it exists, belongs to obj and is not to be kept, and reports whether it exists afterwards.
 func (r *Reconciler) deleteOwned(ctx context.Context, obj *unstructured.Unstructured, gvk schema.GroupVersionKind, key client.ObjectKey) (bool, error) {
-	live := metadataOf(gvk)
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(gvk)
 	isGone := func(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 	if err := r.kind.Reader.Get(ctx, key, live); err != nil {
 		if isGone(err) {

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
@@ -41,9 +40,6 @@ func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
 		customresource.Register(registry, &c.created), customresource.Register(registry, &c.operations),
 		customresource.Register(registry, &c.duration))
 }
-
-// defaultRegistry is the registry that managers serve.
-func defaultRegistry() prometheus.Registerer { return metrics.Registry }
 
 // setCreated records the time of creation of a custom resource.
 func (c *collectors) setCreated(obj metav1.Object, gvk schema.GroupVersionKind) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
@@ -48,11 +49,8 @@ type Reconciler struct {
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
 func New(options ...Option) (*Reconciler, error) {
 	r := &Reconciler{kind: customresource.NewKind(0), maxHistory: defaultMaxHistory}
-	if err := customresource.Apply(r, options); err != nil {
+	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
-	}
-	if r.kind.GVK.Empty() {
-		return nil, errors.New("group, version and kind are required; use WithGroupVersionKind")
 	}
 	if r.chart == nil {
 		return nil, errors.New("a chart is required; use WithChart or WithChartPath")
@@ -72,7 +70,7 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	if len(reconcilers) == 0 {
 		return nil
 	}
-	metrics, err := registerCollectors(defaultRegistry())
+	collectors, err := registerCollectors(metrics.Registry)
 	if err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
@@ -92,7 +90,7 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 		return err
 	}
 	for _, r := range reconcilers {
-		r.dependents, r.factory, r.metrics = watches, factory, metrics
+		r.dependents, r.factory, r.metrics = watches, factory, collectors
 		if err := r.addController(mgr); err != nil {
 			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}

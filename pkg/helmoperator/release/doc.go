@@ -14,7 +14,7 @@
 // field by field (view, differences). It removes first what the API server doesn't see, such as nulls, empty maps and the namespace
 // of the release (normalize).
 //
-// A plan that requires nothing is remembered together with the chart, the values and the version of the record (states). The next
+// A plan that requires nothing is remembered together with the chart, the values and the version of the record (state). The next
 // pass reads the metadata of the records, finds them unchanged, and renders nothing.
 //
 // # Random content

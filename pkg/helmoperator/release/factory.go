@@ -50,8 +50,9 @@ type Factory struct {
 
 	clients      restClients
 	capabilities capabilities
-	verified     verifiedObjects
-	states       states
+	verified     byOwner[verifiedStates]
+	// states are the last read states, without charts and hooks.
+	states byOwner[*state]
 }
 
 // setFieldManager sets Helm's package variable once, as it must not change while releases are applied.

@@ -28,7 +28,7 @@ func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	states, changed := map[verifiedKey]verifiedState{}, map[int]bool{}
+	states, changed := verifiedStates{}, map[int]bool{}
 	for i, object := range deployed.Objects {
 		if object.Name != "" && !r.isVerified(s, object, states) { // the server has named objects without name
 			changed[i] = true
@@ -85,12 +85,12 @@ func (r *Release) verifiedRecord(s *state) string { return s.record + "/" + r.ch
 
 // isVerified reports whether an object is observed in the state in which it corresponded to the manifest. It then adds the state to
 // states.
-func (r *Release) isVerified(s *state, object Object, states map[verifiedKey]verifiedState) bool {
+func (r *Release) isVerified(s *state, object Object, states verifiedStates) bool {
 	if r.options.Observer == nil {
 		return false
 	}
 	k := verifiedKey{object.GroupVersionKind, object.Namespace, object.Name}
-	verified, ok := r.factory.verified.get(r.owner.uid, k)
+	verified, ok := r.factory.verified.get(r.owner.uid)[k]
 	if !ok || verified.record != r.verifiedRecord(s) {
 		return false
 	}
@@ -102,7 +102,7 @@ func (r *Release) isVerified(s *state, object Object, states map[verifiedKey]ver
 	return true
 }
 
-func (r *Release) repairObject(ctx context.Context, s *state, object *unstructured.Unstructured, states map[verifiedKey]verifiedState) (*Repaired, error) {
+func (r *Release) repairObject(ctx context.Context, s *state, object *unstructured.Unstructured, states verifiedStates) (*Repaired, error) {
 	info, err := r.info(object)
 	if err != nil {
 		return nil, err
