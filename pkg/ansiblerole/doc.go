@@ -6,33 +6,33 @@
 //
 // # Parts
 //
-//   - The reader (reader) holds the files of the project. It parses each once, finds the file or role that a name refers to from a
-//     place, and knows where a YAML node begins.
-//   - The walker (walker) follows plays, roles, includes and tasks. It defines the variables that they set, and hands each call of
-//     a module (call) to modules, which knows what Kubernetes modules do with their arguments.
-//   - The evaluator (evaluator) computes what an expression, a variable or a YAML node can be. It renders templates with templates.
-//   - The rules (rules) turn kinds and verbs into permissions. The scanner adds what expressions look up in the cluster.
-//   - specReader turns argument specifications into a schema.
+//   - A reader holds the files of the project. It parses each once, finds the file or role that a name refers to from a place, and
+//     returns where a YAML node begins.
+//   - A walker follows plays, roles, includes and tasks. It defines the variables that they set.
+//   - modules reads each call of a module in a task, and turns the arguments of Kubernetes modules into objects and verbs.
+//   - An evaluator computes what an expression, a variable or a YAML node can be. Its templates render the files of objects.
+//   - rules turns kinds and verbs into permissions. A scanner adds what expressions look up in the cluster.
+//   - A specReader turns argument specifications into a schema.
 //
 // The parts share one progress: the files being read, the number of steps, and the notes.
 //
 // # Values
 //
-// Ansible decides at run time what an expression is, so a value here is abstract: a set of alternatives, and a mark that says
-// whether there may be others. An alternative is a string, a list, a mapping, a node of a file with the scope its expressions are
+// Ansible decides at run time what an expression is, so a value here is abstract: a set of alternatives, and a mark for values that
+// may be something else. An alternative is a string, a list, a mapping, a node of a file with the scope its expressions are
 // evaluated in, or the text of a rendered file. Numbers and Booleans are strings, as Jinja makes no difference where it matters
 // here.
 //
-//   - An open value may also be anything else. A value without alternatives that is open is unknown: this is what a field of the
+//   - An open value may be anything else, too. A value without alternatives that is open is unknown: this is what a field of the
 //     custom resource, a fact about a host or the output of a command is. A value that is not open and has no alternatives is
 //     undefined.
 //   - A string can be known in part. The character unknown stands for the part that isn't, so "{{ name }}-config" is "\x00-config"
 //     and still matches the files and names that end that way.
-//   - A value that comes from a default of the role is settable: custom resources can replace it, so it proves what can happen, not
-//     what can't. If the argument specification limits the default to choices, the choices are alternatives instead.
+//   - A value that comes from a default of the role is settable: custom resources can replace it, so it shows what can happen, but
+//     doesn't exclude anything. If the argument specification limits the default to choices, the choices are alternatives instead.
 //
 // An error in one direction is harmless: permissions and files that an alternative requires are granted and read even if it never
-// occurs. In the other direction the result may be incomplete, and a note says so at the place that causes it.
+// occurs. In the other direction the result may be incomplete, and a note at the place that causes it warns of that.
 //
 // # Joins
 //
@@ -51,11 +51,11 @@
 // # Templates
 //
 // A template is rendered with the bodies of all branches and then parsed as YAML. An expression that isn't a single known string
-// becomes a reference in the text: a number between two private characters, which stands for the value. That keeps the lines of the
-// result the same as those of the template, so notes can name them, and lets a field of an object have several values.
+// becomes a reference in the text: a number between two private characters, which stands for the value. So the result has the lines
+// of the template, which notes can name, and a field of an object can have several values.
 //
 // # Limits
 //
 // Projects can be hostile. Alternatives (maxAlternatives), text lengths, nesting (maxDepth) and steps (maxSteps) are limited; what
-// exceeds a limit is unknown, and a note says so if rules may be missing.
+// exceeds a limit is unknown, and a note warns if rules may be missing.
 package ansiblerole

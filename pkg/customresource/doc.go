@@ -1,7 +1,7 @@
 // Package customresource is what the Helm and the Ansible runtime share: it reconciles custom resources whose kinds have no Go
 // types.
 //
-// A [Kind] says which resources a reconciler handles and when. Its methods set it up, add a controller that starts even before the
+// A [Kind] describes which resources a reconciler handles and when. Its methods set it up, add a controller that starts even before the
 // kind exists, and find out whether a resource is to be left to another reconciler. Its [Writer] changes finalizers and the status
 // with merge patches, and applies a change again after a conflict. The rest of the package reads annotations and watches.yaml, and
 // builds conditions.

@@ -11,7 +11,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// ReadAnnotation sets a setting to the value of an annotation, if obj has it. The errors of parse say what the value must be.
+// ReadAnnotation sets a setting to the value of an annotation, if obj has it. The errors of parse describe valid values.
 func ReadAnnotation[T any](obj metav1.Object, key string, into *T, parse func(string) (T, error)) error {
 	text, ok := obj.GetAnnotations()[key]
 	if !ok {

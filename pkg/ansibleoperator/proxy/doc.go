@@ -1,5 +1,5 @@
-// Package proxy stands between the modules of Ansible and the API server. It knows which run sends a request, and so can add what a
-// run can't know or forgets: owners of the objects it creates, watches of those objects, and a cache.
+// Package proxy stands between the modules of Ansible and the API server. It recognizes the run that sends a request, so it can add
+// what a role leaves out: owners of the objects that a run creates, watches of those objects, and a cache.
 //
 // A [Proxy] serves all runs of a process on 127.0.0.1. [Proxy.Register] returns a kubeconfig for one run, with a token of its own
 // and the [Settings] of its watch. The proxy creates a certificate when it starts, because clients based on client-go send tokens
@@ -32,7 +32,7 @@
 //   - Reviews and other objects that are not stored, and subresources, are not edited.
 //
 // The proxy edits JSON, YAML and protobuf. It answers other types with 415, after which clients send JSON. While the API server
-// doesn't say which resources it serves, the answer is 503: otherwise objects would be created without an owner.
+// doesn't report which resources it serves, the answer is 503: otherwise objects would be created without an owner.
 //
 // # Changes
 //

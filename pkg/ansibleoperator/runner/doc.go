@@ -19,7 +19,7 @@
 // # Warm interpreters
 //
 // On Linux, the supervisor, ansible-runner, ansible-playbook and Python modules on localhost are forks of one interpreter, which
-// has loaded ansible-runner, Ansible and the Python client for Kubernetes. python/warm.py says when a new process is started
+// has loaded ansible-runner, Ansible and the Python client for Kubernetes. python/warm.py describes when a new process is started
 // instead; runs also start new ones while the interpreter takes too long to load, or after it has ended, until it is started again
 // after a pause. A run without changes took these processor times, in seconds, with Ansible 2.14 and ansible-runner 2.3.1:
 //

@@ -20,7 +20,7 @@
 // # Random content
 //
 // A rendering for a comparison replaces functions of chance and time by functions of their arguments, in one of two variants. If
-// the first variant differs from the deployed revision and has called such a function, the second one tells why: a field that
+// the first variant differs from the deployed revision and has called such a function, the second one shows why: a field that
 // differs between the variants is random and doesn't require an upgrade. An object whose name is random gets the name that it has
 // in the deployed revision (alignNames).
 //
