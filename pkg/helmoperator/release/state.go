@@ -49,7 +49,7 @@ func (r *Release) stateOf(revisions []*releasev1.Release, revision *releasev1.Re
 
 func recordID(revision int, version string) string { return strconv.Itoa(revision) + "/" + version }
 
-// byOwner holds what the process remembers of releases, by the UID of their custom resource.
+// byOwner holds what is kept of releases between passes, by the UID of their custom resource.
 type byOwner[T any] struct {
 	mutex  sync.Mutex
 	values map[types.UID]T
