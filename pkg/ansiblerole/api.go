@@ -33,8 +33,7 @@ type Watch struct {
 	WatchClusterScoped bool
 }
 
-// Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are those of the
-// project. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
+// Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are the project's. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
 // whose resource is a guess, and files that cannot be read.
 func Rules(files Files, apis []API) ([]rbac.Rule, diag.Findings) {
 	a := newAnalysis(files, apis)

@@ -147,7 +147,7 @@ func (r *specReader) fieldName(name string) string {
 }
 
 var (
-	// linkMarkup matches the markup of Ansible for a text with a link, and textMarkup those for a kind of text.
+	// linkMarkup matches Ansible's markup for a text with a link, and textMarkup the markup for a kind of text.
 	linkMarkup = regexp.MustCompile(`\bL\(([^,()]*), *([^()]*)\)`)
 	textMarkup = regexp.MustCompile(`\b[BCEIMOPRUV]\(([^()]*)\)`)
 )

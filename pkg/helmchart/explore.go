@@ -34,7 +34,7 @@ type Rendered struct {
 	CRDs  []RenderedObject
 	Sets  []RenderedSet
 	// Builtin are the renderings for a cluster without the APIs of other operators, with the defaults and with the switches
-	// that are on in the last set. Those that fail are left out.
+	// that are on in the last set. Failed ones are left out.
 	Builtin []RenderedSet
 	// Warnings are problems of the chart and of its rendering with default values.
 	Warnings []string

@@ -29,7 +29,7 @@ func writeWatches(t *testing.T, text string) string {
 	return filepath.Join(dir, "watches.yaml")
 }
 
-// TestLoadWatches checks which options a reconciler has: those for its kind, those of the entry, and defaults, in this order.
+// TestLoadWatches checks which options a reconciler has: first for its kind, then from the entry, then defaults.
 func TestLoadWatches(t *testing.T) {
 	t.Setenv("OPERON_TEST_REGION", "north")
 	file := writeWatches(t, `

@@ -169,8 +169,8 @@ func newMark(owner Owner, namespace string) mark {
 	return mark{annotations: owner.annotations()}
 }
 
-// markOf returns the mark of an object. The reference is that of the object, which may name another version of the API, or be that of
-// a controller: server-side apply conflicts with other managers if it differs.
+// markOf returns the mark of an object. It is the object's own reference, which may name another version of the API
+// or be the controller's: server-side apply conflicts with other managers if it differs.
 func markOf(object metav1.Object, owner Owner) mark {
 	var m mark
 	references := object.GetOwnerReferences()

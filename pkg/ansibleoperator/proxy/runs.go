@@ -32,8 +32,8 @@ type Owner struct {
 type Settings struct {
 	// Blacklist are the kinds that are neither watched nor cached.
 	Blacklist []schema.GroupVersionKind
-	// WatchDependents requeues owners after changes of objects with an owner reference, and WatchClusterScoped after those of objects with
-	// owner annotations, which are cluster-scoped or in other namespaces.
+	// WatchDependents requeues owners after changes of objects with an owner reference, and WatchClusterScoped after changes of objects
+	// with owner annotations, which are cluster-scoped or in other namespaces.
 	WatchDependents, WatchClusterScoped bool
 	// CacheReads allows reads of single objects to be answered from the cache.
 	CacheReads bool
@@ -41,8 +41,8 @@ type Settings struct {
 	// delay. It returns false if it did not accept the request, for which the next change repeats it. It must not block. All registrations
 	// of owners of the same kind replace it.
 	Requeue func(owner types.NamespacedName, after time.Duration) bool
-	// Secret is called with each Secret that the run reads or writes, in the form of JSON, except for those of watches; nil if they
-	// are not of interest. It may be called concurrently, and must not change the Secret.
+	// Secret is called with each Secret that the run reads or writes, as decoded JSON, except in watches; nil if nobody is
+	// interested. It may be called concurrently, and must not change the Secret.
 	Secret func(secret map[string]any)
 }
 

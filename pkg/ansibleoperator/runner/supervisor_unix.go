@@ -293,5 +293,5 @@ func isPrivate(info fs.FileInfo, stat *syscall.Stat_t) bool {
 }
 
 // isTrusted reports whether the owner of a directory, who can replace all directories in it, is trusted. Users of the group 0 other than
-// root are those of containers, which can have a random identifier.
+// root exist in containers, where they can have a random identifier.
 func isTrusted(owner, uid, gid int) bool { return owner == 0 || owner == uid || gid == 0 && uid != 0 }
