@@ -84,7 +84,7 @@ func (w *AnsibleWatch) GroupVersionKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
 }
 
-// ParseAnsible reads a file of an Ansible operator. Positions have its name. As in operator-sdk, references $NAME and ${NAME}
+// ParseAnsible reads a file of an Ansible operator. The name appears in positions. As in operator-sdk, references $NAME and ${NAME}
 // to environment variables are replaced in the whole text before it is parsed; other than there, references to unset variables and all
 // other dollars stay as they are. The error has all findings with their positions. A file without entries is valid.
 //

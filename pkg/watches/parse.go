@@ -20,7 +20,7 @@ const maxBytes = 1 << 20
 // without content, is valid.
 func Parse(data []byte) ([]Watch, error) { return ParseFile(FileName, data) }
 
-// ParseFile is Parse for a file with another name, which positions have.
+// ParseFile is Parse for a file with another name, which appears in positions.
 func ParseFile(name string, data []byte) ([]Watch, error) {
 	return parse(helmFormat(), &parser{file: name}, data)
 }
