@@ -21,17 +21,6 @@ import (
 // ansibleOperator is the name of operator-sdk's program for Ansible operators.
 const ansibleOperator = "ansible-operator"
 
-func newAnsibleOperator(s streams) *cobra.Command {
-	c := &cobra.Command{
-		Use:   ansibleOperator,
-		Short: "Run an operator that runs Ansible roles",
-		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(newAnsibleOperatorRun(s), newVersion(s, ansibleOperator))
-	return c
-}
-
 // ansibleOptions are the flags and variables of "ansible-operator run".
 type ansibleOptions struct {
 	managerOptions
@@ -46,12 +35,9 @@ type ansibleOptions struct {
 	warmInterpreters           bool
 }
 
-func newAnsibleOperatorRun(s streams) *cobra.Command {
+func newAnsibleOperator(s streams) *cobra.Command {
 	var o ansibleOptions
-	c := &cobra.Command{
-		Use:   "run",
-		Short: "Reconcile the kinds in watches.yaml",
-		Long: `Reconcile the kinds in watches.yaml, each with its playbook or role, until the program is interrupted. The
+	run := newRun(s, &o, `Reconcile the kinds in watches.yaml, each with its playbook or role, until the program is interrupted. The
 program starts ansible-runner, which must be installed.
 
 Environment variables:
@@ -65,17 +51,9 @@ Environment variables:
   ANSIBLE_VERBOSITY_KIND_GROUP          --ansible-verbosity for a kind, such as _MEMCACHED_CACHE_EXAMPLE_COM
   MAX_CONCURRENT_RECONCILES_KIND_GROUP  --max-concurrent-reconciles for a kind
   VIRTUAL_ENV               virtual environment of Python that modules on localhost run with
-  OPERATOR_NAME             deprecated: the default of --leader-election-id`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.complete(s.getenv); err != nil {
-				return err
-			}
-			return o.run(c.Context(), s)
-		},
-	}
-	o.bind(c)
-	return c
+  OPERATOR_NAME             deprecated: the default of --leader-election-id`)
+	o.bind(run)
+	return newProgram(s, ansibleOperator, "Run an operator that runs Ansible roles", run)
 }
 
 // bind adds the flags to a command.
@@ -131,7 +109,7 @@ func (o *ansibleOptions) complete(getenv func(string) string) error {
 	return o.managerOptions.complete(getenv, errs...)
 }
 
-// run reconciles until ctx ends. Keys of watches.yaml have precedence over flags.
+// run reconciles until ctx ends. Keys of watches.yaml take precedence over flags.
 func (o *ansibleOptions) run(ctx context.Context, s streams) error {
 	settings := ansibleoperator.Settings{
 		Environ: s.environ, RolesPaths: filepath.SplitList(o.rolesPath), CollectionsPaths: filepath.SplitList(o.collectionsPath),

@@ -14,38 +14,16 @@ import (
 const helmOperator = "helm-operator"
 
 func newHelmOperator(s streams) *cobra.Command {
-	c := &cobra.Command{
-		Use:   helmOperator,
-		Short: "Run an operator that installs Helm charts",
-		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(newHelmOperatorRun(s), newVersion(s, helmOperator))
-	return c
-}
-
-func newHelmOperatorRun(s streams) *cobra.Command {
 	var o helmOptions
-	c := &cobra.Command{
-		Use:   "run",
-		Short: "Reconcile the kinds in watches.yaml",
-		Long: `Reconcile the kinds in watches.yaml, each with its Helm chart, until the program is interrupted.
+	run := newRun(s, &o, `Reconcile the kinds in watches.yaml, each with its Helm chart, until the program is interrupted.
 
 Environment variables:
   WATCH_NAMESPACE  namespaces to reconcile, separated by commas; all if it is empty
   KUBECONFIG       kubeconfig file; in a pod, its service account is used without one
-  OPERATOR_NAME    deprecated: the default of --leader-election-id`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.complete(s.getenv); err != nil {
-				return err
-			}
-			return o.run(c.Context(), s)
-		},
-	}
-	o.bind(c, flagDefaults{reconcilePeriod: time.Minute, metricsAddress: ":8080", probeAddress: ":8081", content: "charts"})
-	c.Flags().BoolVar(&o.suppressOverrides, "suppress-override-values", false, "hide the values of overrideValues in events")
-	return c
+  OPERATOR_NAME    deprecated: the default of --leader-election-id`)
+	o.bind(run, flagDefaults{reconcilePeriod: time.Minute, metricsAddress: ":8080", probeAddress: ":8081", content: "charts"})
+	run.Flags().BoolVar(&o.suppressOverrides, "suppress-override-values", false, "hide the values of overrideValues in events")
+	return newProgram(s, helmOperator, "Run an operator that installs Helm charts", run)
 }
 
 // helmOptions are the flags and variables of "helm-operator run".
@@ -54,7 +32,11 @@ type helmOptions struct {
 	suppressOverrides bool
 }
 
-// run reconciles until ctx ends. Keys of watches.yaml have precedence over flags.
+func (o *helmOptions) complete(getenv func(string) string) error {
+	return o.managerOptions.complete(getenv)
+}
+
+// run reconciles until ctx ends. Keys of watches.yaml take precedence over flags.
 func (o *helmOptions) run(ctx context.Context, s streams) error {
 	reconcilers, err := helmoperator.LoadWatches(o.watchesFile, nil,
 		helmoperator.WithReconcilePeriod(o.reconcilePeriod),

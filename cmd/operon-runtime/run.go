@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -31,6 +32,31 @@ import (
 
 // shutdownTimeout is the time to end the current passes. Pods of scaffolded projects are killed 10 seconds after SIGTERM.
 const shutdownTimeout = 8 * time.Second
+
+// newProgram returns the command of a program of operator-sdk with its command run.
+func newProgram(s streams, name, short string, run *cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(run, newVersion(s, name))
+	return c
+}
+
+// operatorOptions are the flags and variables of a command that reconciles until ctx ends.
+type operatorOptions interface {
+	complete(getenv func(string) string) error
+	run(ctx context.Context, s streams) error
+}
+
+func newRun(s streams, o operatorOptions, long string) *cobra.Command {
+	return &cobra.Command{
+		Use: "run", Short: "Reconcile the kinds in watches.yaml", Long: long, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.complete(s.getenv); err != nil {
+				return err
+			}
+			return o.run(c.Context(), s)
+		},
+	}
+}
 
 // A kindReconciler reconciles the resources of a kind.
 type kindReconciler interface {

@@ -5,20 +5,19 @@ import (
 	"maps"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
-// The types of conditions of a custom resource. All but Ready are those of operator-sdk's ansible-operator.
+// The types of conditions of a custom resource. All but Ready exist in operator-sdk's ansible-operator, too.
 const (
 	// ConditionRunning is True during a run and, with another reason, after a successful one. It is False after a failed one.
 	ConditionRunning = "Running"
 	// ConditionSuccessful is True after a successful run, and False during a run and after a failed one.
 	ConditionSuccessful = "Successful"
-	// ConditionFailure is True after a failed run, until one is successful. The message is that of the tasks that failed.
+	// ConditionFailure is True after a failed run, until one is successful. The message is the one of the failed tasks.
 	ConditionFailure = "Failure"
 	// ConditionReady is True if the last run for the current generation was successful. A run without changes of the resource does not
 	// change it until the run ends.
@@ -30,11 +29,11 @@ const (
 	ReasonRunning    = "Running"
 	ReasonSuccessful = "Successful"
 	ReasonFailed     = "Failed"
-	// ReasonTimedOut is that of Ready after a run that exceeded its time.
+	// ReasonTimedOut means that the last run exceeded its time.
 	ReasonTimedOut = "TimedOut"
-	// ReasonRequeued is that of Ready after a run that the module requeue_after has ended.
+	// ReasonRequeued means that the module requeue_after ended the last run.
 	ReasonRequeued = "Requeued"
-	// ReasonFinalizing is that of Ready during the run of a finalizer.
+	// ReasonFinalizing means that the finalizer is running.
 	ReasonFinalizing = "Finalizing"
 )
 
@@ -48,10 +47,10 @@ const (
 // maxMessage is the maximum length of the message of a condition in bytes. Longer ones are cut.
 const maxMessage = 8192
 
-// completionFormat is that of the time of completion in ansibleResult, in UTC.
+// completionFormat is the format of the time of completion in ansibleResult, in UTC.
 const completionFormat = "2006-01-02T15:04:05.000000"
 
-// A condition is a condition to write. Like those of operator-sdk, it has its reason and message even if they are empty.
+// A condition is a condition to write. As in operator-sdk, its reason and message are written even if they are empty.
 type condition struct {
 	kind    string
 	status  bool
@@ -61,12 +60,10 @@ type condition struct {
 	result map[string]any
 }
 
-// ready returns the condition Ready.
 func ready(status bool, reason, message string) condition {
 	return condition{kind: ConditionReady, status: status, reason: reason, message: message}
 }
 
-// fields returns the condition for a generation.
 func (c condition) fields(generation int64) map[string]any {
 	status := "False"
 	if c.status {
@@ -95,7 +92,7 @@ func ansibleResult(result *runner.Result) map[string]any {
 	}
 }
 
-// runningConditions are those during a run for obj. Ready stays if it is about the current generation.
+// runningConditions returns the conditions during a run for obj. Ready stays if it is about the current generation.
 func runningConditions(obj *unstructured.Unstructured) []condition {
 	conditions := []condition{
 		{kind: ConditionRunning, status: true, reason: ReasonRunning, message: messageRunning},
@@ -114,7 +111,6 @@ func runningConditions(obj *unstructured.Unstructured) []condition {
 	return conditions
 }
 
-// successConditions are those after a successful run.
 func successConditions(result *runner.Result) []condition {
 	return []condition{
 		{kind: ConditionRunning, status: true, reason: ReasonSuccessful, message: messageWaiting, result: ansibleResult(result)},
@@ -124,7 +120,7 @@ func successConditions(result *runner.Result) []condition {
 	}
 }
 
-// failureConditions are those after a failed run, which may have no result.
+// failureConditions returns the conditions after a failed run. There may be no result.
 func failureConditions(result *runner.Result, reason, message string) []condition {
 	return []condition{
 		{kind: ConditionRunning, reason: ReasonRunning, message: messageRunning},
@@ -139,25 +135,17 @@ func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstruct
 	if !r.manageStatus {
 		return nil
 	}
-	return r.writer.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
-		return statusPatch(current, generation, conditions, r.now())
+	return r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
+		return statusPatch(current, generation, conditions, r.kind.Now())
 	})
 }
 
 // statusPatch returns the status in a merge patch, which is empty if nothing changes.
 func statusPatch(obj *unstructured.Unstructured, generation int64, conditions []condition, now time.Time) map[string]any {
 	status, _ := obj.Object["status"].(map[string]any)
-	before, _ := status["conditions"].([]any)
-	after := before
+	after, _ := status["conditions"].([]any)
 	for _, c := range conditions {
 		after = customresource.SetCondition(after, c.fields(generation), now)
 	}
-	patch := map[string]any{}
-	if !equality.Semantic.DeepEqual(before, after) {
-		patch["conditions"] = after
-	}
-	if status["observedGeneration"] != any(generation) {
-		patch["observedGeneration"] = generation
-	}
-	return patch
+	return customresource.StatusPatch(obj, generation, after)
 }

@@ -1,21 +1,22 @@
-// Package ansibleoperator reconciles custom resources by running Ansible playbooks and roles. It keeps the conventions of operator-sdk's
-// ansible-operator: the keys of watches.yaml, variables, annotations, finalizers and conditions.
+// Package ansibleoperator reconciles custom resources by running Ansible playbooks and roles. It keeps the conventions of
+// operator-sdk's ansible-operator: the keys of watches.yaml, variables, annotations, finalizers and conditions.
 //
-// A [Reconciler] handles one kind. [New] creates it with options, and [LoadWatches] creates those of a watches.yaml. [Setup] adds them
-// to a manager of controller-runtime. A run is a process of ansible-runner, which must be installed; [Check] reports what is missing.
+// A [Reconciler] handles one kind. [New] creates it with options, and [LoadWatches] creates one for each entry of a watches.yaml.
+// [Setup] adds them to a manager of controller-runtime. A run is a process of ansible-runner, which must be installed; [Check]
+// reports what is missing.
 //
 // # Passes
 //
 // A resource is reconciled after a change of its spec, after a change of an object that one of its runs created, and at the
 // reconcile period. A failed run is repeated with delays of 1 second to 5 minutes. If the resource is deleted during a run, the
-// processes of the run are ended. The run of the finalizer follows, if there is one. The directory of its runs is removed with the resource.
+// processes of the run are ended. Then the finalizer runs, if there is one. The directory of the runs is removed with the resource.
 //
 // # Status
 //
-// The conditions are Running, Successful and Failure, as those of operator-sdk, and Ready; see their constants. Ready contains
+// The conditions are operator-sdk's Running, Successful and Failure, and Ready; see their constants. Ready contains
 // observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. Other keys and
-// conditions are kept. Messages do not contain values of the spec and of variables with names such as password, and contents of Secrets
-// that the run reads or writes.
+// conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in
+// variables, nor the contents of Secrets that the run reads or writes.
 //
 // # Metrics
 //
@@ -24,10 +25,10 @@
 //   - ansible_operator_build_info {commit, version}: 1
 //   - ansible_operator_reconcile_result {GVK, result}: the number of runs, with the result succeeded or failed
 //   - ansible_operator_reconciles {GVK}: the duration of runs in seconds, from start to end
-//   - those that tasks create with the module osdk_metric of the collection operator_sdk.util
+//   - metrics that tasks create with the module osdk_metric of the collection operator_sdk.util
 //
 // # Security
 //
-// Each run has a kubeconfig of its own, with a token for a proxy on 127.0.0.1 that is valid only during the run. Texts of custom
-// resources are evaluated as Jinja templates unless WithMarkUnsafe is set, as in operator-sdk.
+// Each run has its own kubeconfig, with a token for a proxy on 127.0.0.1 that is valid only during the run. As in operator-sdk,
+// strings of custom resources are evaluated as Jinja templates unless WithMarkUnsafe is set.
 package ansibleoperator

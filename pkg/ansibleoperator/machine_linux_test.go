@@ -9,8 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/operon-sdk/operon/pkg/ansibleoperator"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator"
 )
 
 // TestChildKilled checks that a killed playbook is reported in the status and repeated, while other resources are reconciled.

@@ -175,7 +175,7 @@ func (e *env) role(name, tasks string) { e.write("roles/"+name+"/tasks/main.yml"
 func (e *env) start(entries string, change ...func(*ansibleoperator.Settings, *manager.Options)) func() {
 	e.Helper()
 	settings := ansibleoperator.Settings{Environ: e.environ, Dir: e.dir, RunDirectory: e.runs, MetricsAddress: "0"}
-	// Names of controllers are those of kinds, of which each test has its own.
+	// Controllers have the names of kinds, and each test has its own kinds.
 	skip := e.restarted
 	e.restarted = true
 	options := manager.Options{
@@ -286,7 +286,7 @@ func (e *env) patch(obj *unstructured.Unstructured, text string) {
 	}
 }
 
-// conditionOf returns a condition of obj, or nil. That of Ready must be about the current generation.
+// conditionOf returns a condition of obj, or nil. Ready must be about the current generation.
 func conditionOf(obj *unstructured.Unstructured, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/operon-sdk/operon/pkg/buildinfo"
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
@@ -19,11 +18,6 @@ type collectors struct {
 
 // registerCollectors returns the collectors of a registry, which all reconcilers of a process share.
 func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
-	info := buildinfo.Read()
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "ansible_operator_build_info",
-		Help: "Build information of the operator; the value is 1",
-	}, []string{"commit", "version"})
 	c := &collectors{
 		results: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "ansible_operator_reconcile_result",
@@ -35,16 +29,11 @@ func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
 			Buckets: []float64{0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
 		}, []string{"GVK"}),
 	}
-	err := errors.Join(customresource.Register(registry, &build), customresource.Register(registry, &c.results),
+	return c, errors.Join(customresource.RegisterBuildInfo(registry, "ansible_operator_build_info"),
+		customresource.Register(registry, &c.results),
 		customresource.Register(registry, &c.durations))
-	if err != nil {
-		return nil, err
-	}
-	build.WithLabelValues(info.Commit, info.Version).Set(1)
-	return c, nil
 }
 
-// observe records a run.
 func (c *collectors) observe(gvk schema.GroupVersionKind, duration time.Duration, failed bool) {
 	result := "succeeded"
 	if failed {

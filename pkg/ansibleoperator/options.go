@@ -1,7 +1,6 @@
 package ansibleoperator
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +9,8 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 // MaxVerbosity is the largest number of -v options of a run.
@@ -23,24 +23,18 @@ type Option func(*Reconciler) error
 type Finalizer struct {
 	// Name is the finalizer of the custom resources.
 	Name string
-	// Playbook and Role are as those of WithPlaybook and WithRole. If both are empty, those of the reconciler run.
+	// Playbook and Role are as in WithPlaybook and WithRole. If both are empty, the playbook or role of the reconciler runs.
 	Playbook, Role string
-	// Vars have precedence over those of WithVars.
+	// Vars take precedence over WithVars.
 	Vars map[string]any
 }
 
 // WithGroupVersionKind sets the kind of the custom resources. It is required.
 func WithGroupVersionKind(gvk schema.GroupVersionKind) Option {
-	return func(r *Reconciler) error {
-		if gvk.Version == "" || gvk.Kind == "" {
-			return errors.New("group, version and kind: version and kind are required")
-		}
-		r.gvk = gvk
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetGVK(gvk) }
 }
 
-// WithPlaybook sets the playbook by its absolute path. It or WithRole is required. It has precedence over a role.
+// WithPlaybook sets the playbook by its absolute path. It or WithRole is required. It takes precedence over a role.
 func WithPlaybook(path string) Option {
 	return func(r *Reconciler) error { r.source.playbook = path; return nil }
 }
@@ -50,10 +44,10 @@ func WithRole(role string) Option {
 	return func(r *Reconciler) error { r.source.role = role; return nil }
 }
 
-// WithVars sets variables of all runs. They have precedence over those from the custom resource.
+// WithVars sets variables of all runs. They take precedence over variables from the custom resource.
 func WithVars(vars map[string]any) Option {
 	return func(r *Reconciler) (err error) {
-		r.vars, err = jsonValues(vars)
+		r.vars, err = customresource.JSONValues("vars", vars)
 		return err
 	}
 }
@@ -64,85 +58,43 @@ func WithFinalizer(finalizer Finalizer) Option {
 		if finalizer.Name == "" {
 			return errors.New("finalizer: name is required")
 		}
-		vars, err := jsonValues(finalizer.Vars)
+		vars, err := customresource.JSONValues("vars", finalizer.Vars)
 		finalizer.Vars = vars
 		r.finalizer = &finalizer
 		return err
 	}
 }
 
-// jsonValues returns a copy of values with the types of JSON in Kubernetes.
-func jsonValues(values map[string]any) (map[string]any, error) {
-	var result map[string]any
-	data, err := json.Marshal(values)
-	if err == nil {
-		err = utiljson.Unmarshal(data, &result)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("vars: %w", err)
-	}
-	return result, nil
-}
-
 // WithSelector restricts the reconciler to custom resources with matching labels.
 func WithSelector(selector metav1.LabelSelector) Option {
-	return func(r *Reconciler) error {
-		parsed, err := metav1.LabelSelectorAsSelector(&selector)
-		if err != nil {
-			return fmt.Errorf("selector: %w", err)
-		}
-		r.selector = parsed
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetSelector(selector) }
 }
 
 // WithReconcilePeriod sets the time between two runs for a custom resource without changes; 0 disables them. The default is 10 hours.
-// AnnotationReconcilePeriod has precedence.
+// AnnotationReconcilePeriod takes precedence.
 func WithReconcilePeriod(period time.Duration) Option {
-	return func(r *Reconciler) error {
-		if period < 0 {
-			return fmt.Errorf("reconcile period %s: must not be negative", period)
-		}
-		r.period = period
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetPeriod(period) }
 }
 
 // WithRunTimeout limits the duration of a run, whose processes are ended then. The default, 0, is no limit.
 func WithRunTimeout(timeout time.Duration) Option {
-	return func(r *Reconciler) error {
-		if timeout < 0 {
-			return fmt.Errorf("run timeout %s: must not be negative", timeout)
-		}
-		r.timeout = timeout
-		return nil
-	}
+	return func(r *Reconciler) error { return customresource.SetNotNegative(&r.timeout, "run timeout", timeout) }
 }
 
 // WithMaxRunnerArtifacts sets the number of runs of a custom resource whose artifacts are kept. The default is 20.
-// AnnotationMaxRunnerArtifacts has precedence.
+// AnnotationMaxRunnerArtifacts takes precedence.
 func WithMaxRunnerArtifacts(n int) Option {
 	return func(r *Reconciler) error {
-		if n < 1 {
-			return fmt.Errorf("maximum of runner artifacts %d: must be greater than zero", n)
-		}
-		r.maxArtifacts = n
-		return nil
+		return customresource.SetPositive(&r.maxArtifacts, "maximum of runner artifacts", n)
 	}
 }
 
 // WithMaxConcurrentReconciles sets the number of custom resources that are reconciled at the same time. The default is 1.
 func WithMaxConcurrentReconciles(n int) Option {
-	return func(r *Reconciler) error {
-		if n < 1 {
-			return fmt.Errorf("maximum of concurrent reconciles %d: must be greater than zero", n)
-		}
-		r.maxConcurrent = n
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetMaxConcurrent(n) }
 }
 
-// WithVerbosity sets the number of -v options of runs, 0 to MaxVerbosity. The default is 2. AnnotationVerbosity has precedence.
+// WithVerbosity sets the number of -v options of runs, 0 to MaxVerbosity. The default is 2. AnnotationVerbosity takes precedence.
 func WithVerbosity(n int) Option {
 	return func(r *Reconciler) error {
 		if n < 0 || n > MaxVerbosity {
@@ -158,13 +110,13 @@ func WithManageStatus(manage bool) Option {
 	return func(r *Reconciler) error { r.manageStatus = manage; return nil }
 }
 
-// WithSnakeCase converts the keys of specs to snake case, where the schema of the kind permits. It is the default.
+// WithSnakeCase converts the keys of specs to snake case, where the schema of the kind allows it. It is the default.
 func WithSnakeCase(convert bool) Option {
 	return func(r *Reconciler) error { r.snakeCase = convert; return nil }
 }
 
-// WithMarkUnsafe prevents that texts of custom resources are evaluated as templates. A spec with keys that contain templates, or that
-// become variables of Ansible itself, fails. The default is false, for compatibility.
+// WithMarkUnsafe keeps strings of custom resources from being evaluated as templates. A spec fails if its keys contain templates or
+// would become variables of Ansible itself. The default is false, for compatibility.
 func WithMarkUnsafe(mark bool) Option {
 	return func(r *Reconciler) error { r.markUnsafe = mark; return nil }
 }
@@ -174,7 +126,7 @@ func SkipDependentWatches(skip bool) Option {
 	return func(r *Reconciler) error { r.skipDependents = skip; return nil }
 }
 
-// WithClusterScopedWatches watches cluster-scoped objects that runs create, too, and those in other namespaces.
+// WithClusterScopedWatches also watches objects that runs create in other namespaces or without a namespace.
 func WithClusterScopedWatches(watch bool) Option {
 	return func(r *Reconciler) error { r.watchClusterScoped = watch; return nil }
 }
@@ -194,7 +146,7 @@ func WithBlacklist(kinds ...schema.GroupVersionKind) Option {
 	return func(r *Reconciler) error { r.blacklist = slices.Clone(kinds); return nil }
 }
 
-// WithLog sets the logger for messages outside of passes. The default is that of the manager.
+// WithLog sets the logger for messages outside of passes. The default is the manager's.
 func WithLog(log logr.Logger) Option {
-	return func(r *Reconciler) error { r.log = log; return nil }
+	return func(r *Reconciler) error { r.kind.Log = log; return nil }
 }

@@ -2,21 +2,18 @@ package ansibleoperator
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
-
-// errDeleted is the cause of the end of a run whose custom resource was deleted.
-var errDeleted = errors.New("the custom resource was deleted")
 
 // A passState is what the reconciler keeps in memory of a custom resource.
 type passState struct {
@@ -25,8 +22,8 @@ type passState struct {
 	cancel context.CancelCauseFunc
 	// finalizing is true in the run for a deleted resource.
 	finalizing bool
-	// failing is true after a failed run. Changes of dependents do not add passes then: those that the run makes itself would repeat a
-	// failing one without delay.
+	// failing is true after a failed run. Changes of dependents don't add passes then: a run changes dependents itself, so a failing
+	// one would be repeated without delay.
 	failing bool
 }
 
@@ -63,7 +60,7 @@ func (p *passes) state(obj *unstructured.Unstructured) *passState {
 	if p.states == nil {
 		p.states = map[types.NamespacedName]*passState{}
 	}
-	key := keyOf(obj)
+	key := client.ObjectKeyFromObject(obj)
 	state := p.states[key]
 	if state == nil || state.uid != obj.GetUID() {
 		state = &passState{uid: obj.GetUID()}
@@ -90,7 +87,7 @@ func (p *passes) drop(key types.NamespacedName) {
 func (p *passes) isTracked(obj *unstructured.Unstructured) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state := p.states[keyOf(obj)]
+	state := p.states[client.ObjectKeyFromObject(obj)]
 	return state != nil && state.uid == obj.GetUID()
 }
 
@@ -105,23 +102,23 @@ func (p *passes) requeue(key types.NamespacedName, after time.Duration) bool {
 	return true
 }
 
-// deleted ends the run of a custom resource that is being deleted, or that is gone.
+// deleted ends the run of a custom resource that is being deleted or no longer exists.
 func (p *passes) deleted(obj *unstructured.Unstructured, gone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state := p.states[keyOf(obj)]
+	state := p.states[client.ObjectKeyFromObject(obj)]
 	if state == nil || state.cancel == nil {
 		return
 	}
 	if gone || obj.GetUID() != state.uid || obj.GetDeletionTimestamp() != nil && !state.finalizing {
-		state.cancel(errDeleted)
+		state.cancel(customresource.ErrDeleted)
 	}
 }
 
 // handler adds passes of custom resources, and ends the runs of deleted ones.
 func (r *Reconciler) handler() handler.TypedEventHandler[*unstructured.Unstructured, reconcile.Request] {
 	add := func(obj *unstructured.Unstructured, queue customresource.Queue) {
-		queue.Add(reconcile.Request{NamespacedName: keyOf(obj)})
+		queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(obj)})
 	}
 	return handler.TypedFuncs[*unstructured.Unstructured, reconcile.Request]{
 		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*unstructured.Unstructured], queue customresource.Queue) {
@@ -137,8 +134,4 @@ func (r *Reconciler) handler() handler.TypedEventHandler[*unstructured.Unstructu
 			add(e.Object, queue)
 		},
 	}
-}
-
-func keyOf(obj *unstructured.Unstructured) types.NamespacedName {
-	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }

@@ -27,66 +27,56 @@ const deletedWait = 100 * time.Millisecond
 
 // Reconcile runs the playbook or role for a custom resource.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	obj := customresource.Empty(r.gvk)
-	if err := r.cached.Get(ctx, request.NamespacedName, obj); err != nil {
-		if !apierrors.IsNotFound(err) {
-			return reconcile.Result{}, err
-		}
+	obj, err := r.kind.Get(ctx, request.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if obj == nil {
 		r.passes.drop(request.NamespacedName)
-		r.engine.remove(ctx, r.gvk, request.NamespacedName)
+		r.engine.remove(ctx, r.kind.GVK, request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	deleted := obj.GetDeletionTimestamp() != nil
-	if deleted && !r.hasFinalizer(obj) {
+	if obj.GetDeletionTimestamp() != nil && !r.hasFinalizer(obj) {
 		return reconcile.Result{}, nil
 	}
-	if !r.matches(obj) {
-		if !deleted {
+	if wait, skip := r.kind.Skip(obj, r.passes.isTracked(obj)); skip {
+		if wait == 0 {
 			r.passes.drop(request.NamespacedName)
-			return reconcile.Result{}, nil
 		}
-		// Another operator may be responsible. If there is none, the resource must not wait for ever.
-		if wait := obj.GetDeletionTimestamp().Add(r.grace).Sub(r.now()); wait > 0 && !r.passes.isTracked(obj) {
-			return reconcile.Result{RequeueAfter: wait}, nil
-		}
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	result, err := r.reconcileObject(ctx, obj)
 	switch {
 	case r.engine.isStopping() || ctx.Err() != nil:
 		return reconcile.Result{}, nil // the next process reconciles the resource
-	case errors.Is(err, errDeleted):
+	case errors.Is(err, customresource.ErrDeleted):
 		return reconcile.Result{RequeueAfter: deletedWait}, nil
 	}
 	r.passes.finish(obj, err != nil)
 	return result, err
 }
 
+func (r *Reconciler) isFinalizer(name string) bool {
+	return r.finalizer != nil && name == r.finalizer.Name
+}
+
 // hasFinalizer reports whether obj waits for a run of the finalizer.
 func (r *Reconciler) hasFinalizer(obj *unstructured.Unstructured) bool {
-	return r.finalizer != nil && slices.Contains(obj.GetFinalizers(), r.finalizer.Name)
+	return slices.ContainsFunc(obj.GetFinalizers(), r.isFinalizer)
 }
 
 // reconcileObject adds the finalizer, runs and writes the status.
 func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
 	deleted := obj.GetDeletionTimestamp() != nil
 	if r.finalizer != nil && !deleted && !r.hasFinalizer(obj) {
-		err := r.writer.PatchFinalizers(ctx, obj, func(current []string) ([]string, error) {
-			if obj.GetDeletionTimestamp() != nil {
-				return nil, errDeleted
-			}
-			if slices.Contains(current, r.finalizer.Name) {
-				return current, nil
-			}
-			return append(slices.Clone(current), r.finalizer.Name), nil
-		})
-		if err != nil {
-			return reconcile.Result{}, fmt.Errorf("adding the finalizer: %w", err)
+		if err := r.kind.AddFinalizer(ctx, obj, r.finalizer.Name, r.isFinalizer); err != nil {
+			return reconcile.Result{}, err
 		}
 	}
 	p := &pass{Reconciler: r, obj: obj, generation: obj.GetGeneration(), deleted: deleted}
 	p.secrets.AddValues(obj.Object["spec"])
 	p.secrets.AddValues(r.vars)
-	if r.gvk == corev1.SchemeGroupVersion.WithKind("Secret") {
+	if r.kind.GVK == corev1.SchemeGroupVersion.WithKind("Secret") {
 		p.secrets.AddSecret(obj.Object)
 	}
 	var err error
@@ -119,12 +109,12 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err := p.write(ctx, runningConditions(p.obj)); err != nil {
 		return reconcile.Result{}, err
 	}
-	start := p.now()
+	start := p.kind.Now()
 	result, err := p.execute(ctx)
-	if errors.Is(err, errDeleted) || p.engine.isStopping() || ctx.Err() != nil {
+	if errors.Is(err, customresource.ErrDeleted) || p.engine.isStopping() || ctx.Err() != nil {
 		return reconcile.Result{}, err
 	}
-	p.metrics.observe(p.gvk, p.now().Sub(start), err != nil || result.Failed())
+	p.metrics.observe(p.kind.GVK, p.kind.Now().Sub(start), err != nil || result.Failed())
 	switch {
 	case err != nil:
 		return reconcile.Result{}, p.fail(ctx, result, ReasonFailed, err)
@@ -138,24 +128,24 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		message := fmt.Sprintf("The run requested another one after %s", *result.RequeueAfter)
 		return reconcile.Result{RequeueAfter: max(*result.RequeueAfter, time.Millisecond)}, p.write(ctx, []condition{ready(false, ReasonRequeued, message)})
 	case p.deleted:
-		return reconcile.Result{}, p.removeFinalizer(ctx)
+		return reconcile.Result{}, p.kind.RemoveFinalizers(ctx, p.obj, p.isFinalizer)
 	}
 	return reconcile.Result{RequeueAfter: p.settings.period}, p.write(ctx, successConditions(result))
 }
 
 // execute runs the playbook or role until its end, or until the resource is deleted.
 func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
-	schema, err := p.schemas.of(ctx, p.gvk)
+	schema, err := p.schemas.of(ctx, p.kind.GVK)
 	if err != nil {
 		return nil, err
 	}
 	request := runner.Request{
-		GVK: p.gvk, Key: keyOf(p.obj), Verbosity: p.settings.verbosity, MaxArtifacts: p.settings.maxArtifacts, Timeout: p.timeout,
+		GVK: p.kind.GVK, Key: client.ObjectKeyFromObject(p.obj), Verbosity: p.settings.verbosity, MaxArtifacts: p.settings.maxArtifacts, Timeout: p.timeout,
 		Redact:   p.secrets.Redact,
 		Playbook: p.source.playbook, Role: p.source.role,
 	}
 	input := variables.Input{
-		GVK: p.gvk, Object: p.obj.DeepCopy().Object, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
+		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
 	}
 	if p.deleted {
 		input.FinalizerVars = p.Reconciler.finalizer.Vars
@@ -169,7 +159,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	}
 	var release func()
 	request.Kubeconfig, release, err = p.engine.proxy.Register(
-		proxy.Owner{GroupVersionKind: p.gvk, Namespace: p.obj.GetNamespace(), Name: p.obj.GetName(), UID: p.obj.GetUID()},
+		proxy.Owner{GroupVersionKind: p.kind.GVK, Namespace: p.obj.GetNamespace(), Name: p.obj.GetName(), UID: p.obj.GetUID()},
 		proxy.Settings{
 			Blacklist: p.blacklist, WatchDependents: !p.skipDependents, WatchClusterScoped: p.watchClusterScoped, CacheReads: p.cacheReads,
 			Requeue: p.passes.requeue, Secret: p.secrets.AddSecret,
@@ -185,34 +175,21 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 		return nil, err
 	}
 	result, err := p.engine.runner.Run(running, request)
-	if err != nil && errors.Is(context.Cause(running), errDeleted) {
-		return nil, errDeleted
+	if err != nil && errors.Is(context.Cause(running), customresource.ErrDeleted) {
+		return nil, customresource.ErrDeleted
 	}
 	// release adds a pass for changes during the run, unless the resource is failing.
 	p.passes.finish(p.obj, err != nil || result.Failed())
 	return result, err
 }
 
-// checkDeleted returns errDeleted if the resource was deleted since the pass began.
+// checkDeleted returns customresource.ErrDeleted if the resource was deleted since the pass began.
 func (p *pass) checkDeleted(ctx context.Context) error {
-	current := customresource.Empty(p.gvk)
-	err := p.cached.Get(ctx, client.ObjectKeyFromObject(p.obj), current)
-	if apierrors.IsNotFound(err) || err == nil && (current.GetUID() != p.obj.GetUID() || !p.deleted && current.GetDeletionTimestamp() != nil) {
-		return errDeleted
+	current, err := p.kind.Get(ctx, client.ObjectKeyFromObject(p.obj))
+	if err == nil && (current == nil || current.GetUID() != p.obj.GetUID() || !p.deleted && current.GetDeletionTimestamp() != nil) {
+		return customresource.ErrDeleted
 	}
 	return err
-}
-
-// removeFinalizer ends the deletion of the resource. One that is gone is no error.
-func (p *pass) removeFinalizer(ctx context.Context) error {
-	name := p.Reconciler.finalizer.Name
-	err := p.writer.PatchFinalizers(ctx, p.obj, func(current []string) ([]string, error) {
-		return slices.DeleteFunc(slices.Clone(current), func(f string) bool { return f == name }), nil
-	})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("removing the finalizer: %w", err)
-	}
-	return nil
 }
 
 // fail writes the cause of a failed pass to the status and returns the error without secrets.
@@ -225,7 +202,7 @@ func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, e
 	return errors.Join(err, p.write(ctx, failureConditions(result, reason, message)))
 }
 
-// write writes conditions. A status that the schema of the kind does not permit is logged only, as the run itself is more important.
+// write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.
 func (p *pass) write(ctx context.Context, conditions []condition) error {
 	err := p.writeStatus(ctx, p.obj, p.generation, conditions)
 	if apierrors.IsInvalid(err) {

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/operon-sdk/operon/pkg/ansibleoperator"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator"
 )
 
 // hang is a task that does not end. Its processes have the value of marker in their environment.

@@ -47,7 +47,7 @@ func newSchemas(config *rest.Config, httpClient *http.Client, log logr.Logger) (
 	return &schemas{base: base, client: httpClient, log: log, known: map[schema.GroupVersionKind]*knownSchema{}}, nil
 }
 
-// of returns the schema of a kind, or nil if the server has or permits none. A document that has not changed is not read again.
+// of returns the schema of a kind, or nil if the server has none or doesn't let it be read. A document that has not changed is not read again.
 func (s *schemas) of(ctx context.Context, gvk schema.GroupVersionKind) (*apiextensionsv1.JSONSchemaProps, error) {
 	s.mu.Lock()
 	known := s.known[gvk]

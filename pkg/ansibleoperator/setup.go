@@ -17,13 +17,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 )
 
-// Settings are those that all reconcilers of a process share.
+// Settings apply to all reconcilers of a process.
 type Settings struct {
 	// Environ is the environment of runs as KEY=VALUE, and the source of variables in watches.yaml.
 	Environ []string
-	// Dir is the working directory, which relative paths refer to; empty is that of the process.
+	// Dir is the working directory, which relative paths refer to; empty is the process's.
 	Dir string
-	// RolesPaths and CollectionsPaths are searched before those of ANSIBLE_ROLES_PATH and ANSIBLE_COLLECTIONS_PATH.
+	// RolesPaths and CollectionsPaths are searched before ANSIBLE_ROLES_PATH and ANSIBLE_COLLECTIONS_PATH.
 	RolesPaths, CollectionsPaths []string
 	// Args are additional arguments of ansible-playbook, in the form of a POSIX shell.
 	Args string
@@ -41,13 +41,12 @@ type Settings struct {
 	ProxyPort int
 	// SkipOwnerReferences does not add owner references to objects that runs create.
 	SkipOwnerReferences bool
-	// Namespaces are those of the manager's cache; none for all.
+	// Namespaces are the namespaces in the manager's cache; none for all.
 	Namespaces []string
 	// MetricsAddress is where the module osdk_metric sends metrics to. Empty is DefaultMetricsAddress; "0" disables it.
 	MetricsAddress string
 }
 
-// runnerConfig returns the settings of the runner.
 func (s Settings) runnerConfig(log logr.Logger) runner.Config {
 	dir, err := filepath.Abs(s.Dir)
 	if err != nil {
@@ -86,7 +85,7 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	e := &engine{log: mgr.GetLogger()}
 	kinds := make([]schema.GroupKind, len(reconcilers))
 	for i, r := range reconcilers {
-		kinds[i] = r.gvk.GroupKind()
+		kinds[i] = r.kind.GVK.GroupKind()
 	}
 	e.proxy, err = proxy.New(proxy.Config{
 		REST: mgr.GetConfig(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(), Port: settings.ProxyPort,
@@ -111,7 +110,7 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	for _, r := range reconcilers {
 		r.engine, r.metrics, r.schemas = e, collectors, schemas
 		if err := r.addController(mgr); err != nil {
-			return fmt.Errorf("adding the controller of %s: %w", r.gvk.Kind, err)
+			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}
 	}
 	return nil
@@ -156,7 +155,7 @@ func (e *engine) stop() {
 // isStopping reports whether runs are ended because the process ends.
 func (e *engine) isStopping() bool { return e.stopping.Load() }
 
-// remove removes what is kept of a custom resource that is gone.
+// remove removes what is kept of a custom resource that no longer exists.
 func (e *engine) remove(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) {
 	e.proxy.Remove(gvk, key)
 	if err := e.runner.Remove(ctx, gvk, key); err != nil && !e.isStopping() {

@@ -102,7 +102,6 @@ type userObserver struct {
 	Observe *float64 `json:"observe"`
 }
 
-// serve handles a request.
 func (u *userMetrics) serve(w http.ResponseWriter, r *http.Request) {
 	var metric userMetric
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxUserMetricBytes)).Decode(&metric)

@@ -77,7 +77,7 @@ func metric(t *testing.T, name string, labels map[string]string) *dto.Metric {
 	return nil
 }
 
-// TestMetrics checks that durations are those of whole runs, and the metrics that tasks create.
+// TestMetrics checks that durations cover whole runs, and the metrics that tasks create.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, "App")

@@ -5,51 +5,30 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
-// maxWatches limits the size of watches.yaml.
-const maxWatches = 1 << 20
-
 // LoadWatches reads a watches.yaml and returns a reconciler for each entry, in the order of the file. A file without entries has none.
 //
-// Options come from four places, and later ones have precedence: defaults, the keys of the entry, the variables
+// Options come from four places, and later ones take precedence: defaults, the keys of the entry, the variables
 // MAX_CONCURRENT_RECONCILES_KIND_GROUP and ANSIBLE_VERBOSITY_KIND_GROUP of settings.Environ, and options, which is called for the
-// kind of each entry and may be nil. Variables in the file are replaced with those of settings.Environ.
+// kind of each entry and may be nil. Variables in the file are replaced with their values in settings.Environ.
 //
 // The error names all invalid entries with their lines, and those whose playbook or role is not found. If the file does not exist, the
 // error wraps fs.ErrNotExist.
 func LoadWatches(file string, settings Settings, options func(schema.GroupVersionKind) []Option, defaults ...Option) ([]*Reconciler, error) {
-	name := filepath.ToSlash(filepath.Clean(file))
-	data, err := safeyaml.ReadFile(os.DirFS(filepath.Dir(file)), filepath.Base(file), maxWatches)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, diag.Cause(err))
-	}
-	entries, err := watches.ParseAnsible(name, data, settings.lookup)
-	if err != nil {
-		return nil, err
-	}
-	var result []*Reconciler
-	var findings diag.Findings
-	for _, w := range entries {
-		reconciler, errs := newEntry(w, settings, options, defaults)
-		for _, err := range errs {
-			findings.Addf(w.Position, "%v", err)
-		}
-		result = append(result, reconciler)
-	}
-	if err := findings.Err(); err != nil {
-		return nil, err
-	}
-	return result, nil
+	return customresource.LoadWatches(file, func(name string, data []byte) ([]watches.AnsibleWatch, error) {
+		return watches.ParseAnsible(name, data, settings.lookup)
+	}, func(w watches.AnsibleWatch) (*Reconciler, []error) {
+		return newEntry(w, settings, options, defaults)
+	}, func(w watches.AnsibleWatch) diag.Position { return w.Position })
 }
 
 // lookup returns a variable of the environment.
@@ -62,7 +41,6 @@ func (s Settings) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// newEntry returns the reconciler of an entry, or all its problems.
 func newEntry(w watches.AnsibleWatch, s Settings, options func(schema.GroupVersionKind) []Option, defaults []Option) (*Reconciler, []error) {
 	gvk := w.GroupVersionKind()
 	var errs []error
@@ -91,9 +69,9 @@ func newEntry(w watches.AnsibleWatch, s Settings, options func(schema.GroupVersi
 			if !ok || text == "" {
 				continue
 			}
-			n, err := strconv.Atoi(text)
-			if err != nil || n < variable.least || n > variable.most {
-				errs = append(errs, fmt.Errorf("variable %s %q: must be a number from %d to %d", name, text, variable.least, variable.most))
+			n, err := customresource.ParseNumber(text, variable.least, variable.most)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("variable %s %q: %w", name, text, err))
 				continue
 			}
 			own = append(own, variable.option(n))
@@ -117,7 +95,7 @@ func newEntry(w watches.AnsibleWatch, s Settings, options func(schema.GroupVersi
 }
 
 // variableNames returns the names of the variables of a kind with prefixes, later ones with precedence. Dots in the group become
-// underscores, as in operator-sdk; dashes, which shells do not permit, may be underscores, too.
+// underscores, as in operator-sdk; dashes, which shells don't accept, may be underscores, too.
 func variableNames(gvk schema.GroupVersionKind, prefixes ...string) []string {
 	var names []string
 	for _, prefix := range prefixes {
@@ -158,7 +136,6 @@ func (s Settings) find(playbook, role string) (playbookOrRole, error) {
 	return playbookOrRole{role: found}, err
 }
 
-// entryOptions returns the options of the keys of an entry.
 func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),

@@ -78,17 +78,17 @@ func TestLoadWatches(t *testing.T) {
 		"Collection  a.b.c 2 1 1h0m0s",
 	} {
 		r := got[i]
-		if text := fmt.Sprint(r.gvk.Kind, " ", r.source.playbook, " ", r.source.role, " ", r.maxConcurrent, " ", r.verbosity, " ", r.period); text != want {
+		if text := fmt.Sprint(r.kind.GVK.Kind, " ", r.source.playbook, " ", r.source.role, " ", r.kind.MaxConcurrent, " ", r.verbosity, " ", r.kind.Period); text != want {
 			t.Errorf("entry %d: %s, want %s", i, text, want)
 		}
 	}
 	app, full := got[0], got[1]
 	if !app.manageStatus || !app.snakeCase || app.markUnsafe || app.skipDependents || app.watchClusterScoped || app.annotationChanges ||
-		app.cacheReads || app.maxArtifacts != 20 || app.timeout != 0 || app.finalizer != nil || !app.selector.Empty() {
+		app.cacheReads || app.maxArtifacts != 20 || app.timeout != 0 || app.finalizer != nil || !app.kind.Selector.Empty() {
 		t.Errorf("defaults: %+v", app)
 	}
 	if full.manageStatus || full.snakeCase || !full.markUnsafe || !full.skipDependents || !full.watchClusterScoped || !full.annotationChanges ||
-		!full.cacheReads || full.maxArtifacts != 3 || full.timeout != time.Minute || full.selector.String() != "a=b" ||
+		!full.cacheReads || full.maxArtifacts != 3 || full.timeout != time.Minute || full.kind.Selector.String() != "a=b" ||
 		!reflect.DeepEqual(full.vars, map[string]any{"a": int64(1)}) || !reflect.DeepEqual(full.blacklist, []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}}) ||
 		!reflect.DeepEqual(full.finalizer, &Finalizer{Name: "a/b", Playbook: filepath.Join(dir, "gone.yml"), Vars: map[string]any{"state": "absent"}}) {
 		t.Errorf("all keys: %+v", full)

@@ -15,14 +15,14 @@ type API struct {
 	Watch  Watch
 }
 
-// A Watch is an entry of watches.yaml, as far as it matters here. All fields can be empty.
+// A Watch is the part of an entry of watches.yaml that matters here. All fields can be empty.
 type Watch struct {
-	// Role is the name or path of a role, and Playbook the path of a playbook, which has precedence. Paths are relative to the project
+	// Role is the name or path of a role, and Playbook the path of a playbook, which takes precedence. Paths are relative to the project
 	// or below /opt/ansible.
 	Role, Playbook string
-	// FinalizerRole and FinalizerPlaybook are those of the finalizer.
+	// FinalizerRole and FinalizerPlaybook run for a deleted resource.
 	FinalizerRole, FinalizerPlaybook string
-	// Vars are the variables of the entry, and FinalizerVars those of its finalizer.
+	// Vars are the variables of the entry, and FinalizerVars the variables of its finalizer.
 	Vars, FinalizerVars map[string]any
 	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
 	IgnoreDependents bool
@@ -33,18 +33,17 @@ type Watch struct {
 	WatchClusterScoped bool
 }
 
-// Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are those of the
-// project. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
+// Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are the project's. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
 // whose resource is a guess, and files that cannot be read.
 func Rules(files Files, apis []API) ([]rbac.Rule, diag.Findings) {
 	a := newAnalysis(files, apis)
 	for _, api := range apis {
 		a.analyze(api)
 	}
-	for g, at := range a.guesses {
+	for g, at := range a.rules.guesses {
 		a.notes.Addf(at, "%s is not a kind of Kubernetes or of the project; its resource in the manager's role is a guess: %s", g.GroupKind, g.resource)
 	}
-	return a.permissions.Rules(), a.notes.Sort()
+	return a.rules.permissions.Rules(), a.notes.Sort()
 }
 
 // The verbs of the runtime on its own kinds.
@@ -52,6 +51,12 @@ var (
 	kindVerbs      = []string{"get", "list", "patch", "update", "watch"}
 	statusVerbs    = []string{"get", "patch", "update"}
 	finalizerVerbs = []string{"update"}
+)
+
+// The API groups of objects that require more permissions than those on their resource.
+const (
+	groupCRD  = "apiextensions.k8s.io"
+	groupRBAC = "rbac.authorization.k8s.io"
 )
 
 // grantRuntime adds the permissions that the runtime needs, whatever the role does.

@@ -22,7 +22,7 @@ type argument struct {
 	elements string
 	required bool
 	choices  []*yaml.Node
-	// fallback is the default, and current that of the role's variables, or nil.
+	// fallback is the default, and current the default in the role's variables, or nil.
 	fallback, current *yaml.Node
 	// options are the keys of a mapping, or of the mappings of a list.
 	options []*argument
@@ -34,17 +34,24 @@ type specification struct {
 	arguments   []*argument
 }
 
+// A specReader reads argument specifications and makes schemas of them.
+type specReader struct {
+	*analysis
+	// keepNames is true if the keys of spec are not converted.
+	keepNames bool
+}
+
 // maxSchemaDepth is the number of nested options. Those below accept any value.
 const maxSchemaDepth = 20
 
 // specification returns the specification of an entry point of the role in a directory, or nil if there is none.
-func (a *analysis) specification(dir, entry string) *specification {
+func (r *specReader) specification(dir, entry string) *specification {
 	var entries *yaml.Node
-	file := a.main(dir, "meta", "argument_specs")
+	file := r.files.main(dir, "meta", "argument_specs")
 	if file != "" {
-		entries = field(a.load(file), "argument_specs")
-	} else if file = a.main(dir, "meta", "main"); file != "" {
-		entries = field(a.load(file), "argument_specs")
+		entries = field(r.files.load(file), "argument_specs")
+	} else if file = r.files.main(dir, "meta", "main"); file != "" {
+		entries = field(r.files.load(file), "argument_specs")
 	}
 	spec := field(entries, strings.TrimSuffix(strings.TrimSuffix(entry, ".yml"), ".yaml"))
 	if spec == nil {
@@ -54,12 +61,11 @@ func (a *analysis) specification(dir, entry string) *specification {
 	if s.description == "" {
 		s.description = prose(field(spec, "short_description"))
 	}
-	s.arguments = a.options(field(spec, "options"), file, 0)
+	s.arguments = r.options(field(spec, "options"), file, 0)
 	return s
 }
 
-// options returns the arguments of a mapping of options.
-func (a *analysis) options(options *yaml.Node, file string, depth int) []*argument {
+func (r *specReader) options(options *yaml.Node, file string, depth int) []*argument {
 	var all []*argument
 	taken := map[string]bool{}
 	for name, option := range fields(options) {
@@ -85,20 +91,20 @@ func (a *analysis) options(options *yaml.Node, file string, depth int) []*argume
 			}
 		}
 		if inner := field(option, "options"); inner != nil && depth < maxSchemaDepth {
-			o.options = a.options(inner, file, depth+1)
+			o.options = r.options(inner, file, depth+1)
 			if o.typ == "list" && o.elements == "" {
 				o.elements = "dict"
 			}
 		}
-		if o.field = a.fieldName(name); taken[o.field] {
+		if o.field = r.fieldName(name); taken[o.field] {
 			o.field = name
 		}
 		if taken[o.field] {
 			continue // a repeated key
 		}
 		taken[o.field] = true
-		if !a.keepNames && variables.SnakeCase(o.field) != name {
-			a.notes.Addf(o.at, "%s: no field of spec is converted to this name; rename the argument to %s", name, variables.SnakeCase(name))
+		if !r.keepNames && variables.SnakeCase(o.field) != name {
+			r.notes.Addf(o.at, "%s: no field of spec is converted to this name; rename the argument to %s", name, variables.SnakeCase(name))
 		}
 		all = append(all, o)
 	}
@@ -114,8 +120,8 @@ func isReserved(name string) bool {
 var initialisms = strings.Fields("cidr dns http https id ip tcp tls udp uid uri url")
 
 // fieldName returns the field of spec for an argument: the name in camel case if the runtime converts it back, or else the name.
-func (a *analysis) fieldName(name string) string {
-	if a.keepNames {
+func (r *specReader) fieldName(name string) string {
+	if r.keepNames {
 		return name
 	}
 	var conventional, simple strings.Builder
@@ -141,7 +147,7 @@ func (a *analysis) fieldName(name string) string {
 }
 
 var (
-	// linkMarkup matches the markup of Ansible for a text with a link, and textMarkup those for a kind of text.
+	// linkMarkup matches Ansible's markup for a text with a link, and textMarkup the markup for a kind of text.
 	linkMarkup = regexp.MustCompile(`\bL\(([^,()]*), *([^()]*)\)`)
 	textMarkup = regexp.MustCompile(`\b[BCEIMOPRUV]\(([^()]*)\)`)
 )
@@ -178,19 +184,15 @@ type entryPoint struct {
 	optional bool
 }
 
-// entryPoints returns the roles that a watch runs itself with their dependencies, not those that these roles include. Those that are
-// optional are the last.
-func (a *analysis) entryPoints(watch Watch) []entryPoint {
-	a.api = API{Watch: watch}
-	a.resetPass()
+// entryPoints returns the roles that a watch runs itself with their dependencies, but not the roles that these include. Optional ones
+// are last.
+func (r *specReader) entryPoints(watch Watch) []entryPoint {
+	*r.env = newEnvironment(API{Watch: watch})
+	r.resetPass()
 	run := func(playbook, role string) []entryPoint {
-		a.entered = nil
-		if playbook != "" {
-			a.playbook(playbook, a.root(), diag.Position{File: "watches.yaml"})
-		} else if role != "" {
-			a.role(role, roleOptions{}, a.root(), diag.Position{File: "watches.yaml"})
-		}
-		return a.entered
+		r.walker.entered = nil
+		r.walker.watched(playbook, role)
+		return r.walker.entered
 	}
 	entries := run(watch.Playbook, watch.Role)
 	for _, entry := range run(watch.FinalizerPlaybook, watch.FinalizerRole) {
@@ -207,35 +209,4 @@ func (a *analysis) entryPoints(watch Watch) []entryPoint {
 		return -1
 	})
 	return entries
-}
-
-// open records that what a watch runs can use fields of spec that no argument specification has. What the tasks of a role include is a
-// part of the role, which has its arguments.
-func (a *analysis) open(at diag.Position, s *scope, subject string) {
-	if !s.inTasks {
-		a.opened.Addf(at, "%s can use fields that no argument specification has; the schema of spec accepts any field", subject)
-	}
-}
-
-// openTask records a task of a playbook, unless it calls a role without variables of its own.
-func (a *analysis) openTask(task *yaml.Node, s *scope, file string) {
-	name, _ := module(task)
-	if usesVariables(task) || !slices.Contains([]string{"import_role", "include_role", "meta"}, shortName(name)) {
-		a.open(diag.Position{File: file}, s, "the playbook")
-	}
-}
-
-// usesVariables reports whether a play or task, or a role in a play, has templates or conditions.
-func usesVariables(node *yaml.Node) bool {
-	return hasTemplates(node, 0) || field(node, "when", "loop", "until") != nil
-}
-
-// defines reports whether a scope defines a variable.
-func (s *scope) defines(name string) bool {
-	for at := s; at != nil; at = at.parent {
-		if _, ok := at.vars[name]; ok {
-			return true
-		}
-	}
-	return false
 }

@@ -9,123 +9,124 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-type position = diag.Position
-
 // A definition is an object that a task handles, and where it is defined.
 type definition struct {
 	value value
-	at    position
+	at    diag.Position
 }
 
-// definitions returns the objects in the arguments definition, src and template of a task. complete is false if there may be others.
-func (a *analysis) definitions(c *call) (objects []definition, complete bool) {
-	complete = true
+// definitions are objects. complete is false if there may be others.
+type definitions struct {
+	objects  []definition
+	complete bool
+}
+
+func (d *definitions) add(more definitions) {
+	d.objects, d.complete = append(d.objects, more.objects...), d.complete && more.complete
+}
+
+// definitions returns the objects in the arguments definition, src and template of a task.
+func (m *modules) definitions(c *call) definitions {
+	all := definitions{complete: true}
 	found := false
 	for _, name := range []string{"definition", "resource_definition", "inline"} {
-		node, s := a.argumentNode(c, name)
+		node, s := c.argumentNode(name)
 		if node == nil {
 			continue
 		}
 		found = true
 		if node.Kind == yaml.ScalarNode {
 			if _, isExpression := jinja.Expression(node.Value); !isExpression && strings.Contains(node.Value, "\n") {
-				for _, b := range a.textDocuments(node.Value, s, c.at.File, node.Line) {
-					objects = append(objects, definition{value{alts: []any{b}}, position{File: c.at.File, Line: node.Line}})
+				for _, b := range m.eval.templates.textDocuments(node.Value, s, c.at.File, node.Line) {
+					all.objects = append(all.objects, definition{value{alts: []any{b}}, diag.Position{File: c.at.File, Line: node.Line}})
 				}
 				continue
 			}
 		}
-		added, ok := a.objects(a.node(node, s), c.at)
-		objects, complete = append(objects, added...), complete && ok
+		all.add(m.objects(m.eval.node(node, s), c.at))
 	}
-	if v, ok := a.argument(c, "src"); ok {
+	if v, ok := c.argument("src"); ok {
 		found = true
-		added, ok := a.fileObjects("file", v, c)
-		objects, complete = append(objects, added...), complete && ok
+		all.add(m.fileObjects("file", v, c))
 	}
-	if node, s := a.argumentNode(c, "template"); node != nil {
+	if node, s := c.argumentNode("template"); node != nil {
 		found = true
-		for _, item := range a.itemsOf(a.node(node, s)).items {
-			if p := a.get(item, "path"); len(p.alts) > 0 {
+		for _, item := range m.eval.itemsOf(m.eval.node(node, s)).items {
+			if p := m.eval.get(item, "path"); len(p.alts) > 0 {
 				item = p
 			}
-			added, ok := a.fileObjects("template", item, c)
-			objects, complete = append(objects, added...), complete && ok
+			all.add(m.fileObjects("template", item, c))
 		}
 	}
-	return objects, complete && found
+	all.complete = all.complete && found
+	return all
 }
 
-// fileObjects returns the objects in files.
-func (a *analysis) fileObjects(plugin string, names value, c *call) (objects []definition, complete bool) {
-	complete = true
+func (m *modules) fileObjects(plugin string, names value, c *call) definitions {
+	all := definitions{complete: true}
 	for _, pattern := range names.patterns() {
 		if pattern == "" {
 			continue
 		}
-		if sources := a.written[pattern]; len(sources) > 0 {
-			added, ok := a.objects(a.parsed(union(sources...)), c.at)
-			objects, complete = append(objects, added...), complete && ok
+		if sources := m.eval.env.written[pattern]; len(sources) > 0 {
+			all.add(m.objects(m.eval.templates.parsed(union(sources...)), c.at))
 			continue
 		}
-		files := a.find(plugin, pattern, c.scope)
+		files := m.eval.files.find(plugin, pattern, c.scope)
 		if known(pattern) && len(files) == 0 {
-			a.notef(c.at, "%s: not found in the project; the manager's role may lack permissions for its objects", pattern)
+			m.notef(c.at, "%s: not found in the project; the manager's role may lack permissions for its objects", pattern)
 		}
-		a.noteChosen(pattern, len(files), c.at)
+		m.noteChosen(pattern, len(files), c.at)
 		for _, file := range files {
 			s := c.scope
 			if plugin == "file" {
 				s = &scope{}
 			}
-			added, _ := a.objects(value{alts: []any{rendered{file, s}}, open: !known(pattern)}, c.at)
-			objects = append(objects, added...)
-			a.scanFiles(value{alts: []any{rendered{file, s}}})
+			v := value{alts: []any{rendered{file, s}}, open: !known(pattern)}
+			all.objects = append(all.objects, m.objects(v, c.at).objects...)
+			m.scanner.scanFiles(v)
 		}
 	}
-	return objects, complete
+	return all
 }
 
 // noteChosen notes a template or file whose name depends on variables.
-func (a *analysis) noteChosen(pattern string, files int, at position) {
+func (p *progress) noteChosen(pattern string, files int, at diag.Position) {
 	switch {
 	case known(pattern):
 	case files == 0:
-		a.notef(at, "the name of the file depends on variables; the manager's role may lack permissions for its objects")
+		p.notef(at, "the name of the file depends on variables; the manager's role may lack permissions for its objects")
 	default:
-		a.notef(at, "the name of the file depends on variables; the rules include those of %s", diag.Count(files, "file"))
+		p.notef(at, "the name of the file depends on variables; the rules include those of %s", diag.Count(files, "file"))
 	}
 }
 
-// objects returns the objects that a value is: a mapping, a list, or a text of YAML.
-func (a *analysis) objects(v value, at position) (objects []definition, complete bool) {
-	complete = !v.open
+// objects returns the objects that a value is: a mapping, a list, or YAML in a string.
+func (m *modules) objects(v value, at diag.Position) definitions {
+	all := definitions{complete: !v.open}
 	for _, alt := range v.alts {
 		switch alt := alt.(type) {
 		case bound:
 			if alt.node.Kind == yaml.SequenceNode {
-				added, ok := a.objects(union(a.itemsOf(value{alts: []any{alt}}).items...), at)
-				objects, complete = append(objects, added...), complete && ok
+				all.add(m.objects(union(m.eval.itemsOf(value{alts: []any{alt}}).items...), at))
 				continue
 			}
-			objects = append(objects, definition{value{alts: []any{alt}}, a.position(alt.node, at)})
+			all.objects = append(all.objects, definition{value{alts: []any{alt}}, m.eval.files.position(alt.node, at)})
 		case list:
-			added, ok := a.objects(union(alt.items...), at)
-			objects, complete = append(objects, added...), complete && ok
+			all.add(m.objects(union(alt.items...), at))
 		case *dict:
-			objects = append(objects, definition{value{alts: []any{alt}}, at})
+			all.objects = append(all.objects, definition{value{alts: []any{alt}}, at})
 		case rendered:
-			documents := a.documents(alt)
-			if len(documents) == 0 && !v.open { // the files for an open value also include those of other tasks
-				a.notef(position{File: alt.file}, "no object found; the manager's role may lack permissions for those that the file defines")
+			documents := m.eval.templates.documents(alt)
+			if len(documents) == 0 && !v.open { // the files for an open value can belong to other tasks, too
+				m.notef(diag.Position{File: alt.file}, "no object found; the manager's role may lack permissions for those that the file defines")
 			}
 			for _, b := range documents {
-				objects = append(objects, definition{value{alts: []any{b}}, a.position(b.node, at)})
+				all.objects = append(all.objects, definition{value{alts: []any{b}}, m.eval.files.position(b.node, at)})
 			}
 		case string:
-			added, ok := a.objects(a.parsed(textValue(alt)), at)
-			objects, complete = append(objects, added...), complete && ok
+			all.add(m.objects(m.eval.templates.parsed(textValue(alt)), at))
 		}
 	}
-	return objects, complete
+	return all
 }

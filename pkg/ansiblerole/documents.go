@@ -8,23 +8,37 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
+// templates renders templates, and finds the objects in the results.
+type templates struct {
+	*progress
+	files    *reader
+	eval     *evaluator
+	syntaxes map[string][]jinja.Node
+	// objects are the objects of the rendered templates, and depth is how many templates are being rendered.
+	objects map[documentKey][]bound
+	depth   int
+	// references are the values that rendered texts refer to, by their numbers.
+	references []value
+}
+
 // documents returns the objects in the text of a template or file.
-func (a *analysis) documents(r rendered) []bound {
+func (t *templates) documents(r rendered) []bound {
 	key := documentKey(r)
-	if objects, ok := a.rendered[key]; ok || a.renderingDepth > 10 {
+	if objects, ok := t.objects[key]; ok || t.depth > 10 {
 		return objects
 	}
-	a.renderingDepth++
-	defer func() { a.renderingDepth-- }()
-	a.rendered[key] = nil // a template can refer to itself
+	t.depth++
+	defer func() { t.depth-- }()
+	t.objects[key] = nil // a template can refer to itself
 	s := r.scope.child()
 	s.dir = home + "/" + parent(r.file)
-	objects := a.textDocuments(a.read(r.file), s, r.file, 1)
-	a.rendered[key] = objects
+	objects := t.textDocuments(t.files.read(r.file), s, r.file, 1)
+	t.objects[key] = objects
 	return objects
 }
 
@@ -36,16 +50,16 @@ type documentKey struct {
 
 // textDocuments returns the objects in a text of YAML with expressions, which begins on a line of a file, and in the templates that it
 // includes.
-func (a *analysis) textDocuments(text string, s *scope, file string, line int) []bound {
+func (t *templates) textDocuments(text string, s *scope, file string, line int) []bound {
 	var included inclusion
-	lines := strings.Split(a.render(text, s, diag.Position{File: file}, &included), "\n")
+	lines := strings.Split(t.render(text, s, diag.Position{File: file}, &included), "\n")
 	objects := included.objects
 	start := 0
 	flush := func(end int) {
-		for _, node := range a.parse(lines[start:end]) {
+		for _, node := range t.parse(lines[start:end]) {
 			shiftLines(node, line+start-1, 0)
-			if a.places[node] = (place{file, max(1, node.Line)}); included.shifted {
-				a.places[node] = place{file: file}
+			if t.files.places[node] = (place{file, max(1, node.Line)}); included.shifted {
+				t.files.places[node] = place{file: file}
 			}
 			objects = append(objects, bound{node, s})
 		}
@@ -60,12 +74,6 @@ func (a *analysis) textDocuments(text string, s *scope, file string, line int) [
 	return objects
 }
 
-// A place is where an object of a template begins. The line is 0 if it is not known.
-type place struct {
-	file string
-	line int
-}
-
 // shiftLines adds the line before a document to the lines of its nodes.
 func shiftLines(node *yaml.Node, by, depth int) {
 	if depth > 2 { // only objects and their fields are reported
@@ -78,9 +86,9 @@ func shiftLines(node *yaml.Node, by, depth int) {
 }
 
 // parse returns the mappings or lists in the lines of a document. Lines with nothing but references are skipped, as they stand for
-// fields or items of unknown number. A document that is not YAML even so has the fields that its lines contain.
-func (a *analysis) parse(lines []string) []*yaml.Node {
-	if a.spend(100 + 10*len(lines)) {
+// fields or items of unknown number. A document that still is not YAML has the fields that its lines contain.
+func (t *templates) parse(lines []string) []*yaml.Node {
+	if t.spend(100 + 10*len(lines)) {
 		return nil
 	}
 	cleaned := slices.Clone(lines)
@@ -145,7 +153,7 @@ func scan(lines []string) []*yaml.Node {
 }
 
 // parsed returns the values of texts of YAML.
-func (a *analysis) parsed(v value) value {
+func (t *templates) parsed(v value) value {
 	result := value{open: v.open}
 	for _, alt := range v.alts {
 		text, ok := alt.(string)
@@ -153,10 +161,10 @@ func (a *analysis) parsed(v value) value {
 			result = union(result, value{alts: []any{alt}})
 			continue
 		}
-		text = strings.ReplaceAll(text, unknown, a.refer(anything()))
+		text = strings.ReplaceAll(text, unknown, t.refer(anything()))
 		nodes := []*yaml.Node{}
 		for document := range strings.SplitSeq(text, "\n---") {
-			nodes = append(nodes, a.parse(strings.Split(document, "\n"))...)
+			nodes = append(nodes, t.parse(strings.Split(document, "\n"))...)
 		}
 		for _, node := range nodes {
 			result = union(result, value{alts: []any{bound{node, &scope{}}}})
@@ -164,4 +172,13 @@ func (a *analysis) parsed(v value) value {
 		result.open = result.open || len(nodes) == 0
 	}
 	return result
+}
+
+func (t *templates) syntax(text string) []jinja.Node {
+	nodes, ok := t.syntaxes[text]
+	if !ok {
+		nodes = jinja.Parse(text)
+		t.syntaxes[text] = nodes
+	}
+	return nodes
 }

@@ -1,6 +1,7 @@
 package ansiblerole
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,21 +11,35 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
 )
 
-// maxListItems is the number of items of a composed list. Those of longer lists are not distinguished.
+// maxListItems is the number of items of a composed list. The items of longer lists are not distinguished.
 const maxListItems = 500
 
-// maxSteps is the number of evaluations of one analysis. Everything beyond them is unknown, which is noted.
-const maxSteps = 3_000_000
-
-// spend reports whether the analysis has used up its steps.
-func (a *analysis) spend(steps int) bool {
-	a.steps += steps
-	return a.steps > maxSteps
+// An evaluator computes the values of expressions, variables and YAML.
+type evaluator struct {
+	*progress
+	files     *reader
+	env       *environment
+	templates *templates
+	memory    memory
+	// fields are the values of keys of merged mappings.
+	fields map[fieldKey]value
 }
 
-// eval returns the value of an expression.
-func (a *analysis) eval(e jinja.Expr, s *scope) value {
-	if a.spend(1) {
+func newEvaluator(files *reader, env *environment, p *progress) *evaluator {
+	ev := &evaluator{progress: p, files: files, env: env}
+	ev.templates = &templates{progress: p, files: files, eval: ev, syntaxes: map[string][]jinja.Node{}}
+	ev.memory.pending = map[*yaml.Node]bool{}
+	return ev
+}
+
+func (ev *evaluator) reset() {
+	ev.fields = map[fieldKey]value{}
+	ev.memory.memo, ev.memory.partial = map[evaluation]value{}, map[evaluation]value{}
+	ev.templates.objects, ev.templates.references = map[documentKey][]bound{}, nil
+}
+
+func (ev *evaluator) evaluate(e jinja.Expr, s *scope) value {
+	if ev.spend(1) {
 		return anything()
 	}
 	switch e := e.(type) {
@@ -32,38 +47,38 @@ func (a *analysis) eval(e jinja.Expr, s *scope) value {
 		if e.Null {
 			return value{alts: []any{null{}}}
 		}
-		return a.text(e.Text, s) // arguments of plugins can contain expressions, too
+		return ev.text(e.Text, s) // arguments of plugins can contain expressions, too
 	case jinja.Name:
-		return a.lookup(e.Name, s)
+		return ev.lookup(e.Name, s)
 	case jinja.Index:
-		return a.index(a.eval(e.Of, s), a.eval(e.Key, s))
+		return ev.index(ev.evaluate(e.Of, s), ev.evaluate(e.Key, s))
 	case jinja.Slice:
-		return a.slice(e, s)
+		return ev.slice(e, s)
 	case jinja.Call:
-		return a.call(e, s)
+		return ev.call(e, s)
 	case jinja.Filter:
-		return a.filter(e, s)
+		return ev.filter(e, s)
 	case jinja.Test:
 		return textValue("true", "false")
 	case jinja.Choice:
 		if e.Else == nil {
-			return union(a.eval(e.Then, s), textValue(""))
+			return union(ev.evaluate(e.Then, s), textValue(""))
 		}
-		return union(a.eval(e.Then, s), a.eval(e.Else, s))
+		return union(ev.evaluate(e.Then, s), ev.evaluate(e.Else, s))
 	case jinja.Binary:
-		return a.binary(e.Operator, a.eval(e.Left, s), a.eval(e.Right, s))
+		return ev.binary(e.Operator, ev.evaluate(e.Left, s), ev.evaluate(e.Right, s))
 	case jinja.List:
 		all := list{}
 		for _, item := range e.Items {
-			all.items = append(all.items, a.eval(item, s))
+			all.items = append(all.items, ev.evaluate(item, s))
 		}
 		return value{alts: []any{all}}
 	case jinja.Dict:
 		d := &dict{fields: map[string]value{}}
 		for i, key := range e.Keys {
-			texts, _ := a.eval(key, s).texts()
+			texts, _ := ev.evaluate(key, s).texts()
 			for _, text := range texts {
-				d.fields[text] = union(d.fields[text], a.eval(e.Values[i], s))
+				d.fields[text] = union(d.fields[text], ev.evaluate(e.Values[i], s))
 			}
 		}
 		return value{alts: []any{d}}
@@ -72,11 +87,11 @@ func (a *analysis) eval(e jinja.Expr, s *scope) value {
 }
 
 // index returns the attributes or items of a value that keys can be.
-func (a *analysis) index(of, keys value) value {
+func (ev *evaluator) index(of, keys value) value {
 	texts, complete := keys.texts()
 	var result value
 	for _, key := range texts {
-		result = union(result, a.get(of, key))
+		result = union(result, ev.get(of, key))
 	}
 	if complete && len(keys.settable) == 0 {
 		return result
@@ -85,10 +100,10 @@ func (a *analysis) index(of, keys value) value {
 		switch alt := alt.(type) {
 		case bound:
 			for _, child := range fields(alt.node) {
-				result = union(result, a.node(child, alt.scope))
+				result = union(result, ev.node(child, alt.scope))
 			}
 			if alt.node.Kind == yaml.SequenceNode {
-				result = union(result, union(a.itemsOf(value{alts: []any{alt}}).items...))
+				result = union(result, union(ev.itemsOf(value{alts: []any{alt}}).items...))
 			}
 		case list:
 			result = union(result, union(alt.items...))
@@ -103,14 +118,14 @@ func (a *analysis) index(of, keys value) value {
 }
 
 // slice returns the part of a list with known limits, or else a list with all items.
-func (a *analysis) slice(e jinja.Slice, s *scope) value {
-	of := a.eval(e.Of, s)
+func (ev *evaluator) slice(e jinja.Slice, s *scope) value {
+	of := ev.evaluate(e.Of, s)
 	from, hasFrom := number(e.From)
 	to, hasTo := number(e.To)
 	if len(of.alts) != 1 || of.open || !isList(of) || !hasFrom && !hasTo {
 		return of
 	}
-	all := a.itemsOf(of).items
+	all := ev.itemsOf(of).items
 	if !hasTo || to > len(all) {
 		to = len(all)
 	}
@@ -127,8 +142,7 @@ func number(e jinja.Expr) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-// binary returns the result of an operator.
-func (a *analysis) binary(operator string, left, right value) value {
+func (ev *evaluator) binary(operator string, left, right value) value {
 	switch operator {
 	case "or", "and":
 		return union(left, right)
@@ -136,7 +150,7 @@ func (a *analysis) binary(operator string, left, right value) value {
 		return concat(left, right)
 	case "+":
 		if isList(left) || isList(right) {
-			l, r := a.itemsOf(left), a.itemsOf(right)
+			l, r := ev.itemsOf(left), ev.itemsOf(right)
 			all := append(slices.Clone(l.items), r.items...)
 			if len(all) > maxListItems {
 				all = []value{union(all...)}
@@ -148,7 +162,6 @@ func (a *analysis) binary(operator string, left, right value) value {
 	return anything()
 }
 
-// isList reports whether a value can be a list.
 func isList(v value) bool {
 	for _, alt := range v.alts {
 		switch alt := alt.(type) {
@@ -162,50 +175,50 @@ func isList(v value) bool {
 }
 
 // call returns the result of a function or method.
-func (a *analysis) call(e jinja.Call, s *scope) value {
+func (ev *evaluator) call(e jinja.Call, s *scope) value {
 	switch function := e.Function.(type) {
 	case jinja.Name:
 		switch function.Name {
 		case "lookup", "query", "q":
-			return a.lookupPlugin(e.Arguments, s)
+			return ev.lookupPlugin(e.Arguments, s)
 		case "dict":
 			d := &dict{fields: map[string]value{}}
 			for name, argument := range e.Named {
-				d.fields[name] = a.eval(argument, s)
+				d.fields[name] = ev.evaluate(argument, s)
 			}
 			return value{alts: []any{d}}
 		}
 	case jinja.Index:
 		method, _ := function.Key.(jinja.Literal)
-		of := a.eval(function.Of, s)
+		of := ev.evaluate(function.Of, s)
 		switch method.Text {
 		case "get":
 			if len(e.Positional) == 0 {
 				return anything()
 			}
-			result := a.index(of, a.eval(e.Positional[0], s))
+			result := ev.index(of, ev.evaluate(e.Positional[0], s))
 			if len(e.Positional) > 1 {
-				result = union(result, a.eval(e.Positional[1], s))
+				result = union(result, ev.evaluate(e.Positional[1], s))
 			}
 			return result
 		case "values":
-			return a.index(of, anything()).asList()
+			return ev.index(of, anything()).asList()
 		case "items":
-			return a.pairs(of, false)
+			return ev.pairs(of, false)
 		case "lower", "upper", "capitalize", "title", "strip":
 			return mapTexts(of, textFilters[method.Text])
 		case "split":
-			return a.split(of, e.Arguments, s)
+			return ev.split(of, e.Arguments, s)
 		}
 	}
 	return anything()
 }
 
-// asList returns a list of which each item can be all alternatives.
+// asList returns a list whose items can each be any alternative.
 func (v value) asList() value { return value{alts: []any{list{[]value{v}}}, open: v.open} }
 
 // pairs returns the keys and values of mappings as a list: of lists, or of mappings with key and value.
-func (a *analysis) pairs(v value, named bool) value {
+func (ev *evaluator) pairs(v value, named bool) value {
 	result := value{open: v.open}
 	all := list{}
 	add := func(key string, of value) {
@@ -219,10 +232,10 @@ func (a *analysis) pairs(v value, named bool) value {
 		switch alt := alt.(type) {
 		case bound:
 			for key, child := range fields(alt.node) {
-				add(key, a.node(child, alt.scope))
+				add(key, ev.node(child, alt.scope))
 			}
 		case *dict:
-			for _, key := range sortedKeys(alt.fields) {
+			for _, key := range slices.Sorted(maps.Keys(alt.fields)) {
 				add(key, alt.fields[key])
 			}
 			result.open = result.open || len(alt.bases) > 0
@@ -234,11 +247,10 @@ func (a *analysis) pairs(v value, named bool) value {
 	return result
 }
 
-// split returns the parts of a text.
-func (a *analysis) split(of value, arguments jinja.Arguments, s *scope) value {
+func (ev *evaluator) split(of value, arguments jinja.Arguments, s *scope) value {
 	separator := " "
 	if len(arguments.Positional) > 0 {
-		texts, complete := a.eval(arguments.Positional[0], s).texts()
+		texts, complete := ev.evaluate(arguments.Positional[0], s).texts()
 		if !complete || len(texts) != 1 || texts[0] == "" {
 			return anything()
 		}

@@ -2,6 +2,7 @@ package ansiblerole
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,9 +45,31 @@ const (
 	referenceEnd   = "\ue001"
 )
 
+// A reader reads the files of a project, each once, and finds the files that a name in a task refers to.
+type reader struct {
+	*progress
+	files Files
+	paths []string
+	// roleDirs are the directories of the project's roles.
+	roleDirs []string
+	loaded   map[string]*yaml.Node
+	// unreadable are the findings about loaded files.
+	unreadable map[string]diag.Finding
+	places     map[*yaml.Node]place
+}
+
+func newReader(files Files, p *progress) *reader {
+	r := &reader{
+		progress: p, files: files, paths: slices.Sorted(maps.Keys(files)), loaded: map[string]*yaml.Node{},
+		unreadable: map[string]diag.Finding{}, places: map[*yaml.Node]place{},
+	}
+	r.roleDirs = findRoles(r.paths)
+	return r
+}
+
 // tooLarge returns the finding about a file that is too large, or nil.
-func (a *analysis) tooLarge(name string) *diag.Finding {
-	data, ok := a.files[name]
+func (r *reader) tooLarge(name string) *diag.Finding {
+	data, ok := r.files[name]
 	if len(data) > MaxFileSize || data == nil && ok {
 		return &diag.Finding{Position: diag.Position{File: name}, Problem: "the file is too large to be read; the manager's role may lack permissions that it needs"}
 	}
@@ -54,34 +77,34 @@ func (a *analysis) tooLarge(name string) *diag.Finding {
 }
 
 // read returns the text of a file with line feeds only. A note reports a file that is too large.
-func (a *analysis) read(name string) string {
-	if finding := a.tooLarge(name); finding != nil {
-		a.notef(finding.Position, "%s", finding.Problem)
+func (r *reader) read(name string) string {
+	if finding := r.tooLarge(name); finding != nil {
+		r.notef(finding.Position, "%s", finding.Problem)
 		return ""
 	}
-	data := bytes.ReplaceAll(bytes.TrimPrefix(a.files[name], []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	data := bytes.ReplaceAll(bytes.TrimPrefix(r.files[name], []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
 	return strings.NewReplacer(referenceBegin, "?", referenceEnd, "?", unknown, "?").Replace(string(data))
 }
 
 // load returns the content of a YAML file with one document, or nil. Files that are not YAML are noted.
-func (a *analysis) load(name string) *yaml.Node {
-	if node, ok := a.loaded[name]; ok {
+func (r *reader) load(name string) *yaml.Node {
+	if node, ok := r.loaded[name]; ok {
 		return node
 	}
-	if finding := a.tooLarge(name); finding != nil { // read notes it in the final pass only, and files are loaded once
-		a.unreadable[name], a.loaded[name] = *finding, nil
+	if finding := r.tooLarge(name); finding != nil { // read notes it in the final pass only, and files are loaded once
+		r.unreadable[name], r.loaded[name] = *finding, nil
 		return nil
 	}
-	documents, err := safeyaml.Documents[yaml.Node]([]byte(a.read(name)))
+	documents, err := safeyaml.Documents[yaml.Node]([]byte(r.read(name)))
 	var node *yaml.Node
 	switch {
 	case err != nil:
-		a.unreadable[name] = diag.Finding{Position: diag.Position{File: name},
+		r.unreadable[name] = diag.Finding{Position: diag.Position{File: name},
 			Problem: "invalid YAML: " + strings.TrimPrefix(err.Error(), "yaml: ") + "; the manager's role may lack permissions that the file needs"}
 	case len(documents) > 0:
 		node = content(documents[0])
 	}
-	a.loaded[name] = node
+	r.loaded[name] = node
 	return node
 }
 
@@ -100,16 +123,6 @@ func content(node *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// list returns the paths of all files, sorted.
-func (f Files) list() []string {
-	paths := make([]string, 0, len(f))
-	for name := range f {
-		paths = append(paths, name)
-	}
-	slices.Sort(paths)
-	return paths
-}
-
 // home is the directory of the project in the image of the operator.
 const home = "/opt/ansible"
 
@@ -125,7 +138,7 @@ func projectPath(name string) (string, bool) {
 
 // match returns the files that a path can refer to: the one with that name in the first of the directories that has it, or all in
 // these directories that match a path with unknown parts. Directories are absolute; see home.
-func (a *analysis) match(name string, dirs ...string) []string {
+func (r *reader) match(name string, dirs ...string) []string {
 	if path.IsAbs(name) {
 		dirs = []string{""}
 	}
@@ -136,13 +149,13 @@ func (a *analysis) match(name string, dirs ...string) []string {
 			continue
 		}
 		if !strings.Contains(p, unknown) {
-			if _, ok := a.files[p]; ok {
+			if _, ok := r.files[p]; ok {
 				return []string{p}
 			}
 			continue
 		}
-		a.spend(len(a.paths) / 4)
-		for _, candidate := range a.paths {
+		r.spend(len(r.paths) / 4)
+		for _, candidate := range r.paths {
 			if matches(p, candidate) && !slices.Contains(found, candidate) {
 				found = append(found, candidate)
 			}
@@ -167,4 +180,60 @@ func matches(pattern, text string) bool {
 		}
 	}
 	return strings.HasSuffix(rest, parts[len(parts)-1])
+}
+
+// position returns where an object begins.
+func (r *reader) position(node *yaml.Node, otherwise diag.Position) diag.Position {
+	if p, ok := r.places[node]; ok {
+		return diag.Position{File: p.file, Line: p.line}
+	}
+	return otherwise
+}
+
+// A place is where an object of a template begins. The line is 0 if it is not known.
+type place struct {
+	file string
+	line int
+}
+
+// find returns the files that a template, file or task file with a name can be, from the place of a scope.
+func (r *reader) find(kind, pattern string, s *scope) []string {
+	subdir := map[string]string{"template": "templates", "file": "files", "tasks": "tasks", "vars": "vars"}[kind]
+	var dirs []string
+	if kind == "tasks" {
+		dirs = append(dirs, s.dir)
+	}
+	for at := s; at != nil; at = at.parent {
+		for _, dir := range []string{at.role, at.playbook} {
+			if dir == "" {
+				continue
+			}
+			for _, candidate := range []string{dir + "/" + subdir, dir} {
+				if !slices.Contains(dirs, candidate) {
+					dirs = append(dirs, candidate)
+				}
+			}
+		}
+	}
+	if kind != "tasks" {
+		dirs = append(dirs, s.dir+"/"+subdir, s.dir)
+	}
+	if !known(pattern) && pattern[0] == unknown[0] { // the unknown part can be a directory, but hardly another role's
+		dirs = dirs[:min(1, len(dirs))]
+	}
+	return r.match(pattern, dirs...)
+}
+
+// text returns the text of a scalar, or "".
+func text(node *yaml.Node) string {
+	if node = content(node); node == nil || node.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return node.Value
+}
+
+// mentionsSpecification reports whether a file in the metadata of a role may contain argument specifications.
+func (r *reader) mentionsSpecification(name string) bool {
+	const key = "argument_specs"
+	return path.Base(path.Dir(name)) == "meta" && (strings.HasPrefix(path.Base(name), key) || bytes.Contains(r.files[name], []byte(key)))
 }

@@ -47,12 +47,11 @@ var unchanged = strings.Fields("list unique sort select reject selectattr reject
 	"to_nice_yaml to_yaml to_json to_nice_json tojson from_json mandatory k8s_config_resource_name rekey_on_member expanduser realpath " +
 	"vault unvault e escape forceescape")
 
-// filter returns the result of a filter.
-func (a *analysis) filter(e jinja.Filter, s *scope) value {
-	of := a.eval(e.Of, s)
+func (ev *evaluator) filter(e jinja.Filter, s *scope) value {
+	of := ev.evaluate(e.Of, s)
 	argument := func(i int) value {
 		if i < len(e.Positional) {
-			return a.eval(e.Positional[i], s)
+			return ev.evaluate(e.Positional[i], s)
 		}
 		return value{}
 	}
@@ -68,30 +67,30 @@ func (a *analysis) filter(e jinja.Filter, s *scope) value {
 	case "ternary":
 		return union(argument(0), argument(1), argument(2))
 	case "from_yaml", "from_yaml_all":
-		return a.parsed(of)
+		return ev.templates.parsed(of)
 	case "first", "last", "random", "min", "max":
-		all := a.itemsOf(of)
+		all := ev.itemsOf(of)
 		result := union(all.items...)
 		result.open = result.open || !all.complete
 		return result
 	case "flatten":
-		return a.flatten(of)
+		return ev.flatten(of)
 	case "combine":
-		return a.combine(of, e, s)
+		return ev.combine(of, e, s)
 	case "dict2items":
-		return a.pairs(of, true)
+		return ev.pairs(of, true)
 	case "union", "difference", "intersect", "symmetric_difference":
-		return a.binary("+", of, argument(0))
+		return ev.binary("+", of, argument(0))
 	case "join":
-		return a.join(of, argument(0))
+		return ev.join(of, argument(0))
 	case "split":
-		return a.split(of, e.Arguments, s)
+		return ev.split(of, e.Arguments, s)
 	case "replace":
-		return a.replace(of, argument(0), argument(1))
+		return ev.replace(of, argument(0), argument(1))
 	case "map":
-		return a.mapFilter(of, e, s)
+		return ev.mapFilter(of, e, s)
 	case "product":
-		left, right := a.itemsOf(of), a.itemsOf(argument(0))
+		left, right := ev.itemsOf(of), ev.itemsOf(argument(0))
 		pair := value{alts: []any{list{[]value{union(left.items...), union(right.items...)}}}}
 		return value{alts: []any{list{[]value{pair}}}, open: !left.complete || !right.complete}
 	}
@@ -106,15 +105,15 @@ func first(list []jinja.Expr) jinja.Expr {
 }
 
 // flatten returns a list of the items of lists.
-func (a *analysis) flatten(v value) value {
-	outer := a.itemsOf(v)
+func (ev *evaluator) flatten(v value) value {
+	outer := ev.itemsOf(v)
 	all, isOpen := list{}, !outer.complete
 	for _, item := range outer.items {
 		if !isList(item) {
 			all.items = append(all.items, item)
 			continue
 		}
-		inner := a.itemsOf(item)
+		inner := ev.itemsOf(item)
 		all.items = append(all.items, inner.items...)
 		isOpen = isOpen || !inner.complete
 	}
@@ -122,10 +121,10 @@ func (a *analysis) flatten(v value) value {
 }
 
 // combine returns mappings that are merged.
-func (a *analysis) combine(of value, e jinja.Filter, s *scope) value {
+func (ev *evaluator) combine(of value, e jinja.Filter, s *scope) value {
 	result := of
 	for _, argument := range e.Positional {
-		next := a.eval(argument, s)
+		next := ev.evaluate(argument, s)
 		merged := &dict{fields: map[string]value{}, bases: []value{result}}
 		for _, alt := range next.alts {
 			switch alt := alt.(type) {
@@ -134,7 +133,7 @@ func (a *analysis) combine(of value, e jinja.Filter, s *scope) value {
 				merged.bases = append(merged.bases, alt.bases...)
 			case bound:
 				for key, child := range fields(alt.node) {
-					merged.fields[key] = a.node(child, alt.scope)
+					merged.fields[key] = ev.node(child, alt.scope)
 				}
 			}
 		}
@@ -144,8 +143,8 @@ func (a *analysis) combine(of value, e jinja.Filter, s *scope) value {
 }
 
 // join returns the texts of a list with a separator between them.
-func (a *analysis) join(of, separator value) value {
-	all := a.itemsOf(of)
+func (ev *evaluator) join(of, separator value) value {
+	all := ev.itemsOf(of)
 	if !all.complete {
 		return anything()
 	}
@@ -160,7 +159,7 @@ func (a *analysis) join(of, separator value) value {
 }
 
 // replace returns texts in which one text is replaced by another.
-func (a *analysis) replace(of, from, to value) value {
+func (ev *evaluator) replace(of, from, to value) value {
 	old, ok := from.texts()
 	replacement, ok2 := to.texts()
 	if !ok || !ok2 || len(old) != 1 || len(replacement) != 1 || !known(old[0]) {
@@ -170,17 +169,17 @@ func (a *analysis) replace(of, from, to value) value {
 }
 
 // mapFilter returns a list of an attribute of the items, or of items with a filter applied.
-func (a *analysis) mapFilter(of value, e jinja.Filter, s *scope) value {
-	all := a.itemsOf(of)
+func (ev *evaluator) mapFilter(of value, e jinja.Filter, s *scope) value {
+	all := ev.itemsOf(of)
 	result := list{}
 	if attribute, ok := e.Named["attribute"]; ok {
-		texts, _ := a.eval(attribute, s).texts()
+		texts, _ := ev.evaluate(attribute, s).texts()
 		if len(texts) != 1 {
 			return anything()
 		}
 		for _, item := range all.items {
 			for part := range strings.SplitSeq(texts[0], ".") {
-				item = a.get(item, part)
+				item = ev.get(item, part)
 			}
 			result.items = append(result.items, item)
 		}
@@ -194,9 +193,7 @@ func (a *analysis) mapFilter(of value, e jinja.Filter, s *scope) value {
 		if len(e.Positional) > 1 {
 			arguments.Positional = e.Positional[1:]
 		}
-		result.items = append(result.items, a.filter(jinja.Filter{Of: jinja.Name{Name: "item"}, Name: name.Text, Arguments: arguments}, inner))
+		result.items = append(result.items, ev.filter(jinja.Filter{Of: jinja.Name{Name: "item"}, Name: name.Text, Arguments: arguments}, inner))
 	}
 	return value{alts: []any{result}, open: !all.complete}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

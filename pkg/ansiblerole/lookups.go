@@ -21,8 +21,8 @@ func shortName(name string) string {
 }
 
 // pluginNames returns the names of the plugin that lookup or query calls. A plugin with a variable name and a kind is k8s.
-func (a *analysis) pluginNames(arguments jinja.Arguments, s *scope) []string {
-	texts, _ := a.eval(first(arguments.Positional), s).texts()
+func (ev *evaluator) pluginNames(arguments jinja.Arguments, s *scope) []string {
+	texts, _ := ev.evaluate(first(arguments.Positional), s).texts()
 	for i, text := range texts {
 		texts[i] = shortName(text)
 	}
@@ -32,19 +32,18 @@ func (a *analysis) pluginNames(arguments jinja.Arguments, s *scope) []string {
 	return texts
 }
 
-// lookupPlugin returns the result of lookup or query.
-func (a *analysis) lookupPlugin(arguments jinja.Arguments, s *scope) value {
+func (ev *evaluator) lookupPlugin(arguments jinja.Arguments, s *scope) value {
 	var results []value
 	var operands []value
 	if len(arguments.Positional) > 0 {
 		for _, e := range arguments.Positional[1:] {
-			operands = append(operands, a.eval(e, s))
+			operands = append(operands, ev.evaluate(e, s))
 		}
 	}
-	for _, name := range a.pluginNames(arguments, s) {
+	for _, name := range ev.pluginNames(arguments, s) {
 		switch name {
 		case "template", "file":
-			results = append(results, a.fileLookup(name, operands, s))
+			results = append(results, ev.fileLookup(name, operands, s))
 		case "env":
 			for _, operand := range operands {
 				if texts, _ := operand.texts(); slices.Equal(texts, []string{"HOME"}) {
@@ -59,7 +58,7 @@ func (a *analysis) lookupPlugin(arguments jinja.Arguments, s *scope) value {
 				texts, complete := operand.texts()
 				for _, text := range texts {
 					if known(text) {
-						results = append(results, a.lookup(text, s))
+						results = append(results, ev.lookup(text, s))
 					} else {
 						complete = false
 					}
@@ -67,15 +66,15 @@ func (a *analysis) lookupPlugin(arguments jinja.Arguments, s *scope) value {
 				results = append(results, value{open: !complete})
 			}
 		case "k8s":
-			results = append(results, a.objectLookup(arguments, s))
+			results = append(results, ev.objectLookup(arguments, s))
 		case "items", "list", "flattened", "first_found":
-			results = append(results, a.flatten(value{alts: []any{list{operands}}}))
+			results = append(results, ev.flatten(value{alts: []any{list{operands}}}))
 		case "dict":
 			for _, operand := range operands {
-				results = append(results, a.pairs(operand, true))
+				results = append(results, ev.pairs(operand, true))
 			}
 		case "fileglob":
-			results = append(results, a.globs(operands, s))
+			results = append(results, ev.globs(operands, s))
 		default:
 			return anything()
 		}
@@ -86,16 +85,15 @@ func (a *analysis) lookupPlugin(arguments jinja.Arguments, s *scope) value {
 	return union(results...)
 }
 
-// fileLookup returns the text of templates or files.
-func (a *analysis) fileLookup(plugin string, names []value, s *scope) value {
+func (ev *evaluator) fileLookup(plugin string, names []value, s *scope) value {
 	var result value
 	for _, name := range names {
 		for _, pattern := range name.patterns() {
 			result.open = result.open || !known(pattern)
-			for _, source := range a.written[pattern] {
+			for _, source := range ev.env.written[pattern] {
 				result = union(result, source)
 			}
-			for _, file := range a.find(plugin, pattern, s) {
+			for _, file := range ev.files.find(plugin, pattern, s) {
 				result = union(result, value{alts: []any{rendered{file, s}}})
 			}
 		}
@@ -104,40 +102,11 @@ func (a *analysis) fileLookup(plugin string, names []value, s *scope) value {
 	return result
 }
 
-// find returns the files that a template, file or task file with a name can be, from the place of a scope.
-func (a *analysis) find(kind, pattern string, s *scope) []string {
-	subdir := map[string]string{"template": "templates", "file": "files", "tasks": "tasks", "vars": "vars"}[kind]
-	var dirs []string
-	if kind == "tasks" {
-		dirs = append(dirs, s.dir)
-	}
-	for at := s; at != nil; at = at.parent {
-		for _, dir := range []string{at.role, at.playbook} {
-			if dir == "" {
-				continue
-			}
-			for _, candidate := range []string{dir + "/" + subdir, dir} {
-				if !slices.Contains(dirs, candidate) {
-					dirs = append(dirs, candidate)
-				}
-			}
-		}
-	}
-	if kind != "tasks" {
-		dirs = append(dirs, s.dir+"/"+subdir, s.dir)
-	}
-	if !known(pattern) && pattern[0] == unknown[0] { // the unknown part can be a directory, but hardly that of another role
-		dirs = dirs[:min(1, len(dirs))]
-	}
-	return a.match(pattern, dirs...)
-}
-
-// objectLookup returns the objects of the lookup plugin k8s.
-func (a *analysis) objectLookup(arguments jinja.Arguments, s *scope) value {
+func (ev *evaluator) objectLookup(arguments jinja.Arguments, s *scope) value {
 	d := &dict{fields: map[string]value{"apiVersion": textValue("v1")}}
 	for _, name := range []string{"kind", "api_version"} {
 		if e, ok := arguments.Named[name]; ok {
-			d.fields[map[string]string{"kind": "kind", "api_version": "apiVersion"}[name]] = a.eval(e, s)
+			d.fields[map[string]string{"kind": "kind", "api_version": "apiVersion"}[name]] = ev.evaluate(e, s)
 		}
 	}
 	if d.fields["kind"].alts == nil && !d.fields["kind"].open {
@@ -148,16 +117,35 @@ func (a *analysis) objectLookup(arguments jinja.Arguments, s *scope) value {
 }
 
 // globs returns the paths of files that match patterns.
-func (a *analysis) globs(patterns []value, s *scope) value {
+func (ev *evaluator) globs(patterns []value, s *scope) value {
 	all := list{}
 	isOpen := false
 	for _, v := range patterns {
 		for _, pattern := range v.patterns() {
 			isOpen = isOpen || !known(pattern)
-			for _, file := range a.find("file", strings.ReplaceAll(pattern, "*", unknown), s) {
+			for _, file := range ev.files.find("file", strings.ReplaceAll(pattern, "*", unknown), s) {
 				all.items = append(all.items, textValue(home+"/"+file))
 			}
 		}
 	}
 	return value{alts: []any{all}, open: isOpen}
+}
+
+// with returns the list of a loop with a plugin.
+func (ev *evaluator) with(plugin string, of value, s *scope) value {
+	switch plugin {
+	case "items", "list", "flattened", "first_found", "indexed_items":
+		return ev.flatten(of)
+	case "dict":
+		return ev.pairs(of, true)
+	case "fileglob":
+		return ev.globs(ev.itemsOf(of).items, s)
+	case "nested", "cartesian", "together":
+		var parts []value
+		for _, part := range ev.itemsOf(of).items {
+			parts = append(parts, union(ev.itemsOf(part).items...))
+		}
+		return value{alts: []any{list{[]value{{alts: []any{list{parts}}}}}}, open: of.open}
+	}
+	return anything()
 }

@@ -73,8 +73,7 @@ func items(node *yaml.Node) []*yaml.Node {
 	return []*yaml.Node{node}
 }
 
-// node returns the value of a node.
-func (a *analysis) node(n *yaml.Node, s *scope) value {
+func (ev *evaluator) node(n *yaml.Node, s *scope) value {
 	n = content(n)
 	if n == nil {
 		return value{alts: []any{null{}}}
@@ -85,49 +84,48 @@ func (a *analysis) node(n *yaml.Node, s *scope) value {
 	if n.Tag == "!!null" {
 		return value{alts: []any{null{}}}
 	}
-	return a.text(n.Value, s)
+	return ev.text(n.Value, s)
 }
 
 // text returns the value of a text with expressions and references.
-func (a *analysis) text(text string, s *scope) value {
+func (ev *evaluator) text(text string, s *scope) value {
 	if strings.Contains(text, referenceBegin) {
-		return a.expand(text)
+		return ev.templates.expand(text)
 	}
 	if !jinja.IsTemplate(text) {
 		return textValue(text)
 	}
-	if a.spend(1) {
+	if ev.spend(1) {
 		return anything()
 	}
-	if nodes := a.template(strings.TrimSpace(text)); len(nodes) == 1 {
+	if nodes := ev.templates.syntax(strings.TrimSpace(text)); len(nodes) == 1 {
 		if output, ok := nodes[0].(jinja.Output); ok {
-			return a.eval(output.Value, s)
+			return ev.evaluate(output.Value, s)
 		}
 	}
-	rendered := a.render(text, s, diag.Position{}, nil)
+	rendered := ev.templates.render(text, s, diag.Position{}, nil)
 	if strings.Contains(strings.TrimSpace(rendered), "\n") {
 		return textValue(rendered) // with references, as it can be an object
 	}
-	return a.expand(rendered)
+	return ev.templates.expand(rendered)
 }
 
-// get returns the value of a key or item of a value.
-func (a *analysis) get(of value, key string) value {
+func (ev *evaluator) get(of value, key string) value {
 	result := value{open: of.open, settable: of.settable}
 	for _, alt := range of.alts {
-		if a.spend(1) {
+		if ev.spend(1) {
 			return anything()
 		}
 		switch alt := alt.(type) {
 		case bound:
-			result = union(result, a.getNode(alt, key))
+			result = union(result, ev.getNode(alt, key))
 		case list:
 			result = union(result, getItem(alt.items, key))
 		case *dict:
-			result = union(result, a.getField(alt, key))
+			result = union(result, ev.getField(alt, key))
 		case rendered:
-			for _, object := range a.documents(alt) {
-				result = union(result, a.getNode(object, key))
+			for _, object := range ev.templates.documents(alt) {
+				result = union(result, ev.getNode(object, key))
 			}
 		default:
 			result.open = true
@@ -136,20 +134,19 @@ func (a *analysis) get(of value, key string) value {
 	return result
 }
 
-// getField returns the value of a key of a mapping.
-func (a *analysis) getField(of *dict, key string) value {
+func (ev *evaluator) getField(of *dict, key string) value {
 	if v, ok := of.fields[key]; ok {
 		return v
 	}
 	memo := fieldKey{of, key}
-	if v, ok := a.fields[memo]; ok {
+	if v, ok := ev.fields[memo]; ok {
 		return v
 	}
 	var result value
 	for _, base := range of.bases {
-		result = union(result, a.get(base, key))
+		result = union(result, ev.get(base, key))
 	}
-	a.fields[memo] = result
+	ev.fields[memo] = result
 	return result
 }
 
@@ -160,14 +157,14 @@ type fieldKey struct {
 }
 
 // getNode returns the value of a key of a mapping, or of an item of a list.
-func (a *analysis) getNode(of bound, key string) value {
+func (ev *evaluator) getNode(of bound, key string) value {
 	if of.node.Kind == yaml.SequenceNode {
-		return getItem(a.itemsOf(value{alts: []any{of}}).items, key)
+		return getItem(ev.itemsOf(value{alts: []any{of}}).items, key)
 	}
 	var result value
 	for name, child := range fields(of.node) {
 		if name == key {
-			result = union(result, a.node(child, of.scope))
+			result = union(result, ev.node(child, of.scope))
 		}
 	}
 	return result
@@ -182,7 +179,7 @@ func getItem(all []value, key string) value {
 }
 
 // itemsOf returns the items of a value that is a list, or of all lists that it can be. complete is false if there can be others.
-func (a *analysis) itemsOf(v value) (result struct {
+func (ev *evaluator) itemsOf(v value) (result struct {
 	items    []value
 	complete bool
 }) {
@@ -195,13 +192,13 @@ func (a *analysis) itemsOf(v value) (result struct {
 				continue
 			}
 			for _, item := range alt.node.Content {
-				result.items = append(result.items, a.node(item, alt.scope))
+				result.items = append(result.items, ev.node(item, alt.scope))
 			}
 		case list:
 			result.items = append(result.items, alt.items...)
 		case null, omitted:
 		case rendered:
-			for _, object := range a.documents(alt) {
+			for _, object := range ev.templates.documents(alt) {
 				result.items = append(result.items, value{alts: []any{object}})
 			}
 		default:
@@ -214,6 +211,6 @@ func (a *analysis) itemsOf(v value) (result struct {
 			result.items[i] = item.dependingOn(v)
 		}
 	}
-	a.spend(len(result.items))
+	ev.spend(len(result.items))
 	return result
 }

@@ -10,12 +10,12 @@ import (
 )
 
 // render returns the text of a template with the bodies of all branches and loops. Expressions, and branches within a line, are
-// references to their values. Line numbers are those of the template, unless it includes parts of objects. Other templates are only
+// references to their values. The result has the same lines as the template, unless that includes parts of objects. Other templates are only
 // included if included is not nil, which gets their objects.
-func (a *analysis) render(text string, s *scope, at diag.Position, included *inclusion) string {
+func (t *templates) render(text string, s *scope, at diag.Position, included *inclusion) string {
 	root := s.child()
-	r := renderer{analysis: a, root: root, at: at, included: included}
-	r.nodes(a.template(text), root)
+	r := rendering{templates: t, root: root, at: at, included: included}
+	r.nodes(t.syntax(text), root)
 	return r.out.String()
 }
 
@@ -26,9 +26,9 @@ type inclusion struct {
 	shifted bool
 }
 
-// A renderer renders one template.
-type renderer struct {
-	*analysis
+// A rendering is a template that is being rendered.
+type rendering struct {
+	*templates
 	out   strings.Builder
 	depth int
 	// root is the outermost scope of the template, and at its position.
@@ -41,7 +41,7 @@ type renderer struct {
 const maxRendered = 4 << 20
 
 // nodes renders the nodes of a body. Variables are set in the scope.
-func (r *renderer) nodes(nodes []jinja.Node, s *scope) {
+func (r *rendering) nodes(nodes []jinja.Node, s *scope) {
 	if r.depth++; r.depth > maxDepth || r.out.Len() > maxRendered {
 		return
 	}
@@ -56,7 +56,7 @@ func (r *renderer) nodes(nodes []jinja.Node, s *scope) {
 		case jinja.Blank:
 			r.out.WriteString(strings.Repeat("\n", n.Lines))
 		case jinja.Output:
-			r.output(r.eval(n.Value, s))
+			r.output(r.eval.evaluate(n.Value, s))
 		case jinja.Branch:
 			r.branch(n, s)
 		case jinja.Loop:
@@ -77,14 +77,14 @@ func (r *renderer) nodes(nodes []jinja.Node, s *scope) {
 	}
 }
 
-// include adds the objects of other templates, or writes the text of those that are parts of objects.
-func (r *renderer) include(n jinja.Include, s *scope) {
-	for _, name := range r.itemsOf(r.eval(n.Name, s)).items {
+// include adds the objects of other templates, or writes the text of a template that is part of an object.
+func (r *rendering) include(n jinja.Include, s *scope) {
+	for _, name := range r.eval.itemsOf(r.eval.evaluate(n.Name, s)).items {
 		for _, pattern := range name.patterns() {
 			if pattern == "" {
 				continue
 			}
-			files := r.find("template", pattern, s)
+			files := r.files.find("template", pattern, s)
 			if known(pattern) && len(files) == 0 {
 				r.notef(r.at, "%s: not found in the project; the manager's role may lack permissions for its objects", pattern)
 			}
@@ -99,24 +99,24 @@ func (r *renderer) include(n jinja.Include, s *scope) {
 	}
 }
 
-// includeSteps are the steps of a template that another one includes or looks up, in addition to those of its nodes and objects.
+// includeSteps are the steps of a template that another one includes or looks up, in addition to its nodes and objects.
 const includeSteps = 200
 
 // includeFile includes a template in a scope of its own. Macros are rendered where they are defined, so that objects in them are found
 // without the calls.
-func (r *renderer) includeFile(file string, n jinja.Include, s *scope) {
+func (r *rendering) includeFile(file string, n jinja.Include, s *scope) {
 	s.dir = home + "/" + parent(file)
-	text := r.read(file)
+	text := r.files.read(file)
 	objects := slices.DeleteFunc(r.textDocuments(text, s, file, 1), func(o bound) bool { return field(o.node, "kind") == nil })
 	r.included.objects = append(r.included.objects, objects...)
 	if len(objects) == 0 && !n.Import {
 		r.included.shifted = true
-		r.nodes(r.template(text), s)
+		r.nodes(r.syntax(text), s)
 	}
 }
 
 // output writes a value: its text if it is the only one, whatever custom resources contain, or else a reference.
-func (r *renderer) output(v value) {
+func (r *rendering) output(v value) {
 	if texts, complete := v.texts(); complete && len(texts) == 1 && len(v.settable) == 0 && known(texts[0]) && !strings.Contains(texts[0], "\n") {
 		r.out.WriteString(texts[0])
 		return
@@ -124,21 +124,19 @@ func (r *renderer) output(v value) {
 	r.out.WriteString(r.refer(v))
 }
 
-// refer returns a reference to a value.
-func (a *analysis) refer(v value) string {
-	a.references = append(a.references, v)
-	return referenceBegin + strconv.Itoa(len(a.references)-1) + referenceEnd
+func (t *templates) refer(v value) string {
+	t.references = append(t.references, v)
+	return referenceBegin + strconv.Itoa(len(t.references)-1) + referenceEnd
 }
 
-// body returns the text of a body.
-func (r *renderer) body(nodes []jinja.Node, s *scope) string {
-	inner := renderer{analysis: r.analysis, depth: r.depth, root: r.root, at: r.at, included: r.included}
+func (r *rendering) body(nodes []jinja.Node, s *scope) string {
+	inner := rendering{templates: r.templates, depth: r.depth, root: r.root, at: r.at, included: r.included}
 	inner.nodes(nodes, s)
 	return inner.out.String()
 }
 
 // branch writes the bodies of all branches if they have several lines, or else a reference to their texts.
-func (r *renderer) branch(b jinja.Branch, s *scope) {
+func (r *rendering) branch(b jinja.Branch, s *scope) {
 	var texts []string
 	inline := true
 	for _, body := range b.Bodies {
@@ -163,16 +161,16 @@ func (r *renderer) branch(b jinja.Branch, s *scope) {
 }
 
 // loop writes the body once. The variables are all items.
-func (r *renderer) loop(l jinja.Loop, s *scope) {
+func (r *rendering) loop(l jinja.Loop, s *scope) {
 	inner := s.child()
-	over := r.itemsOf(r.eval(l.Over, s))
+	over := r.eval.itemsOf(r.eval.evaluate(l.Over, s))
 	item := union(over.items...)
 	item.open = item.open || !over.complete || len(over.items) == 0
 	for i, name := range l.Names {
 		if len(l.Names) == 1 {
 			inner.set(name, item)
 		} else {
-			inner.set(name, r.get(item, strconv.Itoa(i)))
+			inner.set(name, r.eval.get(item, strconv.Itoa(i)))
 		}
 	}
 	text := r.body(l.Body, inner)
@@ -184,13 +182,13 @@ func (r *renderer) loop(l jinja.Loop, s *scope) {
 }
 
 // set defines variables. Values of earlier assignments are kept, as branches are not distinguished.
-func (r *renderer) set(n jinja.Set, s *scope) {
+func (r *rendering) set(n jinja.Set, s *scope) {
 	v := anything()
 	switch {
 	case n.Body != nil:
 		v = r.expand(r.body(n.Body, s))
 	case len(n.Names) == 1:
-		v = r.eval(n.Value, s)
+		v = r.eval.evaluate(n.Value, s)
 	}
 	for _, name := range n.Names {
 		at := s
@@ -208,7 +206,7 @@ func (r *renderer) set(n jinja.Set, s *scope) {
 }
 
 // reference returns the value of a text that consists of one reference.
-func (a *analysis) reference(text string) (value, bool) {
+func (t *templates) reference(text string) (value, bool) {
 	text, ok := strings.CutPrefix(strings.TrimSpace(text), referenceBegin)
 	if !ok {
 		return value{}, false
@@ -217,21 +215,20 @@ func (a *analysis) reference(text string) (value, bool) {
 	if !ok || strings.Contains(text, referenceBegin) {
 		return value{}, false
 	}
-	return a.referenced(text), true
+	return t.referenced(text), true
 }
 
-// referenced returns the value with a number.
-func (a *analysis) referenced(number string) value {
+func (t *templates) referenced(number string) value {
 	i, err := strconv.Atoi(number)
-	if err != nil || i < 0 || i >= len(a.references) {
+	if err != nil || i < 0 || i >= len(t.references) {
 		return anything()
 	}
-	return a.references[i]
+	return t.references[i]
 }
 
 // expand returns the texts that a rendered text can be.
-func (a *analysis) expand(text string) value {
-	if v, ok := a.reference(text); ok {
+func (t *templates) expand(text string) value {
+	if v, ok := t.reference(text); ok {
 		return v
 	}
 	var parts []value
@@ -242,7 +239,7 @@ func (a *analysis) expand(text string) value {
 			return concat(parts...)
 		}
 		number, after, _ := strings.Cut(rest, referenceEnd)
-		parts = append(parts, a.referenced(number))
+		parts = append(parts, t.referenced(number))
 		text = after
 	}
 }

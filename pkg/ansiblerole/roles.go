@@ -10,164 +10,104 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// findRoles returns the directories of roles: those in a directory roles with tasks, variables or metadata.
-func findRoles(paths []string) []string {
-	var dirs []string
-	for _, name := range paths {
-		part := path.Base(path.Dir(name))
-		if !slices.Contains([]string{"tasks", "meta", "defaults", "vars", "handlers", "templates"}, part) {
-			continue
-		}
-		dir := path.Dir(path.Dir(name))
-		if (strings.HasPrefix(dir, "roles/") || strings.Contains(dir, "/roles/")) && !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	slices.Sort(dirs)
-	return dirs
+// A walker follows plays, roles and tasks in the order of their execution, and every branch of them.
+type walker struct {
+	*progress
+	files   *reader
+	env     *environment
+	eval    *evaluator
+	modules *modules
+	scanner *scanner
+	// entered are the roles that a playbook or watch calls itself, and opened the places that can use any field of spec.
+	entered []entryPoint
+	opened  diag.Findings
 }
 
-// resolveRole returns the directories of the roles that a name can be: a name, NAMESPACE.COLLECTION.ROLE or a path.
-func (a *analysis) resolveRole(name string, s *scope) []string {
-	var candidates []string
-	if path.IsAbs(name) {
-		p, ok := projectPath(name)
-		if !ok {
-			return nil
-		}
-		candidates = append(candidates, p)
-	} else {
-		if parts := strings.Split(name, "."); len(parts) == 3 && known(name) {
-			candidates = append(candidates, "collections/ansible_collections/"+parts[0]+"/"+parts[1]+"/roles/"+parts[2])
-		}
-		if s.role != "" {
-			if p, ok := projectPath(path.Dir(s.role)); ok {
-				candidates = append(candidates, path.Join(p, name))
-			}
-		}
-		if s.playbook != "" {
-			if p, ok := projectPath(s.playbook + "/roles"); ok {
-				candidates = append(candidates, path.Join(p, name))
-			}
-		}
-		candidates = append(candidates, path.Join("roles", name), path.Clean(name))
+// watched reads what a watch runs: a playbook, or else a role.
+func (w *walker) watched(playbook, role string) {
+	at := diag.Position{File: "watches.yaml"}
+	if playbook != "" {
+		w.playbook(playbook, w.env.root(), at)
+	} else if role != "" {
+		w.role(role, roleOptions{}, w.env.root(), at)
 	}
-	for _, wanted := range candidates {
-		var found []string
-		for _, dir := range a.roleDirs {
-			if matches(wanted, dir) {
-				found = append(found, dir)
-			}
-		}
-		if len(found) > 0 {
-			return found
-		}
-	}
-	return nil
 }
 
 // roleOptions select files of a role. The default is main.
 type roleOptions struct{ tasks, vars, defaults string }
 
-// role analyzes the roles that a name can be.
-func (a *analysis) role(name string, o roleOptions, s *scope, at diag.Position) {
-	dirs := a.resolveRole(name, s)
+func (w *walker) role(name string, o roleOptions, s *scope, at diag.Position) {
+	dirs := w.files.resolveRole(name, s)
 	switch {
 	case !known(name):
-		a.open(at, s, "the role, whose name depends on variables,")
+		w.open(at, s, "the role, whose name depends on variables,")
 		s = s.child()
 		s.inTasks = true // none of the roles is certain to be called
 	case len(dirs) == 0:
-		a.open(at, s, "role "+name+", which is not in the project,")
+		w.open(at, s, "role "+name+", which is not in the project,")
 	}
 	switch {
 	case len(dirs) == 0 && known(name):
-		a.notef(at, "role %s: not found in the project; the manager's role may lack permissions that it needs", name)
+		w.notef(at, "role %s: not found in the project; the manager's role may lack permissions that it needs", name)
 	case len(dirs) == 0:
-		a.notef(at, "the name of the role depends on variables; the manager's role may lack permissions that it needs")
+		w.notef(at, "the name of the role depends on variables; the manager's role may lack permissions that it needs")
 	case !known(name):
-		a.notef(at, "the name of the role depends on variables; the rules include those of %s", diag.Count(len(dirs), "role"))
+		w.notef(at, "the name of the role depends on variables; the rules include those of %s", diag.Count(len(dirs), "role"))
 	}
 	for _, dir := range dirs {
-		a.roleDir(dir, o, s)
+		w.roleDir(dir, o, s)
 	}
 }
 
-// roleDir analyzes the role in a directory.
-func (a *analysis) roleDir(dir string, o roleOptions, outer *scope) {
+func (w *walker) roleDir(dir string, o roleOptions, outer *scope) {
 	if o.tasks == "" {
 		o.tasks = "main"
 	}
 	key := "role " + dir + " " + o.tasks
-	if !a.enter(key) {
+	if !w.enter(key) {
 		return
 	}
-	defer a.leave()
+	defer w.leave()
 	s := outer.child()
 	s.overridden, s.isDefaults, s.role, s.dir = true, true, home+"/"+dir, home+"/"+dir+"/tasks"
 	variables := s.child()
 	variables.overridden, variables.inTasks = true, true
-	if meta := a.load(a.main(dir, "meta", "main")); meta != nil {
+	if meta := w.files.load(w.files.main(dir, "meta", "main")); meta != nil {
 		for _, dependency := range items(field(meta, "dependencies")) {
-			a.roleEntry(dependency, s, dir+"/meta/main.yml")
+			w.roleEntry(dependency, s, dir+"/meta/main.yml")
 		}
 	}
-	a.roleVars(s, dir, "defaults", o.defaults)
-	a.roleVars(variables, dir, "vars", o.vars)
+	w.roleVars(s, dir, "defaults", o.defaults)
+	w.roleVars(variables, dir, "vars", o.vars)
 	if !outer.inTasks {
-		a.entered = append(a.entered, entryPoint{dir: dir, tasks: o.tasks, scope: variables, optional: outer.role != ""})
+		w.entered = append(w.entered, entryPoint{dir: dir, tasks: o.tasks, scope: variables, optional: outer.role != ""})
 	}
-	for _, file := range a.roleFiles(dir, "tasks", o.tasks) {
-		a.taskFile(file, variables)
+	for _, file := range w.files.roleFiles(dir, "tasks", o.tasks) {
+		w.taskFile(file, variables)
 	}
-	for _, file := range a.roleFiles(dir, "handlers", "main") {
-		a.taskFile(file, variables)
+	for _, file := range w.files.roleFiles(dir, "handlers", "main") {
+		w.taskFile(file, variables)
 	}
-}
-
-// main returns the path of a file of a role.
-func (a *analysis) main(dir, subdir, name string) string {
-	if files := a.roleFiles(dir, subdir, name); len(files) > 0 {
-		return files[0]
-	}
-	return ""
-}
-
-// roleFiles returns the files of a role with a name, with or without the extension, that can have unknown parts.
-func (a *analysis) roleFiles(dir, subdir, name string) []string {
-	var found []string
-	for _, extension := range []string{"", ".yml", ".yaml", ".json"} {
-		for _, file := range a.match(home + "/" + dir + "/" + subdir + "/" + name + extension) {
-			if !slices.Contains(found, file) && isYAML(file) {
-				found = append(found, file)
-			}
-		}
-	}
-	return found
-}
-
-func isYAML(name string) bool {
-	return slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(name))
 }
 
 // roleVars defines the variables in files of a role: main or the named file, or all in a directory main.
-func (a *analysis) roleVars(s *scope, dir, subdir, name string) {
+func (w *walker) roleVars(s *scope, dir, subdir, name string) {
 	if name == "" {
 		name = "main"
 	}
-	a.spend(taskSteps)
-	for _, file := range append(a.roleFiles(dir, subdir, name), a.roleFiles(dir, subdir, name+"/"+unknown)...) {
-		vars := a.load(file)
+	w.spend(taskSteps)
+	for _, file := range append(w.files.roleFiles(dir, subdir, name), w.files.roleFiles(dir, subdir, name+"/"+unknown)...) {
+		vars := w.files.load(file)
 		s.define(vars)
 		for _, child := range fields(vars) {
-			a.places[child] = place{file, child.Line}
+			w.files.places[child] = place{file, child.Line}
 		}
-		a.scan(vars, s, file)
+		w.scanner.scan(vars, s, file)
 	}
 }
 
 // roleEntry analyzes a role in a list of roles: a name, or a mapping with a name and variables.
-func (a *analysis) roleEntry(entry *yaml.Node, outer *scope, file string) {
+func (w *walker) roleEntry(entry *yaml.Node, outer *scope, file string) {
 	entry = content(entry)
 	if entry == nil {
 		return
@@ -181,30 +121,28 @@ func (a *analysis) roleEntry(entry *yaml.Node, outer *scope, file string) {
 		s.define(entry)
 		s.define(field(entry, "vars"))
 	}
-	for _, pattern := range a.node(name, outer).patterns() {
-		a.role(pattern, roleOptions{}, s, diag.Position{File: file, Line: entry.Line})
+	for _, pattern := range w.eval.node(name, outer).patterns() {
+		w.role(pattern, roleOptions{}, s, diag.Position{File: file, Line: entry.Line})
 	}
 }
 
-// playbook analyzes a playbook.
-func (a *analysis) playbook(name string, outer *scope, at diag.Position) {
-	files := a.match(name, outer.playbook)
+func (w *walker) playbook(name string, outer *scope, at diag.Position) {
+	files := w.files.match(name, outer.playbook)
 	if len(files) == 0 {
-		a.notef(at, "playbook %s: not found in the project; the manager's role may lack permissions that it needs", strings.ReplaceAll(name, unknown, "…"))
+		w.notef(at, "playbook %s: not found in the project; the manager's role may lack permissions that it needs", strings.ReplaceAll(name, unknown, "…"))
 	}
 	for _, file := range files {
-		if !a.enter(file) {
+		if !w.enter(file) {
 			continue
 		}
-		for _, play := range items(a.load(file)) {
-			a.play(content(play), outer, file)
+		for _, play := range items(w.files.load(file)) {
+			w.play(content(play), outer, file)
 		}
-		a.leave()
+		w.leave()
 	}
 }
 
-// play analyzes a play of a playbook.
-func (a *analysis) play(play *yaml.Node, outer *scope, file string) {
+func (w *walker) play(play *yaml.Node, outer *scope, file string) {
 	if play == nil || play.Kind != yaml.MappingNode {
 		return
 	}
@@ -213,38 +151,58 @@ func (a *analysis) play(play *yaml.Node, outer *scope, file string) {
 	s.define(field(play, "vars"))
 	s.withDefaults(field(play, "module_defaults"))
 	for _, name := range items(field(play, "vars_files")) {
-		for _, pattern := range a.node(name, s).patterns() {
-			for _, found := range a.find("vars", pattern, s) {
-				vars := a.load(found)
+		for _, pattern := range w.eval.node(name, s).patterns() {
+			for _, found := range w.files.find("vars", pattern, s) {
+				vars := w.files.load(found)
 				s.define(vars)
 				if hasTemplates(vars, 0) {
-					a.open(diag.Position{File: found}, s, "the file")
+					w.open(diag.Position{File: found}, s, "the file")
 				}
-				a.scan(vars, s, found)
+				w.scanner.scan(vars, s, found)
 			}
 		}
 	}
 	if usesVariables(without(play, "roles", "pre_tasks", "tasks", "post_tasks", "handlers")) {
-		a.open(diag.Position{File: file}, s, "the playbook")
+		w.open(diag.Position{File: file}, s, "the playbook")
 	}
 	for key, child := range fields(play) {
 		switch key {
 		case "import_playbook", "ansible.builtin.import_playbook":
-			for _, pattern := range a.node(child, s).patterns() {
-				a.playbook(pattern, s, diag.Position{File: file, Line: child.Line})
+			for _, pattern := range w.eval.node(child, s).patterns() {
+				w.playbook(pattern, s, diag.Position{File: file, Line: child.Line})
 			}
 		case "roles":
 			for _, entry := range items(child) {
 				if usesVariables(content(entry)) {
-					a.open(diag.Position{File: file}, s, "the playbook")
+					w.open(diag.Position{File: file}, s, "the playbook")
 				}
-				a.roleEntry(entry, s, file)
+				w.roleEntry(entry, s, file)
 			}
 		case "pre_tasks", "tasks", "post_tasks", "handlers":
-			a.tasks(child, s, file)
+			w.tasks(child, s, file)
 		}
 	}
 }
 
-// parent returns the directory of a file.
 func parent(file string) string { return path.Dir(file) }
+
+// open records that what a watch runs can use fields of spec that no argument specification has. What the tasks of a role include is a
+// part of the role, which has its arguments.
+func (w *walker) open(at diag.Position, s *scope, subject string) {
+	if !s.inTasks {
+		w.opened.Addf(at, "%s can use fields that no argument specification has; the schema of spec accepts any field", subject)
+	}
+}
+
+// openTask records a task of a playbook, unless it calls a role without variables of its own.
+func (w *walker) openTask(task *yaml.Node, s *scope, file string) {
+	name, _ := module(task)
+	if usesVariables(task) || !slices.Contains([]string{"import_role", "include_role", "meta"}, shortName(name)) {
+		w.open(diag.Position{File: file}, s, "the playbook")
+	}
+}
+
+// usesVariables reports whether a play or task, or a role in a play, has templates or conditions.
+func usesVariables(node *yaml.Node) bool {
+	return hasTemplates(node, 0) || field(node, "when", "loop", "until") != nil
+}

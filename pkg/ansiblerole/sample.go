@@ -99,7 +99,6 @@ func (o *argument) example(depth int) *yaml.Node {
 	return o.scalarExample("")
 }
 
-// scalarExample returns a scalar of the type of an argument.
 func (o *argument) scalarExample(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	switch o.typ {
@@ -126,7 +125,7 @@ func plain(node *yaml.Node, depth int) *yaml.Node {
 	return copied
 }
 
-// wrap returns the lines of a text with at most a number of bytes, where words permit it.
+// wrap splits a text into lines of at most width bytes, unless a word is longer.
 func wrap(text string, width int) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(text, "\n") {

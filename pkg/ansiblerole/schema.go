@@ -1,15 +1,12 @@
 package ansiblerole
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -39,26 +36,25 @@ const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 // is only in the schema if it is a literal and the role has no other one. The schema accepts any field if a role has no argument
 // specification, or if a playbook has tasks or expressions of its own.
 func Schema(files Files, watch Watch) (*SpecSchema, error) {
-	a := newAnalysis(files, nil)
-	a.keepNames = watch.KeepNames
-	all, description, found := a.specArguments(watch)
-	if !found && !slices.ContainsFunc(a.paths, a.mentionsSpecification) {
+	r := specReader{newAnalysis(files, nil), watch.KeepNames}
+	all, description, found := r.specArguments(watch)
+	if !found && !slices.ContainsFunc(r.files.paths, r.files.mentionsSpecification) {
 		return nil, nil // whatever the unreadable files contain
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.unreadable)) {
+	for _, name := range slices.Sorted(maps.Keys(r.files.unreadable)) {
 		if found {
-			a.notes = append(a.notes, a.unreadable[name])
+			r.notes = append(r.notes, r.files.unreadable[name])
 			continue
 		}
-		return nil, a.unreadable[name]
+		return nil, r.files.unreadable[name]
 	}
 	if !found {
 		return nil, nil
 	}
-	schema := a.objectSchema(all)
-	if len(a.opened) > 0 {
+	schema := r.objectSchema(all)
+	if len(r.walker.opened) > 0 {
 		schema[preserveUnknown] = true
-		a.notes = append(a.notes, a.opened...)
+		r.notes = append(r.notes, r.walker.opened...)
 	}
 	if description == "" {
 		description = "spec defines the desired state."
@@ -66,20 +62,20 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	schema["description"] = description
 	shorten(schema)
 	required, _ := schema["required"].([]string)
-	result := &SpecSchema{OpenAPI: schema, Required: len(required) > 0, Notes: a.notes.Sort()}
+	result := &SpecSchema{OpenAPI: schema, Required: len(required) > 0, Notes: r.notes.Sort()}
 	result.Sample, result.SampleEmpty = sample(all)
 	return result, nil
 }
 
 // specArguments returns the arguments in the specifications of the roles that a watch runs, and the first description. found is false
 // if there are no specifications.
-func (a *analysis) specArguments(watch Watch) (all []*argument, description string, found bool) {
-	entries := a.entryPoints(watch)
-	a.notes = nil
+func (r *specReader) specArguments(watch Watch) (all []*argument, description string, found bool) {
+	entries := r.entryPoints(watch)
+	r.notes = nil
 	for _, entry := range entries {
-		spec := a.specification(entry.dir, entry.tasks)
+		spec := r.specification(entry.dir, entry.tasks)
 		if spec == nil {
-			a.opened.Addf(diag.Position{File: entry.dir}, "no argument specification for %s; the schema of spec accepts any field", entry.tasks)
+			r.walker.opened.Addf(diag.Position{File: entry.dir}, "no argument specification for %s; the schema of spec accepts any field", entry.tasks)
 			continue
 		}
 		found = true
@@ -88,27 +84,21 @@ func (a *analysis) specArguments(watch Watch) (all []*argument, description stri
 		}
 		for _, o := range spec.arguments {
 			if _, ok := watch.Vars[o.name]; ok || slices.ContainsFunc(all, func(other *argument) bool { return other.field == o.field }) {
-				continue // the value of the watch has precedence
+				continue // the value of the watch takes precedence
 			}
 			if entry.optional || entry.scope.defines(o.name) {
 				o.required = false
 			}
-			a.checkDefault(o, entry)
+			r.checkDefault(o, entry)
 			all = append(all, o)
 		}
 	}
 	return all, description, found
 }
 
-// mentionsSpecification reports whether a file in the metadata of a role may contain argument specifications.
-func (a *analysis) mentionsSpecification(name string) bool {
-	const key = "argument_specs"
-	return path.Base(path.Dir(name)) == "meta" && (strings.HasPrefix(path.Base(name), key) || bytes.Contains(a.files[name], []byte(key)))
-}
-
 // checkDefault records the default that the variables of the role have, and removes the default of an argument if it is another
 // one.
-func (a *analysis) checkDefault(o *argument, entry entryPoint) {
+func (r *specReader) checkDefault(o *argument, entry entryPoint) {
 	var own *yaml.Node
 	for at := entry.scope; at != nil && own == nil; at = at.parent {
 		own = at.vars[o.name].node
@@ -117,12 +107,11 @@ func (a *analysis) checkDefault(o *argument, entry entryPoint) {
 		return
 	}
 	if own.Kind == yaml.ScalarNode && !jinja.IsTemplate(own.Value) {
-		a.notes.Addf(o.at, "%s: the default %q is not that of the role, %q; the schema has none", o.name, text(o.fallback), own.Value)
+		r.notes.Addf(o.at, "%s: the default %q is not that of the role, %q; the schema has none", o.name, text(o.fallback), own.Value)
 	}
 	o.fallback = nil
 }
 
-// sameYAML reports whether nodes have the same value.
 func sameYAML(a, b *yaml.Node) bool {
 	one, err := decodeNode(a)
 	other, err2 := decodeNode(b)
@@ -134,7 +123,6 @@ func sameYAML(a, b *yaml.Node) bool {
 	return err == nil && err2 == nil && string(x) == string(y)
 }
 
-// decodeNode returns the value of a node.
 func decodeNode(node *yaml.Node) (any, error) {
 	data, err := yaml.Marshal(node)
 	if err != nil {
@@ -145,12 +133,11 @@ func decodeNode(node *yaml.Node) (any, error) {
 	return v, err
 }
 
-// objectSchema returns the schema of a mapping with options.
-func (a *analysis) objectSchema(options []*argument) map[string]any {
+func (r *specReader) objectSchema(options []*argument) map[string]any {
 	properties := map[string]any{}
 	var required []string
 	for _, o := range options {
-		properties[o.field] = a.argumentSchema(o)
+		properties[o.field] = r.argumentSchema(o)
 		if o.required {
 			required = append(required, o.field)
 		}
@@ -168,16 +155,15 @@ func userData() map[string]any {
 	return map[string]any{preserveUnknown: true, "additionalProperties": map[string]any{preserveUnknown: true}}
 }
 
-// argumentSchema returns the schema of an argument.
-func (a *analysis) argumentSchema(o *argument) map[string]any {
-	schema := a.typeSchema(o, o.typ)
+func (r *specReader) argumentSchema(o *argument) map[string]any {
+	schema := r.typeSchema(o, o.typ)
 	choices := schema
 	if o.typ == "list" {
 		elements := o.elements
 		if elements == "" {
 			elements = "raw"
 		}
-		choices = a.typeSchema(o, elements)
+		choices = r.typeSchema(o, elements)
 		schema["items"] = choices
 	}
 	if enum := enumOf(o.choices, choices["type"]); len(enum) > 0 {
@@ -186,14 +172,13 @@ func (a *analysis) argumentSchema(o *argument) map[string]any {
 	if o.description != "" {
 		schema["description"] = o.description
 	}
-	if v, ok := a.literalDefault(o, schema); ok {
+	if v, ok := r.literalDefault(o, schema); ok {
 		schema["default"] = v
 	}
 	return schema
 }
 
-// typeSchema returns the schema of a type of Ansible.
-func (a *analysis) typeSchema(o *argument, typ string) map[string]any {
+func (r *specReader) typeSchema(o *argument, typ string) map[string]any {
 	switch typ {
 	case "str", "path":
 		return map[string]any{"type": "string"}
@@ -209,12 +194,12 @@ func (a *analysis) typeSchema(o *argument, typ string) map[string]any {
 		return map[string]any{"type": "array", "items": userData()}
 	case "dict":
 		if len(o.options) > 0 {
-			return a.objectSchema(o.options)
+			return r.objectSchema(o.options)
 		}
 		return map[string]any{"type": "object", "additionalProperties": map[string]any{preserveUnknown: true}}
 	case "raw", "json", "jsonarg":
 	default:
-		a.notes.Addf(o.at, "%s: unknown type %q; the schema accepts any value", o.name, typ)
+		r.notes.Addf(o.at, "%s: unknown type %q; the schema accepts any value", o.name, typ)
 	}
 	return userData()
 }
@@ -261,7 +246,7 @@ func scalarOf(node *yaml.Node, typ any) (any, bool) {
 
 // literalDefault returns the default of an argument as a value of its schema. ok is false for values that depend on variables, or that
 // the schema does not accept.
-func (a *analysis) literalDefault(o *argument, schema map[string]any) (any, bool) {
+func (r *specReader) literalDefault(o *argument, schema map[string]any) (any, bool) {
 	node := content(o.fallback)
 	if node == nil || o.required || hasTemplates(node, 0) {
 		return nil, false

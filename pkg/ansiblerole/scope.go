@@ -12,9 +12,9 @@ import (
 type scope struct {
 	parent *scope
 	vars   map[string]thunk
-	// overridden is true if set_fact overrides the variables: those of roles and plays, not those of tasks.
+	// overridden is true if set_fact overrides the variables: the variables of roles and plays, but not of tasks.
 	overridden bool
-	// dir is the absolute directory of the current file; role is the directory of the current role and playbook that of the playbook.
+	// dir is the absolute directory of the current file; role and playbook are the directories of the current role and playbook.
 	dir, role, playbook string
 	// inTasks is true in the tasks of a role, and false in playbooks and in lists of dependencies.
 	inTasks bool
@@ -32,7 +32,6 @@ type thunk struct {
 	ready value
 }
 
-// child returns a scope with more variables.
 func (s *scope) child() *scope {
 	return &scope{parent: s, vars: map[string]thunk{}, dir: s.dir, role: s.role, playbook: s.playbook, inTasks: s.inTasks, defaults: s.defaults}
 }
@@ -40,7 +39,6 @@ func (s *scope) child() *scope {
 // set defines a variable with a known value.
 func (s *scope) set(name string, v value) { s.vars[name] = thunk{ready: v} }
 
-// define defines the variables of a mapping.
 func (s *scope) define(vars *yaml.Node) {
 	for key, child := range fields(vars) {
 		s.vars[key] = thunk{node: child, scope: s}
@@ -48,7 +46,7 @@ func (s *scope) define(vars *yaml.Node) {
 }
 
 // lookup returns the value of a variable. It is open if the variable is not defined, as a custom resource can define it.
-func (a *analysis) lookup(name string, s *scope) value {
+func (ev *evaluator) lookup(name string, s *scope) value {
 	switch name {
 	case "role_path":
 		return textValue(s.role)
@@ -58,7 +56,7 @@ func (a *analysis) lookup(name string, s *scope) value {
 		return value{alts: []any{omitted{}}}
 	}
 	var found []value
-	if v, ok := a.api.Watch.FinalizerVars[name]; ok {
+	if v, ok := ev.env.api.Watch.FinalizerVars[name]; ok {
 		found = append(found, valueOf(v, 0)) // in runs of the finalizer
 	}
 	var preset *thunk
@@ -74,10 +72,10 @@ func (a *analysis) lookup(name string, s *scope) value {
 			}
 			continue
 		}
-		if _, ok := a.api.Watch.Vars[name]; ok && at.overridden {
-			continue // the value of the watch has precedence
+		if _, ok := ev.env.api.Watch.Vars[name]; ok && at.overridden {
+			continue // the value of the watch takes precedence
 		}
-		found = append(found, a.force(t))
+		found = append(found, ev.force(t))
 		if !at.overridden {
 			return union(found...)
 		}
@@ -85,11 +83,11 @@ func (a *analysis) lookup(name string, s *scope) value {
 		break
 	}
 	if !isDefined && preset != nil {
-		found = append(found, a.preset(name, *preset))
+		found = append(found, ev.preset(name, *preset))
 	}
-	a.spend(4 * len(a.facts[name]))
-	for _, fact := range a.facts[name] {
-		found = append(found, a.force(fact))
+	ev.spend(4 * len(ev.env.facts[name]))
+	for _, fact := range ev.env.facts[name] {
+		found = append(found, ev.force(fact))
 	}
 	if len(found) == 0 {
 		return anything()
@@ -98,54 +96,64 @@ func (a *analysis) lookup(name string, s *scope) value {
 }
 
 // preset returns the value of a variable with a default, and the choices that custom resources have instead.
-func (a *analysis) preset(name string, t thunk) value {
-	v := a.force(t)
+func (ev *evaluator) preset(name string, t thunk) value {
+	v := ev.force(t)
 	if isReserved(name) {
 		return v
 	}
-	o, ok := a.arguments[name]
+	o, ok := ev.env.arguments[name]
 	switch {
 	case ok && len(o.choices) > 0:
 		for _, choice := range o.choices {
 			v = union(v, textValue(text(choice)))
 		}
-	case ok || !a.closed:
-		v.settable = append(slices.Clip(v.settable), setting{name, a.position(t.node, diag.Position{})})
+	case ok || !ev.env.closed:
+		v.settable = append(slices.Clip(v.settable), setting{name, ev.files.position(t.node, diag.Position{})})
 	}
 	return v
 }
 
 // force returns the value of a variable. One that is defined by itself adds nothing to its other values.
-func (a *analysis) force(t thunk) value {
+func (ev *evaluator) force(t thunk) value {
 	if t.node == nil {
 		return t.ready
 	}
 	key := evaluation{t.node, t.scope}
-	if v, ok := a.memo[key]; ok {
+	if v, ok := ev.memory.memo[key]; ok {
 		return v
 	}
-	if v, ok := a.partial[key]; ok {
+	if v, ok := ev.memory.partial[key]; ok {
 		return v
 	}
-	if a.pending[t.node] || len(a.pending) > maxDepth {
-		a.cycles++
-		return value{open: !a.pending[t.node]}
+	if ev.memory.pending[t.node] || len(ev.memory.pending) > maxDepth {
+		ev.memory.cycles++
+		return value{open: !ev.memory.pending[t.node]}
 	}
-	a.pending[t.node] = true
-	before := a.cycles
-	v := a.node(t.node, t.scope)
-	delete(a.pending, t.node)
-	if a.cycles == before {
-		a.memo[key] = v
+	ev.memory.pending[t.node] = true
+	before := ev.memory.cycles
+	v := ev.node(t.node, t.scope)
+	delete(ev.memory.pending, t.node)
+	if ev.memory.cycles == before {
+		ev.memory.memo[key] = v
 		return v
 	}
 	// Values that depend on one that is being evaluated may lack some of its alternatives, and are not kept.
-	a.partial[key] = v
-	if len(a.pending) == 0 {
-		a.memo[key] = v
-		clear(a.partial)
+	ev.memory.partial[key] = v
+	if len(ev.memory.pending) == 0 {
+		ev.memory.memo[key] = v
+		clear(ev.memory.partial)
 	}
 	return v
+}
+
+// A memory holds the variables that are being evaluated, in any scope (tasks in loops extend a variable by itself), and the values of
+// variables that were evaluated.
+type memory struct {
+	pending map[*yaml.Node]bool
+	memo    map[evaluation]value
+	// partial are the values that depend on a pending variable. cycles counts the uses of pending variables.
+	partial map[evaluation]value
+	cycles  int
 }
 
 // An evaluation is the evaluation of a variable.
@@ -154,5 +162,11 @@ type evaluation struct {
 	scope *scope
 }
 
-// maxDepth is the number of variables, files and blocks that can be nested.
-const maxDepth = 60
+func (s *scope) defines(name string) bool {
+	for at := s; at != nil; at = at.parent {
+		if _, ok := at.vars[name]; ok {
+			return true
+		}
+	}
+	return false
+}

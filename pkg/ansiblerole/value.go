@@ -52,7 +52,7 @@ type (
 	}
 	// A list is a list of values.
 	list struct{ items []value }
-	// A dict is a mapping, or several that are merged, of which the last has precedence.
+	// A dict is a mapping, or several merged ones, where the last takes precedence.
 	dict struct {
 		fields map[string]value
 		// bases are the mappings that the fields are merged into.
@@ -72,7 +72,7 @@ type (
 // maxAlternatives is the number of alternatives of a value. Values with more are open.
 const maxAlternatives = 64
 
-// anything returns the value of which nothing is known.
+// anything returns the unknown value.
 func anything() value { return value{open: true} }
 
 // maxText is the maximum length of a text that is composed of others.
@@ -128,7 +128,6 @@ func (v value) patterns() []string {
 	return texts
 }
 
-// concat returns the concatenation of texts.
 func concat(parts ...value) value {
 	results := []string{""}
 	for _, part := range parts {

@@ -110,7 +110,7 @@ func (r Requirement) isExact() bool {
 	return r.Type == "git" && commit.MatchString(r.Version)
 }
 
-// CheckCollections returns the required collections that are not installed, and those that are installed in another version.
+// CheckCollections returns the required collections that are not installed, or only in another version.
 func (m *Machine) CheckCollections(required []Requirement) (missing, other diag.Findings) {
 	for _, r := range required {
 		installed, ok := m.Collections[r.Name]

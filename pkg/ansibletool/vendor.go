@@ -43,7 +43,7 @@ type Vendor struct {
 var ErrGalaxyMissing = errors.New(Galaxy + " not found in PATH")
 
 // Collections returns the directory with the collections of a requirements file, and of their dependencies, in its subdirectory
-// CollectionsDir. Root is the directory of the project, file that of the requirements relative to it, data its content. The result for the
+// CollectionsDir. Root is the directory of the project, file the path of the requirements relative to it, and data its content. The result for the
 // same content is cached if all versions are exact.
 func (v *Vendor) Collections(ctx context.Context, root, file string, data []byte) (string, error) {
 	requirements, err := Requirements(file, data)
@@ -115,7 +115,7 @@ func contentOf(pointer string) string {
 	return string(name)
 }
 
-// The names in the cache: those of pointers, and of directories with collections.
+// The names of pointers and of directories with collections in the cache.
 var (
 	pointerName = regexp.MustCompile(`^[0-9a-f]{16}$`)
 	contentName = regexp.MustCompile(`^content-[0-9a-f]{16}$`)
@@ -134,7 +134,7 @@ func (v *Vendor) install(ctx context.Context, root, file, to string) error {
 			return err
 		}
 	}
-	// Collections that this machine has, also those that Python packages contain, are no reason to leave one out.
+	// Collections that this machine has, even in Python packages, are no reason to leave one out.
 	variables := []string{"ANSIBLE_COLLECTIONS_PATH=" + to, "ANSIBLE_COLLECTIONS_PATHS=" + to, "ANSIBLE_COLLECTIONS_SCAN_SYS_PATH=false", "ANSIBLE_NOCOLOR=true",
 		"ANSIBLE_CONFIG=" + config}
 	var output bytes.Buffer
@@ -182,7 +182,7 @@ func galaxyError(output string, offline bool, err error) error {
 	return fmt.Errorf("%s: %s%s", Galaxy, text, fix)
 }
 
-// prune removes the oldest results, and those that no pointer names.
+// prune removes the oldest results, and results that no pointer names.
 func (v *Vendor) prune() {
 	entries, err := os.ReadDir(v.CacheDir)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -14,7 +15,7 @@ import (
 func SetCondition(conditions []any, fields map[string]any, now time.Time) []any {
 	fields["lastTransitionTime"] = now.UTC().Format(time.RFC3339)
 	kind, _ := fields["type"].(string)
-	i := FindCondition(conditions, kind)
+	i := findCondition(conditions, kind)
 	if i < 0 {
 		return append(slices.Clone(conditions), fields)
 	}
@@ -26,7 +27,7 @@ func SetCondition(conditions []any, fields map[string]any, now time.Time) []any 
 	return result
 }
 
-// RemoveCondition returns conditions without those of a type.
+// RemoveCondition returns conditions without the one of a type.
 func RemoveCondition(conditions []any, kind string) []any {
 	return slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
 		m, ok := c.(map[string]any)
@@ -34,8 +35,8 @@ func RemoveCondition(conditions []any, kind string) []any {
 	})
 }
 
-// FindCondition returns the index of the condition of a type, or -1.
-func FindCondition(conditions []any, kind string) int {
+// findCondition returns an index, or -1.
+func findCondition(conditions []any, kind string) int {
 	return slices.IndexFunc(conditions, func(c any) bool {
 		m, ok := c.(map[string]any)
 		return ok && m["type"] == kind
@@ -46,10 +47,24 @@ func FindCondition(conditions []any, kind string) int {
 func ReadCondition(obj *unstructured.Unstructured, kind string) map[string]any {
 	status, _ := obj.Object["status"].(map[string]any)
 	conditions, _ := status["conditions"].([]any)
-	if i := FindCondition(conditions, kind); i >= 0 {
+	if i := findCondition(conditions, kind); i >= 0 {
 		return conditions[i].(map[string]any)
 	}
 	return nil
+}
+
+// StatusPatch returns the status in the merge patch that sets the conditions of obj and the generation that they are about. It is
+// empty if nothing changes.
+func StatusPatch(obj *unstructured.Unstructured, generation int64, conditions []any) map[string]any {
+	status, _ := obj.Object["status"].(map[string]any)
+	patch := map[string]any{}
+	if before, _ := status["conditions"].([]any); !equality.Semantic.DeepEqual(before, conditions) {
+		patch["conditions"] = conditions
+	}
+	if status["observedGeneration"] != any(generation) {
+		patch["observedGeneration"] = generation
+	}
+	return patch
 }
 
 // Truncate cuts s to at most limit bytes, between characters, and marks the cut.

@@ -11,24 +11,21 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/operon-sdk/operon/pkg/buildinfo"
 )
 
-// ControllerName returns a name that is unique among all kinds, for metrics and logs.
-func ControllerName(gvk schema.GroupVersionKind) string {
+// controllerName returns a name that is unique among all kinds, for metrics and logs.
+func controllerName(gvk schema.GroupVersionKind) string {
 	parts := []string{strings.ToLower(gvk.Kind), gvk.Version, gvk.Group}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ".")
 }
 
-// A Queue is that of a controller.
+// A Queue is the queue of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Source returns a source of custom resources for which the controller does not wait until they are listed, as the manager stops if one
-// of its controllers cannot list them. The function started, which may be nil, receives the queue and the context of the controller.
-func Source(gvk schema.GroupVersionKind, primary source.Source, started func(context.Context, Queue)) source.Source {
-	return unsynced{gvk, primary, started}
-}
-
-// unsynced hides the method WaitForSync of a source.
+// unsynced is a source of custom resources for which the controller does not wait until they are listed, as the manager stops if
+// one of its controllers cannot list them: it hides the method WaitForSync.
 type unsynced struct {
 	gvk     schema.GroupVersionKind
 	primary source.Source
@@ -36,10 +33,8 @@ type unsynced struct {
 }
 
 // Start implements source.Source.
-func (s unsynced) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	if s.started != nil {
-		s.started(ctx, queue)
-	}
+func (s unsynced) Start(ctx context.Context, queue Queue) error {
+	s.started(ctx, queue)
 	return s.primary.Start(ctx, queue)
 }
 
@@ -72,4 +67,15 @@ func Register[C prometheus.Collector](registry prometheus.Registerer, c *C) erro
 	default:
 		return err
 	}
+}
+
+// RegisterBuildInfo registers a metric with the commit and version of the program as labels. Its value is 1.
+func RegisterBuildInfo(registry prometheus.Registerer, name string) error {
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: "Build information of the operator; the value is 1"}, []string{"commit", "version"})
+	if err := Register(registry, &build); err != nil {
+		return err
+	}
+	info := buildinfo.Read()
+	build.WithLabelValues(info.Commit, info.Version).Set(1)
+	return nil
 }

@@ -1,3 +1,8 @@
-// Package customresource contains what reconcilers of custom resources share that have no Go types for their kinds: conditions,
-// writes of finalizers and of the status, and controllers that start before their kind exists.
+// Package customresource is what the Helm and the Ansible runtime share: it reconciles custom resources whose kinds have no Go
+// types.
+//
+// A [Kind] describes which resources a reconciler handles and when. Its methods set it up, add a controller that starts even before the
+// kind exists, and find out whether a resource is to be left to another reconciler. Its [Writer] changes finalizers and the status
+// with merge patches, and applies a change again after a conflict. The rest of the package reads annotations and watches.yaml, and
+// builds conditions.
 package customresource

@@ -3,6 +3,7 @@ package customresource
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,66 +30,63 @@ type Writer struct {
 	Reader client.Reader
 }
 
-// PatchFinalizers changes the finalizers of obj and updates obj. The error of an object that is gone is NotFound.
-func (w Writer) PatchFinalizers(ctx context.Context, obj *unstructured.Unstructured, change func([]string) ([]string, error)) error {
-	uid := obj.GetUID()
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+// ErrDeleted reports that a custom resource was deleted in the meantime.
+var ErrDeleted = errors.New("the custom resource was deleted")
+
+// AddFinalizer adds a finalizer to obj and updates obj, unless obj has one that isOwn accepts. The error is ErrDeleted if obj is
+// being deleted.
+func (w Writer) AddFinalizer(ctx context.Context, obj *unstructured.Unstructured, name string, isOwn func(string) bool) error {
+	err := w.patchFinalizers(ctx, obj, func(current []string) ([]string, error) {
+		if obj.GetDeletionTimestamp() != nil {
+			return nil, ErrDeleted
+		}
+		if slices.ContainsFunc(current, isOwn) {
+			return current, nil
+		}
+		return append(slices.Clone(current), name), nil
+	})
+	if err != nil {
+		return fmt.Errorf("adding the finalizer: %w", err)
+	}
+	return nil
+}
+
+// RemoveFinalizers removes the finalizers that isOwn accepts and updates obj. It is not an error if obj no longer exists.
+func (w Writer) RemoveFinalizers(ctx context.Context, obj *unstructured.Unstructured, isOwn func(string) bool) error {
+	err := w.patchFinalizers(ctx, obj, func(current []string) ([]string, error) {
+		return slices.DeleteFunc(slices.Clone(current), isOwn), nil
+	})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("removing the finalizer: %w", err)
+	}
+	return nil
+}
+
+// patchFinalizers returns NotFound for an object that no longer exists.
+func (w Writer) patchFinalizers(ctx context.Context, obj *unstructured.Unstructured, change func([]string) ([]string, error)) error {
+	gvk := obj.GroupVersionKind()
+	gone := apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind)}, obj.GetName())
+	send := func(p client.Patch) error { return w.Client.Patch(ctx, obj, p) }
+	return w.patch(ctx, obj, gone, send, func() (object, error) {
 		finalizers, err := change(obj.GetFinalizers())
 		if err != nil || slices.Equal(finalizers, obj.GetFinalizers()) {
-			return err
+			return nil, err
 		}
-		data, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": obj.GetResourceVersion(), "finalizers": finalizers,
-		}})
-		if err != nil {
-			return err
-		}
-		err = w.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, data))
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		current, currentErr := w.current(ctx, obj)
-		if currentErr != nil {
-			return currentErr
-		}
-		if current.GetUID() != uid {
-			gvk := obj.GroupVersionKind()
-			return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind)}, obj.GetName())
-		}
-		*obj = *current
-		return err
+		return object{"metadata": object{"finalizers": finalizers}}, nil
 	})
 }
 
-// PatchStatus applies merge patches of status and updates obj. The function patch returns the content of status in the merge patch for
-// the object that it is called with, or nil if nothing is to be changed. An object that is gone, or that was replaced by one of the
-// same name, is no error.
+// PatchStatus applies merge patches of status and updates obj. The function patch returns the content of status in the merge patch
+// for the object that it is called with, or nil if nothing is to be changed. It is not an error if the object no longer exists, or
+// if another one has its name.
 func (w Writer) PatchStatus(ctx context.Context, obj *unstructured.Unstructured, patch func(*unstructured.Unstructured) map[string]any) error {
-	uid := obj.GetUID()
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	send := func(p client.Patch) error { return w.Client.Status().Patch(ctx, obj, p) }
+	err := w.patch(ctx, obj, nil, send, func() (object, error) {
 		status := patch(obj)
 		if len(status) == 0 {
-			return nil
+			return nil, nil
 		}
-		data, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"resourceVersion": obj.GetResourceVersion()}, "status": status,
-		})
-		if err != nil {
-			return err
-		}
-		err = w.Client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, data))
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		current, currentErr := w.current(ctx, obj)
-		if currentErr != nil {
-			return currentErr
-		}
-		if current.GetUID() != uid {
-			return nil
-		}
-		*obj = *current
-		return err
+		return object{"metadata": object{}, "status": status}, nil
 	})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -97,6 +95,38 @@ func (w Writer) PatchStatus(ctx context.Context, obj *unstructured.Unstructured,
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	return nil
+}
+
+type object = map[string]any
+
+// patch sends the merge patch that build returns for obj, with metadata, and updates obj. After a conflict, it does so for the
+// current object, or returns replaced if that is another one of the same name.
+func (w Writer) patch(ctx context.Context, obj *unstructured.Unstructured, replaced error, send func(client.Patch) error, build func() (object, error)) error {
+	uid := obj.GetUID()
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		patch, err := build()
+		if err != nil || patch == nil {
+			return err
+		}
+		patch["metadata"].(object)["resourceVersion"] = obj.GetResourceVersion()
+		data, err := json.Marshal(patch)
+		if err != nil {
+			return err
+		}
+		err = send(client.RawPatch(types.MergePatchType, data))
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		current, currentErr := w.current(ctx, obj)
+		if currentErr != nil {
+			return currentErr
+		}
+		if current.GetUID() != uid {
+			return replaced
+		}
+		*obj = *current
+		return err
+	})
 }
 
 // explainMissingStatus returns an error if obj exists, as its kind then has no status subresource.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The annotations of objects that cannot have an owner reference, because they are cluster-scoped or in another namespace. They are
-// those of operator-sdk's runtimes.
+// The annotations of objects that cannot have an owner reference, because they are cluster-scoped or in another namespace. operator-sdk's
+// runtimes use them, too.
 const (
 	// OwnerAnnotation is "NAMESPACE/NAME" of the custom resource.
 	OwnerAnnotation = "operator-sdk/primary-resource"

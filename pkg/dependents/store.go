@@ -13,7 +13,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// A store receives the objects of a kind in one namespace, or in all, from a reflector. It contains those that are kept.
+// A store receives the objects of a kind in one namespace, or in all, from a reflector. It keeps some of them.
 type store struct {
 	kind      *kindWatch
 	namespace string
@@ -123,7 +123,6 @@ func (s *store) Update(obj any) error {
 	return nil
 }
 
-// put handles a version of an object.
 func (s *store) put(after *metav1.PartialObjectMetadata, initial bool) {
 	key := keyOf(after)
 	before := s.objects[key]
@@ -224,7 +223,7 @@ func (s *store) Replace(list []any, resourceVersion string) error {
 // Resync implements cache.ReflectorStore.
 func (s *store) Resync() error { return nil }
 
-// Transformer implements cache.TransformingStore: the reflector collects what it lists, of which only a part is kept.
+// Transformer implements cache.TransformingStore: the reflector collects everything that it lists, and only a part of that is kept.
 func (s *store) Transformer() toolscache.TransformFunc {
 	return func(obj any) (any, error) {
 		m, err := metadataOf(obj)

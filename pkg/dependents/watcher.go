@@ -23,7 +23,7 @@ type Options struct {
 	// HTTPClient is the client for REST (default: a new one).
 	HTTPClient *http.Client
 	Mapper     meta.RESTMapper
-	// Namespaces are those that are watched; none for all.
+	// Namespaces are the watched namespaces; none for all.
 	Namespaces []string
 	// Selector is a label selector for the API server (default: all objects).
 	Selector string
@@ -186,7 +186,6 @@ func (k *kindWatch) addHandler(handler Handler) {
 	}
 }
 
-// run watches the kind until ctx ends.
 func (k *kindWatch) run(ctx context.Context) {
 	var mapping *meta.RESTMapping
 	retry(ctx, func() error {
@@ -215,7 +214,7 @@ func (k *kindWatch) run(ctx context.Context) {
 	group.Wait()
 }
 
-// resetReport permits to report another error if the kind is watched in all namespaces. The caller has locked k.mu.
+// resetReport allows another error to be reported if the kind is watched in all namespaces. The caller has locked k.mu.
 func (k *kindWatch) resetReport() {
 	if !slices.ContainsFunc(k.stores, func(s *store) bool { return !s.isLive() }) {
 		k.reported = false
@@ -238,7 +237,7 @@ func (k *kindWatch) report(err error) {
 const (
 	minRetry = time.Second
 	maxRetry = 30 * time.Second
-	// reportedAttempts is the number of failures in sequence after which also an error is reported that is not permanent.
+	// reportedAttempts is the number of failures in a row after which even an error that may go away is reported.
 	reportedAttempts = 3
 )
 

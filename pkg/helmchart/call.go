@@ -117,7 +117,7 @@ func (r Runtime) failure(ctx context.Context, err error, errOut *tail) error {
 	}
 	printed := errOut.message()
 	switch {
-	case printed == "" || ended.ExitCode() < 0: // a signal has ended it, or a panic, whose exit code is that of an unknown command
+	case printed == "" || ended.ExitCode() < 0: // a signal has ended it, or a panic, which has the exit code of an unknown command
 		return fmt.Errorf("%s ended unexpectedly: %w%s", Program, err, errOut.cause())
 	case ended.ExitCode() == ExitProtocol || ended.ExitCode() == exitUnknownCommand:
 		return r.mismatch(errors.New(printed))

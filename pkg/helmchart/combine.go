@@ -58,7 +58,7 @@ func unionObjects(out, a, b *valueSchema) {
 				out.properties[name] = union(a.properties[name], b.properties[name])
 			case pair[1].closed:
 				out.properties[name] = property
-			default: // the other schema permits all values of the key
+			default: // the other schema accepts all values of the key
 				out.properties[name] = relaxed(property)
 			}
 		}
@@ -147,7 +147,6 @@ func (s *valueSchema) intersectObjects(a, b *valueSchema) {
 	}
 }
 
-// constrain sets a keyword.
 func (s *valueSchema) constrain(name string, value any) {
 	if s.constraints == nil {
 		s.constraints = map[string]any{}

@@ -22,13 +22,13 @@ type CRDVersion struct {
 	Name string
 	// Stored is true for the version that is stored, which is the last one if none is.
 	Stored bool
-	// Chart are the files of the chart. The schema of spec is that of its values.
+	// Chart are the files of the chart. The schema of spec describes its values.
 	Chart Files
 	// Open makes spec an object with any content, as operator-sdk does.
 	Open bool
 }
 
-// CRD returns the manifest of the CustomResourceDefinition, which begins with a document separator like those of controller-gen.
+// CRD returns the manifest of the CustomResourceDefinition, which begins with a document separator, as controller-gen writes it.
 // Its schema accepts at least the values that the chart accepts: keys with a default are optional, and null deletes a default.
 func CRD(spec CRDSpec) ([]byte, error) {
 	definition := crd.Definition{
@@ -70,7 +70,6 @@ func printerColumns() []any {
 	}
 }
 
-// statusSchema is the schema of status.
 func statusSchema() map[string]any {
 	return crd.Status("release", "Deployed or Ready", nil, map[string]any{
 		"deployedRelease": map[string]any{

@@ -18,7 +18,7 @@ type ValueSet struct {
 	// Name describes the values: "default values", "all switches on", or the paths of switches, such as "metrics.enabled".
 	Name   string
 	Values map[string]any
-	// switches are those that are on, without those that enable them.
+	// switches are the switches that are on, without the switches that enable them.
 	switches []chartSwitch
 }
 
@@ -34,14 +34,14 @@ type Rendered struct {
 	CRDs  []RenderedObject
 	Sets  []RenderedSet
 	// Builtin are the renderings for a cluster without the APIs of other operators, with the defaults and with the switches
-	// that are on in the last set. Those that fail are left out.
+	// that are on in the last set. Failed ones are left out.
 	Builtin []RenderedSet
 	// Warnings are problems of the chart and of its rendering with default values.
 	Warnings []string
 }
 
 // Explore renders a chart with its default values and with its switches on. If the chart cannot be rendered with all of them, it
-// is rendered with halves of them, and so on, until it is known which switches fail. Errors are those of render; templates that
+// is rendered with halves of them, and so on, until it is known which switches fail. Errors come from render; templates that
 // fail are in the result.
 func Explore(ctx context.Context, files Files, render func(context.Context, RenderRequest) (*RenderAnswer, error)) (*Rendered, error) {
 	e := explorer{files: files, off: switchesOff(files), render: render}
@@ -92,7 +92,7 @@ func (e *explorer) run(ctx context.Context, sets []ValueSet, builtin bool) ([]Re
 	return results, nil
 }
 
-// set returns the values with switches on, and with those that enable them.
+// set returns the values with switches on, and with the switches that enable them.
 func (e *explorer) set(name string, switches []chartSwitch) ValueSet {
 	on := slices.Clone(switches)
 	for _, s := range e.off {
@@ -148,7 +148,6 @@ func (e *explorer) combine(ctx context.Context) error {
 	return nil
 }
 
-// names returns the names of switches.
 func names(switches []chartSwitch) string {
 	var list []string
 	for _, s := range switches {
@@ -160,13 +159,12 @@ func names(switches []chartSwitch) string {
 // all returns the renderings for all clusters.
 func (r *Rendered) all() []RenderedSet { return slices.Concat(r.Sets, r.Builtin) }
 
-// The names of value sets that are not those of switches.
+// The names of value sets that are not named after a switch.
 const (
 	defaultValues = "default values"
 	allSwitches   = "all switches on"
 )
 
-// switchesOff returns the switches that are off by default.
 func switchesOff(files Files) []chartSwitch {
 	return slices.DeleteFunc(findSwitches(files), func(s chartSwitch) bool { return s.on })
 }
@@ -180,7 +178,6 @@ func (s chartSwitch) enables(other chartSwitch) bool {
 	return slices.ContainsFunc(other.needs, func(need []string) bool { return slices.Equal(need, s.path) })
 }
 
-// switchedOn returns values with switches on.
 func switchedOn(switches []chartSwitch) map[string]any {
 	values := map[string]any{}
 	for _, s := range switches {
@@ -201,7 +198,7 @@ func switchedOn(switches []chartSwitch) map[string]any {
 	return values
 }
 
-// Failed returns the sets that the chart cannot be rendered with: the defaults, and those of one switch.
+// Failed returns the sets that the chart cannot be rendered with: the defaults, and sets with one switch.
 func (r *Rendered) Failed() []RenderedSet {
 	return slices.DeleteFunc(slices.Clone(r.Sets), func(s RenderedSet) bool { return s.Error == "" || len(s.switches) > 1 })
 }

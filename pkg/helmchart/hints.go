@@ -58,7 +58,6 @@ func isFree(name string, v *value) bool {
 	return constants > 0 && constants == len(v.keys)
 }
 
-// hasScalar reports whether a mapping has a scalar.
 func (v *value) hasScalar() bool {
 	for _, field := range v.fields {
 		if field.kind != mapValue && field.kind != listValue {

@@ -62,7 +62,7 @@ func imageForms(name string, v *value) []imageForm {
 		forms = append(forms, imageForm{key: imageName, "tag": imageTag})
 	}
 	for _, form := range forms {
-		for _, pinned := range []string{"digest", "sha"} { // they would have precedence
+		for _, pinned := range []string{"digest", "sha"} { // they would take precedence
 			if v.fields[pinned] != nil {
 				form[pinned] = nothing
 			}

@@ -21,7 +21,7 @@ type Image struct {
 	Default string `json:"default"`
 	// Variable is an environment variable for it: RELATED_IMAGE_SHOP_CART_CACHE.
 	Variable string `json:"variable"`
-	// Overrides are the override values of watches.yaml that set the image to that of the variable, by their paths.
+	// Overrides are the override values of watches.yaml that set the image to the variable's, by their paths.
 	Overrides map[string]string `json:"overrides"`
 }
 
@@ -161,7 +161,6 @@ func (s *imageSearch) renderWith(ctx context.Context, form int, sets [][]int) ([
 	return answer.Renderings, nil
 }
 
-// key returns the path of a part of the image.
 func (c *imageCandidate) key(part string) []string {
 	if part == "" {
 		return c.path
@@ -191,7 +190,6 @@ func hasLongLabel(leaves map[string]string) bool {
 	return false
 }
 
-// setValue sets a value, and the mappings above it.
 func setValue(values map[string]any, path []string, text string) {
 	for _, key := range path[:len(path)-1] {
 		below, ok := values[key].(map[string]any)

@@ -11,7 +11,6 @@ type inference struct {
 	tested map[string]bool
 }
 
-// field returns the schema of a key with a default value.
 func (f inference) field(name string, v *value) *valueSchema {
 	s := f.untitled(name, v)
 	s.description = v.note.text
@@ -59,7 +58,6 @@ func (f inference) untitled(name string, v *value) *valueSchema {
 	return anything("")
 }
 
-// isFalse reports whether a boolean is false.
 func (v *value) isFalse() bool {
 	switch strings.ToLower(v.text) {
 	case "false", "no", "n", "off":
@@ -100,7 +98,7 @@ func text(name string, v *value) *valueSchema {
 	return &valueSchema{typ: stringType}
 }
 
-// mapping returns the schema of a key whose default is a mapping. Keys without a default are permitted, because templates can read
+// mapping returns the schema of a key whose default is a mapping. Keys without a default are allowed, because templates can read
 // them.
 func (f inference) mapping(name string, v *value) *valueSchema {
 	if len(v.keys) == 0 && f.tested[name] {
@@ -153,7 +151,6 @@ func (f inference) list(v *value) *valueSchema {
 	return s
 }
 
-// item returns the schema of an item of a list.
 func (f inference) item(v *value) *valueSchema {
 	switch v.kind {
 	case mapValue:

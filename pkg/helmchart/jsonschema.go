@@ -21,7 +21,6 @@ type schemaDocument struct {
 	formats, siblings bool
 }
 
-// readSchemaDocument reads values.schema.json.
 func readSchemaDocument(data []byte) (*schemaDocument, error) {
 	if err := safeyaml.Check(data); err != nil {
 		return nil, err
@@ -70,7 +69,6 @@ func (d *schemaDocument) collectAnchors(v any) {
 	}
 }
 
-// lookup returns the schema that a reference in the document refers to.
 func (d *schemaDocument) lookup(ref string) (any, bool) {
 	if ref == "#" {
 		return d.root, true
@@ -109,7 +107,7 @@ func (d *schemaDocument) lookup(ref string) (any, bool) {
 // maxSchemaNodes is the number of schemas after references are replaced. Those beyond it accept any value.
 const maxSchemaNodes = 40_000
 
-// convert returns the structural schema of values. The defaults are those of the chart.
+// convert returns the structural schema of values. The defaults come from the chart.
 func (d *schemaDocument) convert(defaults *value) *valueSchema {
 	c := converter{document: d, left: maxSchemaNodes}
 	return c.schema(d.root, scope{defaults: defaults})
@@ -132,7 +130,6 @@ type scope struct {
 	depth   int
 }
 
-// field returns the scope of a key.
 func (s scope) field(name string) scope {
 	next := scope{partial: s.partial, depth: s.depth + 1}
 	if s.defaults != nil && s.defaults.kind == mapValue {
@@ -206,7 +203,7 @@ func (c *converter) keywords(schema map[string]any, at scope) *valueSchema {
 	return s
 }
 
-// choice returns a schema that accepts the values of all alternatives. Alternatives without a type have that of the schema around them.
+// choice returns a schema that accepts the values of all alternatives. Alternatives without a type have the type of the schema around them.
 func (c *converter) choice(outer schemaType, choices []any, at scope) *valueSchema {
 	var out *valueSchema
 	for _, choice := range choices {

@@ -18,7 +18,7 @@ func descriptionOf(v any) string {
 	return ""
 }
 
-// typesOf returns the types that a JSON Schema permits, also those that follow from its keywords.
+// typesOf returns the types that a JSON Schema accepts, including types that follow from its keywords.
 func typesOf(v any) (names []string, ok bool) {
 	schema, _ := v.(map[string]any)
 	switch t := schema["type"].(type) {
@@ -73,7 +73,7 @@ func typesOf(v any) (names []string, ok bool) {
 	return nil, false
 }
 
-// typeOf returns the type of the values that a JSON Schema permits, except null.
+// typeOf returns the type of the values that a JSON Schema accepts, except null.
 func typeOf(schema map[string]any) schemaType {
 	names, ok := typesOf(schema)
 	if !ok {
@@ -97,7 +97,7 @@ func typeOf(schema map[string]any) schemaType {
 	return result
 }
 
-// enumOf returns the permitted values, or nil if they cannot be listed for the type.
+// enumOf returns the valid values, or nil if they cannot be listed for the type.
 func enumOf(typ schemaType, schema map[string]any) []any {
 	values := listOf(schema["enum"])
 	if constant, ok := schema["const"]; ok {

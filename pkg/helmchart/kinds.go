@@ -13,7 +13,6 @@ const (
 	groupPolicies = "admissionregistration.k8s.io"
 )
 
-// customResources returns the resources of the CRDs among objects.
 func customResources(objects []RenderedObject, into map[rbac.GroupKind]string) {
 	for _, o := range objects {
 		if o.groupKind() == (rbac.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"}) {
@@ -48,12 +47,10 @@ func (o RenderedObject) isTest() bool {
 	return len(o.Hooks) > 0 && !slices.ContainsFunc(o.Hooks, func(hook string) bool { return !strings.HasPrefix(hook, "test") })
 }
 
-// groupKind returns the kind with the group of its API version.
 func (o RenderedObject) groupKind() rbac.GroupKind {
 	return rbac.GroupKind{Group: groupOf(o.text("apiVersion")), Kind: o.text("kind")}
 }
 
-// groupOf returns the group of an API version.
 func groupOf(apiVersion string) string {
 	group, _, ok := strings.Cut(apiVersion, "/")
 	if !ok {

@@ -52,7 +52,6 @@ func readParams(data []byte) map[string]note {
 	return params
 }
 
-// noteOf returns the documentation of a key.
 func (r valueReader) noteOf(key, child *yaml.Node, path string) note {
 	if n, ok := r.params[path]; ok {
 		return n

@@ -6,7 +6,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
-// findRoles returns the roles of a chart. The value reports whether the rules of the role are those of other roles.
+// findRoles returns the roles of a chart. The value reports whether the role has the rules of other roles.
 func findRoles(sets []RenderedSet) map[rbac.RoleKey]bool {
 	aggregated := map[rbac.RoleKey]bool{}
 	for _, set := range sets {
@@ -32,7 +32,7 @@ func (o RenderedObject) roleNamespace() string {
 	}
 }
 
-// dependsOnRelease reports whether a name contains that of the release or its namespace.
+// dependsOnRelease reports whether a name contains the name of the release or its namespace.
 func dependsOnRelease(name string) bool {
 	return strings.Contains(name, RenderRelease) || strings.Contains(name, RenderNamespace)
 }
@@ -46,7 +46,7 @@ func (r *ruler) author(o RenderedObject) rbac.Author {
 	}
 }
 
-// displayName replaces the names that charts are rendered with by those that they stand for.
+// displayName replaces the names that charts are rendered with by what they stand for.
 func displayName(name string) string {
 	return strings.NewReplacer(RenderRelease, "RELEASE", RenderNamespace, "NAMESPACE").Replace(name)
 }

@@ -61,7 +61,7 @@ type ruler struct {
 	notes       diag.Findings
 	// dir is the directory of the current chart.
 	dir string
-	// roles are the roles of the current chart; the value reports whether the rules are those of other roles.
+	// roles are the roles of the current chart; the value reports whether a role has the rules of other roles.
 	roles map[rbac.RoleKey]bool
 }
 
@@ -72,7 +72,6 @@ func (r *ruler) notef(template, format string, args ...any) {
 	})
 }
 
-// chart adds the permissions for a chart.
 func (r *ruler) chart(api ChartAPI) {
 	r.dir = api.Dir
 	for _, warning := range api.Rendered.Warnings {
@@ -112,7 +111,6 @@ func (r *ruler) failures(rendered *Rendered) {
 	}
 }
 
-// object adds the permissions to install an object.
 func (r *ruler) object(o RenderedObject) {
 	kind := o.groupKind()
 	if kind.Kind == "" {

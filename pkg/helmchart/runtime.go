@@ -45,7 +45,7 @@ type Metadata struct {
 
 // Origin describes where a chart is from. A starter chart has neither Chart nor Repo.
 type Origin struct {
-	// Chart and Repo are those of the FetchRequest; URLs are without user information, query and fragment.
+	// Chart and Repo come from the FetchRequest; URLs are without user information, query and fragment.
 	Chart string `json:"chart"`
 	Repo  string `json:"repo,omitempty"`
 	// Version is the version of the chart.
@@ -60,12 +60,12 @@ type Origin struct {
 type RenderRequest struct {
 	Protocol int   `json:"protocol"`
 	Files    Files `json:"files"`
-	// ReleaseName and Namespace are those of the release.
+	// ReleaseName and Namespace identify the release.
 	ReleaseName string `json:"releaseName"`
 	Namespace   string `json:"namespace"`
 	// Values are the values of each rendering, in addition to the defaults of the chart.
 	Values []map[string]any `json:"values"`
-	// BuiltinOnly limits .Capabilities.APIVersions to the APIs of Kubernetes and those of the CRDs of the chart. By default,
+	// BuiltinOnly limits .Capabilities.APIVersions to the APIs of Kubernetes and of the chart's CRDs. By default,
 	// templates also find the APIs of common operators, such as monitoring.coreos.com/v1. As charts render some objects only
 	// in their absence, both renderings together have all kinds.
 	BuiltinOnly bool `json:"builtinOnly,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 // A SampleSpec describes the sample of a kind whose objects are releases of a chart.
 type SampleSpec struct {
-	// APIVersion and Kind are those of the object: cache.example.com/v1alpha1, Memcached.
+	// APIVersion and Kind describe the object: cache.example.com/v1alpha1, Memcached.
 	APIVersion, Kind string
 	// Name is the name of the object. The default is the kind in lower case with the suffix -sample.
 	Name string
@@ -93,7 +93,7 @@ func (s *valueSchema) placeholders() ([]string, error) {
 	return textLines(data), err
 }
 
-// placeholder returns an example of the values that the schema accepts, if its constraints permit it.
+// placeholder returns an example of the values that the schema accepts, if its constraints allow one.
 func (s *valueSchema) placeholder() any {
 	if len(s.enum) > 0 {
 		return s.enum[0]

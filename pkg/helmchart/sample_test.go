@@ -64,7 +64,7 @@ func uncomment(sample []byte, first, end int) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestSamples compares samples with the expected ones, and the values in them with those of the chart.
+// TestSamples compares samples with the expected ones, and the values in them with the chart's.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	archives(t, sampleCases, func(t *testing.T, name string, archive *txtar.Archive) {
@@ -84,7 +84,7 @@ func TestSamples(t *testing.T) {
 	})
 }
 
-// checkSamples compares the values of samples with those of the chart: all of them, all uncommented, and each key at the top
+// checkSamples compares the values of samples with the chart's: all of them, all uncommented, and each key at the top
 // uncommented.
 func checkSamples(t *testing.T, chart Files) {
 	t.Helper()

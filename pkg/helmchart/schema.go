@@ -33,11 +33,11 @@ type valueSchema struct {
 	properties map[string]*valueSchema
 	required   []string
 	closed     bool
-	// loose permits other values than objects or arrays of the type.
+	// loose allows other values than objects or arrays of the type.
 	loose bool
-	// additional describes the values of all keys of an object without properties; nil permits any.
+	// additional describes the values of all keys of an object without properties; nil allows any.
 	additional *valueSchema
-	// items describes the items of an array; nil permits any.
+	// items describes the items of an array; nil allows any.
 	items *valueSchema
 
 	enum []any
@@ -45,7 +45,6 @@ type valueSchema struct {
 	constraints map[string]any
 }
 
-// anything returns a schema that accepts all values.
 func anything(description string) *valueSchema { return &valueSchema{description: description} }
 
 // openObject returns a schema of objects with any keys.
@@ -117,7 +116,6 @@ func (s *valueSchema) encodeObject(out map[string]any) {
 	}
 }
 
-// jsonSize returns the size of a value as JSON.
 func jsonSize(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	maxSchemaDepth = 30
 )
 
-// A schemaLimit limits the levels of a schema, those with descriptions, and the length of a description.
+// A schemaLimit limits the levels of a schema, the levels with descriptions, and the length of a description.
 type schemaLimit struct{ levels, described, length int }
 
 // schemaLimits are the limits of a schema that is too large: first, descriptions are shortened, then, deep levels accept any value,

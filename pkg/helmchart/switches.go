@@ -42,7 +42,7 @@ type finder struct {
 	found map[string]chartSwitch
 }
 
-// add adds a switch. Values of a chart have precedence over those of its dependencies, which are added later.
+// add adds a switch. Values of a chart take precedence over its dependencies, which are added later.
 func (f *finder) add(path []string, on bool, needs [][]string) {
 	key := strings.Join(path, "\x00")
 	if _, ok := f.found[key]; !ok {
@@ -53,7 +53,7 @@ func (f *finder) add(path []string, on bool, needs [][]string) {
 // maxChartDepth limits dependencies of dependencies.
 const maxChartDepth = 8
 
-// chart adds the switches of the chart in a directory, whose values have a prefix in those of the chart that is installed.
+// chart adds the switches of the chart in a directory, whose values have a prefix in the values of the installed chart.
 func (f *finder) chart(dir string, prefix []string, needs [][]string) {
 	var values yaml.Node
 	if safeyaml.Unmarshal(f.files[path.Join(dir, "values.yaml")], &values) == nil && len(values.Content) > 0 {
@@ -74,7 +74,7 @@ func (f *finder) chart(dir string, prefix []string, needs [][]string) {
 	}
 }
 
-// dependency adds the switches of a dependency, and those that enable it.
+// dependency adds the switches of a dependency, and the switches that enable it.
 func (f *finder) dependency(d dependency, dir string, prefix []string, needs [][]string) {
 	needs = slices.Clip(needs)
 	for condition := range strings.SplitSeq(d.Condition, ",") {
@@ -96,7 +96,6 @@ func (f *finder) dependency(d dependency, dir string, prefix []string, needs [][
 	f.chart(dir, append(slices.Clip(prefix), name), needs)
 }
 
-// values adds the switches in the values of a chart.
 func (f *finder) values(node *yaml.Node, at []string, needs [][]string) {
 	for key, value := range safeyaml.Fields(node) {
 		inner := append(slices.Clip(at), key.Value)

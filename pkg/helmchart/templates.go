@@ -16,7 +16,7 @@ var (
 		`\.([A-Za-z_]\w*)\s*\|\s*(?:typeOf|kindOf)\b`)
 )
 
-// testedKeys returns the names of keys whose type is tested by a template, which therefore accepts values of other types than that of
+// testedKeys returns the names of keys whose type is tested by a template, which therefore accepts values of other types than the type of
 // the default.
 func testedKeys(files Files) map[string]bool {
 	keys := map[string]bool{}

@@ -10,10 +10,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// A chartTree is a chart with its values and those of its dependencies.
+// A chartTree is a chart with its values and the values of its dependencies.
 type chartTree struct {
 	name, version string
-	// values are the default values, with those of the dependencies at their keys.
+	// values are the default values, with the dependencies' values at their keys.
 	values *value
 	// schema is the content of values.schema.json, or nil.
 	schema *schemaDocument
@@ -43,7 +43,6 @@ type chartFile struct {
 // maxCharts is the number of charts that one chart can contain.
 const maxCharts = 1000
 
-// readTree reads a chart with its dependencies.
 func readTree(files Files) (*chartTree, error) {
 	charts := 0
 	tree, err := readChart(files, "", &charts)
@@ -146,7 +145,7 @@ func (t *chartTree) addDependencyValues() {
 	}
 }
 
-// describe returns the schema of the values of a chart. The values are those of the chart, overridden by its parents.
+// describe returns the schema of the values of a chart. Parents override the values of the chart.
 func (t *chartTree) describe(f inference, values *value) *valueSchema {
 	s := openObject("")
 	if t.schema != nil {
@@ -179,7 +178,7 @@ func (t *chartTree) describe(f inference, values *value) *valueSchema {
 	return s
 }
 
-// describeDependency returns the schema of the key of a dependency. A description by the schema of the parent has precedence.
+// describeDependency returns the schema of the key of a dependency. A description by the schema of the parent takes precedence.
 func (t *chartTree) describeDependency(f inference, own *valueSchema, sub *chartTree, values *value) *valueSchema {
 	if values == nil || values.kind != mapValue {
 		return anything("")
@@ -197,7 +196,6 @@ func (t *chartTree) describeDependency(f inference, own *valueSchema, sub *chart
 	return s
 }
 
-// addSwitch adds a boolean at a path of keys.
 func (s *valueSchema) addSwitch(path []string) {
 	if s.typ != objectType || s.additional != nil {
 		return

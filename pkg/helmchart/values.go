@@ -103,7 +103,7 @@ func (r valueReader) read(node *yaml.Node, path string) *value {
 	return readScalar(node)
 }
 
-// readFields adds the fields of a mapping to a value. Fields of merged mappings do not replace those of the mapping.
+// readFields adds the fields of a mapping to a value. Fields of merged mappings do not replace fields of the mapping.
 func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 	var merged []*yaml.Node
 	spelled := map[string]string{}
@@ -144,7 +144,7 @@ func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 	}
 }
 
-// keyName returns the name of a key as Helm reads it. That of a number or a boolean is its value: 010 is "8", and on is "true".
+// keyName returns the name of a key as Helm reads it. A number or a boolean is named by its value: 010 is "8", and on is "true".
 func keyName(key *yaml.Node) string {
 	if key.Kind == yaml.AliasNode {
 		key = key.Alias
@@ -172,7 +172,6 @@ func keyName(key *yaml.Node) string {
 	return key.Value
 }
 
-// set adds or replaces a field.
 func (v *value) set(name string, field *value) {
 	if _, ok := v.fields[name]; !ok {
 		v.keys = append(v.keys, name)

@@ -2,25 +2,27 @@ package helmoperator
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
 const annotationPrefix = "helm.sdk.operatorframework.io/"
 
-// The annotations of a custom resource that change how its release is handled. All are those of operator-sdk's helm-operator.
+// The annotations of a custom resource that change how its release is handled. Their names are operator-sdk's.
 const (
 	// AnnotationUpgradeForce makes upgrades replace objects that cannot be patched, if it is "true".
 	AnnotationUpgradeForce = annotationPrefix + "upgrade-force"
 	// AnnotationRollbackForce makes the rollback after a failed upgrade replace objects, if it is "true". The default is "false",
-	// other than that of operator-sdk.
+	// unlike in operator-sdk.
 	AnnotationRollbackForce = annotationPrefix + "rollback-force"
-	// AnnotationUninstallWait keeps a deleted custom resource until all objects of its release are gone, if it is "true".
+	// AnnotationUninstallWait keeps a deleted custom resource until no object of its release exists, if it is "true".
 	AnnotationUninstallWait = annotationPrefix + "uninstall-wait"
-	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It has precedence over
+	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It takes precedence over
 	// WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
 )
@@ -29,10 +31,17 @@ const (
 const (
 	// Finalizer is added before the installation.
 	Finalizer = annotationPrefix + "uninstall-release"
-	// LegacyFinalizer is that of old versions of operator-sdk and of helm-operator-plugins. A resource that has it does not get
+	// LegacyFinalizer comes from old versions of operator-sdk and from helm-operator-plugins. A resource that has it does not get
 	// Finalizer. Both are removed after the removal of the release.
 	LegacyFinalizer = "uninstall-helm-release"
 )
+
+func isFinalizer(name string) bool { return name == Finalizer || name == LegacyFinalizer }
+
+// hasFinalizer reports whether obj is protected until its release is uninstalled.
+func hasFinalizer(obj *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(obj.GetFinalizers(), isFinalizer)
+}
 
 // settings are the annotations of one custom resource, parsed.
 type settings struct {
@@ -44,37 +53,9 @@ type settings struct {
 // invalid ones.
 func readSettings(obj metav1.Object, period time.Duration) (settings, error) {
 	s := settings{period: period}
-	annotations := obj.GetAnnotations()
-	var errs []error
-	for _, b := range []struct {
-		key   string
-		value *bool
-	}{
-		{AnnotationUpgradeForce, &s.upgradeForce},
-		{AnnotationRollbackForce, &s.rollbackForce},
-		{AnnotationUninstallWait, &s.uninstallWait},
-	} {
-		text, ok := annotations[b.key]
-		if !ok {
-			continue
-		}
-		value, err := strconv.ParseBool(text)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("annotation %s %q: must be true or false", b.key, text))
-			continue
-		}
-		*b.value = value
-	}
-	if text, ok := annotations[AnnotationReconcilePeriod]; ok {
-		value, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("annotation %s %q: must be a duration such as 5m", AnnotationReconcilePeriod, text))
-		case value < 0:
-			errs = append(errs, fmt.Errorf("annotation %s %q: must not be negative", AnnotationReconcilePeriod, text))
-		default:
-			s.period = value
-		}
-	}
-	return s, errors.Join(errs...)
+	err := errors.Join(customresource.ReadBool(obj, AnnotationUpgradeForce, &s.upgradeForce),
+		customresource.ReadBool(obj, AnnotationRollbackForce, &s.rollbackForce),
+		customresource.ReadBool(obj, AnnotationUninstallWait, &s.uninstallWait),
+		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period))
+	return s, err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
-// The types of conditions of a custom resource. The first four are those of operator-sdk's helm-operator.
+// The types of conditions of a custom resource. The first four exist in operator-sdk's helm-operator, too.
 const (
 	// ConditionInitialized is True as soon as the resource is reconciled for the first time.
 	ConditionInitialized = "Initialized"
@@ -40,24 +40,24 @@ const (
 	ReasonUninstallError      = "UninstallError"
 	ReasonReconcileError      = "ReconcileError"
 
-	// ReasonObjectsReady is that of Ready: all objects are ready.
+	// ReasonObjectsReady means that all objects are ready.
 	ReasonObjectsReady = "ObjectsReady"
-	// ReasonInProgress is that of Ready: an object is not ready yet.
+	// ReasonInProgress means that an object is not ready yet.
 	ReasonInProgress = "InProgress"
-	// ReasonFailed is that of Ready: an object will not become ready without a change.
+	// ReasonFailed means that an object will not become ready without a change.
 	ReasonFailed = "Failed"
-	// ReasonObjectMissing is that of Ready: an object of the release does not exist.
+	// ReasonObjectMissing means that an object of the release does not exist.
 	ReasonObjectMissing = "ObjectMissing"
-	// ReasonUnknown is that of Ready: an object cannot be read.
+	// ReasonUnknown means that an object cannot be read.
 	ReasonUnknown = "Unknown"
-	// ReasonInstalling, ReasonUpgrading and ReasonUninstalling are those of Ready while the release is changed.
+	// ReasonInstalling, ReasonUpgrading and ReasonUninstalling mean that the release is being changed.
 	ReasonInstalling   = "Installing"
 	ReasonUpgrading    = "Upgrading"
 	ReasonUninstalling = "Uninstalling"
 
-	// ReasonNondeterministicTemplate is that of Deterministic.
+	// ReasonNondeterministicTemplate is the only reason of Deterministic.
 	ReasonNondeterministicTemplate = "NondeterministicTemplate"
-	// ReasonWaitingForObjects is that of DeletionBlocked with the annotation uninstall-wait.
+	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
 )
 

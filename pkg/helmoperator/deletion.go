@@ -10,13 +10,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
-// deletionWait is the time between two checks whether the objects of a deleted release are gone.
+// deletionWait is the time between two checks whether objects of a deleted release still exist.
 const deletionWait = 2 * time.Second
 
 // maxNamed is the number of objects that a message names.
@@ -25,11 +26,11 @@ const maxNamed = 10
 // reconcileDeleted uninstalls the release of a deleted resource, which is then removed. The chart is not needed.
 func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
 	if !hasFinalizer(obj) {
-		r.tracker.drop(keyOf(obj))
+		r.tracker.drop(client.ObjectKeyFromObject(obj))
 		return reconcile.Result{}, nil
 	}
 	// An invalid annotation must not prevent the deletion.
-	options, err := readSettings(obj, r.period)
+	options, err := readSettings(obj, r.kind.Period)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
@@ -60,23 +61,23 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Uns
 			log.FromContext(ctx).Error(err, "cannot write the status of a deleted resource")
 		}
 	}
-	if err := r.removeFinalizers(ctx, obj); err != nil {
+	if err := r.kind.RemoveFinalizers(ctx, obj, isFinalizer); err != nil {
 		return reconcile.Result{}, err
 	}
-	r.tracker.drop(keyOf(obj))
+	r.tracker.drop(client.ObjectKeyFromObject(obj))
 	return reconcile.Result{}, nil
 }
 
 // uninstall removes the release of obj. With wait, it returns the objects that still exist.
 func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructured, wait bool) ([]release.Object, error) {
-	start := r.now()
+	start := r.kind.Now()
 	rel, err := r.factory.Release(release.Options{Owner: obj, Chart: r.chart.last(), MaxHistory: r.maxHistory})
 	if err != nil {
 		return nil, err
 	}
 	removal, err := rel.Uninstall(ctx, release.UninstallOptions{Wait: wait})
 	if removal == nil || !removal.Done {
-		r.metrics.observe(r.gvk, "uninstall", r.now().Sub(start), err)
+		r.metrics.observe(r.kind.GVK, "uninstall", r.kind.Now().Sub(start), err)
 	}
 	logger := log.FromContext(ctx).WithValues("release", obj.GetName())
 	switch {

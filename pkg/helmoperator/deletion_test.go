@@ -70,7 +70,7 @@ spec: {ports: [{port: {{ .Values.port | default -1 }}}]}
 	if got, message := conditionOf(obj, helmoperator.ConditionReleaseFailed); got != "True/UninstallError" || !strings.Contains(message, "one-hook") {
 		t.Errorf("ReleaseFailed is %s %q", got, message)
 	}
-	// The hook is that of the record of the release; without it, nothing is left to uninstall.
+	// The hook comes from the record of the release; without it, nothing is left to uninstall.
 	if err := e.client.DeleteAllOf(e.Context(), &corev1.Secret{}, client.InNamespace(e.namespace), client.MatchingLabels{"owner": "helm"}); err != nil {
 		t.Fatal(err)
 	}

@@ -34,10 +34,3 @@ func (w *releaseWatcher) Observe(gvk schema.GroupVersionKind, key types.Namespac
 	}
 	return &found.ObjectMeta, true
 }
-
-// metadataOf returns an object that receives the metadata of objects of a kind.
-func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(gvk)
-	return m
-}

@@ -1,24 +1,24 @@
-// Package helmoperator reconciles custom resources by installing Helm charts: each resource is a release, and its spec are
-// the values. It keeps the conventions of operator-sdk's helm-operator: annotations, finalizers, conditions and labels. Releases of
-// that runtime are continued without an upgrade.
+// Package helmoperator reconciles custom resources by installing Helm charts: each resource is a Helm release, and its spec holds
+// the values. It keeps the conventions of operator-sdk's helm-operator: annotations, finalizers, conditions and labels. It
+// continues releases of that runtime without an upgrade.
 //
-// A [Reconciler] handles one kind. [New] creates it with options, and [Setup] or [Reconciler.SetupWithManager] adds it to a manager of
-// controller-runtime, next to controllers in Go.
+// A [Reconciler] handles one kind. [New] creates it with options, and [Setup] or [Reconciler.SetupWithManager] adds it to a manager
+// of controller-runtime, next to controllers in Go.
 //
 // # Passes
 //
-// A resource is reconciled after a change of its spec, labels or annotations, after a change of an object of its release, and at the
-// reconcile period. A full pass renders the chart, compares the result with the deployed release, and installs, upgrades or repairs it. If
-// nothing has changed, it reads the records of the release, and writes nothing. After a change of only the status of objects, the
-// condition Ready is computed anew. A failed pass is repeated with delays of 1 second to 5 minutes.
+// A resource is reconciled after a change of its spec, labels or annotations, after a change of an object of its release, and at
+// the reconcile period. A full pass renders the chart, compares the result with the deployed release, and installs, upgrades or
+// repairs it. If nothing has changed, it reads the records of the release and writes nothing. If only the status of objects has
+// changed, it computes the condition Ready anew. A failed pass is repeated with delays of 1 second to 5 minutes.
 //
 // # Status
 //
-// The conditions are Initialized, Deployed, ReleaseFailed and Irreconcilable, as those of operator-sdk, and Ready, Deterministic and
-// DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for
-// pods. status.deployedRelease.name is the release. status.deployedRelease.externalObjects are the objects that Kubernetes does not
-// delete with the resource. Other keys and conditions are kept. Conditions, events, errors and logs do not contain data of Secrets
-// of the release, or values with names such as password.
+// The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic and
+// DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use "kubectl wait
+// --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and status.deployedRelease.externalObjects
+// lists the objects that Kubernetes does not delete with the resource. Other keys and conditions are kept. Conditions, events,
+// errors and logs contain neither the data of the release's Secrets nor values whose names look like secrets, such as password.
 //
 // # Metrics
 //
@@ -32,7 +32,7 @@
 //
 // # Permissions
 //
-// The operator must be permitted to get, list, watch, patch and update the resources, their status and finalizers, to create events, to
-// manage Secrets, which contain the records of releases, and to manage all kinds of the chart. A kind that it must not list and watch is
-// repaired at the reconcile period only.
+// The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create
+// events; to manage Secrets, which contain the records of releases; and to manage all kinds of the chart. Without permission to
+// list and watch a kind, its objects are repaired at the reconcile period only.
 package helmoperator

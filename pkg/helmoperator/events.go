@@ -15,7 +15,7 @@ import (
 
 // The reasons of events.
 const (
-	// EventOverrideValues is that of operator-sdk's helm-operator: an override value is used in an installation or upgrade.
+	// EventOverrideValues is emitted, as in operator-sdk, when an override value is used in an installation or upgrade.
 	EventOverrideValues = "OverrideValuesInUse"
 	// EventNondeterministic is emitted when the condition Deterministic becomes False.
 	EventNondeterministic = ReasonNondeterministicTemplate

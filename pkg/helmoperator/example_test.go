@@ -84,7 +84,7 @@ func ExampleOption() {
 	// Output: group, version and kind are required; use WithGroupVersionKind
 }
 
-// A translator gives a resource an API of its own, which is not that of the chart.
+// A translator gives a resource an API of its own, independent of the chart's values.
 func ExampleValueTranslator() {
 	var translate helmoperator.ValueTranslator = func(_ context.Context, obj *unstructured.Unstructured) (map[string]any, error) {
 		size, _, err := unstructured.NestedString(obj.Object, "spec", "size")

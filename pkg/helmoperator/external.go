@@ -8,6 +8,7 @@ import (
 	"helm.sh/helm/v4/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,7 +17,7 @@ import (
 )
 
 // externalObjects is the key in status.deployedRelease with the objects of the release that the garbage collector does not delete
-// with the custom resource: cluster-scoped ones and those in other namespaces. If a namespace is deleted, the records of its releases
+// with the custom resource: cluster-scoped ones and objects in other namespaces. If a namespace is deleted, the records of its releases
 // may be gone before the finalizer runs.
 const externalObjects = "externalObjects"
 
@@ -37,8 +38,8 @@ func describeExternal(obj *unstructured.Unstructured, objects []release.Object) 
 	return external
 }
 
-// deleteExternal deletes the external objects of a release whose records are gone, if they still belong to obj. It returns those that
-// still exist. The status names them because the chart, which may be missing or render other objects by now, cannot.
+// deleteExternal deletes the external objects of a release that no longer has records, if they still belong to obj. It returns the objects
+// that still exist. The status names them because the chart, which may be missing or render other objects by now, cannot.
 func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstructured) ([]release.Object, error) {
 	external, _, _ := unstructured.NestedSlice(obj.Object, "status", statusDeployedRelease, externalObjects)
 	var remaining []release.Object
@@ -61,25 +62,26 @@ func (r *Reconciler) deleteExternal(ctx context.Context, obj *unstructured.Unstr
 
 // deleteOwned deletes an object if it exists, belongs to obj and is not to be kept, and reports whether it exists afterwards.
 func (r *Reconciler) deleteOwned(ctx context.Context, obj *unstructured.Unstructured, gvk schema.GroupVersionKind, key client.ObjectKey) (bool, error) {
-	live := metadataOf(gvk)
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(gvk)
 	isGone := func(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
-	if err := r.reader.Get(ctx, key, live); err != nil {
+	if err := r.kind.Reader.Get(ctx, key, live); err != nil {
 		if isGone(err) {
 			err = nil
 		}
 		return false, err
 	}
 	// The annotations of an object that another custom resource has taken over name that one.
-	if owner, ok := ownerOf(live, r.gvk.GroupKind()); !ok || owner != keyOf(obj) || live.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
+	if owner, ok := ownerOf(live, r.kind.GVK.GroupKind()); !ok || owner != client.ObjectKeyFromObject(obj) || live.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
 		return false, nil
 	}
 	if live.GetDeletionTimestamp() == nil {
 		uid := live.GetUID()
-		if err := r.client.Delete(ctx, live, client.Preconditions{UID: &uid}, client.PropagationPolicy("Background")); err != nil {
+		if err := r.kind.Client.Delete(ctx, live, client.Preconditions{UID: &uid}, client.PropagationPolicy("Background")); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
 	}
-	err := r.reader.Get(ctx, key, live)
+	err := r.kind.Reader.Get(ctx, key, live)
 	if isGone(err) {
 		return false, nil
 	}

@@ -8,9 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/operon-sdk/operon/pkg/buildinfo"
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
@@ -23,11 +21,6 @@ type collectors struct {
 
 // registerCollectors returns the collectors of a registry, which all reconcilers of a process share.
 func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
-	info := buildinfo.Read()
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "helm_operator_build_info",
-		Help: "Build information of the operator; the value is 1",
-	}, []string{"commit", "version"})
 	c := &collectors{
 		created: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "resource_created_at_seconds",
@@ -43,17 +36,10 @@ func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
 			Buckets: []float64{0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300},
 		}, []string{"group", "version", "kind", "operation"}),
 	}
-	err := errors.Join(customresource.Register(registry, &build), customresource.Register(registry, &c.created), customresource.Register(registry, &c.operations),
+	return c, errors.Join(customresource.RegisterBuildInfo(registry, "helm_operator_build_info"),
+		customresource.Register(registry, &c.created), customresource.Register(registry, &c.operations),
 		customresource.Register(registry, &c.duration))
-	if err != nil {
-		return nil, err
-	}
-	build.WithLabelValues(info.Commit, info.Version).Set(1)
-	return c, nil
 }
-
-// defaultRegistry is the registry that managers serve.
-func defaultRegistry() prometheus.Registerer { return metrics.Registry }
 
 // setCreated records the time of creation of a custom resource.
 func (c *collectors) setCreated(obj metav1.Object, gvk schema.GroupVersionKind) {
@@ -61,7 +47,7 @@ func (c *collectors) setCreated(obj metav1.Object, gvk schema.GroupVersionKind) 
 		Set(float64(obj.GetCreationTimestamp().Unix()))
 }
 
-// deleteCreated removes the time of creation of a custom resource that is gone.
+// deleteCreated removes the time of creation of a custom resource that no longer exists.
 func (c *collectors) deleteCreated(key types.NamespacedName, gvk schema.GroupVersionKind) {
 	c.created.DeleteLabelValues(key.Name, key.Namespace, gvk.Group, gvk.Version, gvk.Kind)
 }

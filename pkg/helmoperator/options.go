@@ -2,7 +2,6 @@ package helmoperator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
@@ -36,25 +35,19 @@ type Hook func(ctx context.Context, request HookRequest) error
 type HookRequest struct {
 	// Object is a copy of the custom resource.
 	Object *unstructured.Unstructured
-	// Values are those of the release, with overrides. They must not be changed.
+	// Values are the values of the release, with overrides. They must not be changed.
 	Values map[string]any
 	// Action is what the pass does to the release: release.Install, release.Upgrade, or release.None if it is up to date.
 	Action release.Action
 	// Release is the deployed release; nil in hooks that are called before the release.
 	Release *release.Deployed
-	// Client is that of the manager.
+	// Client is the manager's.
 	Client client.Client
 }
 
 // WithGroupVersionKind sets the kind of the custom resources. It is required.
 func WithGroupVersionKind(gvk schema.GroupVersionKind) Option {
-	return func(r *Reconciler) error {
-		if gvk.Version == "" || gvk.Kind == "" {
-			return errors.New("group, version and kind: version and kind are required")
-		}
-		r.gvk = gvk
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetGVK(gvk) }
 }
 
 // WithChart sets the chart. It or WithChartPath is required. The chart must not be changed afterwards.
@@ -80,8 +73,8 @@ func WithChartPath(path string) Option {
 	}
 }
 
-// WithOverrideValues sets values of all releases, over those of the custom resource. Keys are paths as those of "helm --set-string";
-// all values are strings. ExpandOverrideValues expands those of a watches.yaml.
+// WithOverrideValues sets values of all releases. They take precedence over the custom resource. Keys are paths as in "helm
+// --set-string"; all values are strings. ExpandOverrideValues expands the values of a watches.yaml.
 func WithOverrideValues(values map[string]string) Option {
 	return func(r *Reconciler) error {
 		if err := setOverrides(map[string]any{}, values); err != nil {
@@ -92,24 +85,17 @@ func WithOverrideValues(values map[string]string) Option {
 	}
 }
 
-// WithTypedOverrideValues sets values of all releases, over those of the custom resource, with their types. Objects are merged, other
-// values are replaced, and null removes the default of the chart. Values of WithOverrideValues have precedence.
+// WithTypedOverrideValues sets values of all releases, with their types. They take precedence over the custom resource: objects are
+// merged, other values are replaced, and null removes the default of the chart. WithOverrideValues takes precedence over them.
 func WithTypedOverrideValues(values map[string]any) Option {
-	return func(r *Reconciler) error {
-		// The types are those of a custom resource, whatever those of the caller.
-		data, err := json.Marshal(values)
-		if err == nil {
-			err = utiljson.Unmarshal(data, &r.typedOverrides)
-		}
-		if err != nil {
-			return fmt.Errorf("typed override values: %w", err)
-		}
-		return nil
+	return func(r *Reconciler) (err error) {
+		r.typedOverrides, err = customresource.JSONValues("typed override values", values)
+		return err
 	}
 }
 
-// WithSuppressOverrideValues hides override values in events. Values of keys such as password, and those in Secrets of the release, are
-// always hidden.
+// WithSuppressOverrideValues hides override values in events. Values of keys such as password, and the contents of the release's
+// Secrets, are always hidden.
 func WithSuppressOverrideValues(suppress bool) Option {
 	return func(r *Reconciler) error { r.suppressOverrides = suppress; return nil }
 }
@@ -117,47 +103,24 @@ func WithSuppressOverrideValues(suppress bool) Option {
 // WithSelector restricts the reconciler to custom resources with matching labels. A resource that no longer matches keeps its release. If
 // it is deleted, the release is uninstalled nevertheless; reconcilers whose selector it matches have time to do that first.
 func WithSelector(selector metav1.LabelSelector) Option {
-	return func(r *Reconciler) error {
-		parsed, err := metav1.LabelSelectorAsSelector(&selector)
-		if err != nil {
-			return fmt.Errorf("selector: %w", err)
-		}
-		r.selector = parsed
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetSelector(selector) }
 }
 
 // WithReconcilePeriod sets the time between two passes of a custom resource without changes; 0, the default, disables them.
-// AnnotationReconcilePeriod has precedence.
+// AnnotationReconcilePeriod takes precedence.
 func WithReconcilePeriod(period time.Duration) Option {
-	return func(r *Reconciler) error {
-		if period < 0 {
-			return fmt.Errorf("reconcile period %s: must not be negative", period)
-		}
-		r.period = period
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetPeriod(period) }
 }
 
 // WithMaxConcurrentReconciles sets the number of custom resources that are reconciled at the same time. The default is 1.
 func WithMaxConcurrentReconciles(n int) Option {
-	return func(r *Reconciler) error {
-		if n < 1 {
-			return fmt.Errorf("maximum of concurrent reconciles %d: must be greater than zero", n)
-		}
-		r.maxConcurrent = n
-		return nil
-	}
+	return func(r *Reconciler) error { return r.kind.SetMaxConcurrent(n) }
 }
 
 // WithMaxReleaseHistory sets the number of revisions of a release that are kept; 0 keeps all. The default is 10.
 func WithMaxReleaseHistory(n int) Option {
 	return func(r *Reconciler) error {
-		if n < 0 {
-			return fmt.Errorf("maximum of release history %d: must not be negative", n)
-		}
-		r.maxHistory = n
-		return nil
+		return customresource.SetNotNegative(&r.maxHistory, "maximum of release history", n)
 	}
 }
 
@@ -209,11 +172,7 @@ func WithNamespaces(namespaces ...string) Option {
 // without the data of Secrets. A manifest with more than limit bytes is left out. The default, 0, leaves out all.
 func WithStatusManifest(limit int) Option {
 	return func(r *Reconciler) error {
-		if limit < 0 {
-			return fmt.Errorf("limit of the manifest %d: must not be negative", limit)
-		}
-		r.manifestLimit = limit
-		return nil
+		return customresource.SetNotNegative(&r.manifestLimit, "limit of the manifest", limit)
 	}
 }
 
@@ -222,7 +181,7 @@ func WithEventRecorder(recorder record.EventRecorder) Option {
 	return func(r *Reconciler) error { r.events = recorder; return nil }
 }
 
-// WithLog sets the logger for messages outside of passes. The default is that of the manager.
+// WithLog sets the logger for messages outside of passes. The default is the manager's.
 func WithLog(log logr.Logger) Option {
-	return func(r *Reconciler) error { r.log = log; return nil }
+	return func(r *Reconciler) error { r.kind.Log = log; return nil }
 }

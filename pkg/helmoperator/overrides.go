@@ -14,7 +14,7 @@ import (
 )
 
 // ExpandOverrideValues returns override values as operator-sdk's helm-operator reads them from watches.yaml: variables in a value, $X
-// or ${X}, are replaced with those of the environment, unset ones with nothing. The result is executed as a template with the
+// or ${X}, are replaced with their values in the environment, unset ones with nothing. The result is executed as a template with the
 // functions of sprig. The error names all values that fail.
 func ExpandOverrideValues(values map[string]string, environ func(name string) string) (map[string]string, error) {
 	functions := sprig.TxtFuncMap()

@@ -98,7 +98,7 @@ func (r *Reconciler) objectReadiness(ctx context.Context, object release.Object,
 		}
 	}
 	live := customresource.Empty(object.GroupVersionKind)
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, live)
+	err := r.kind.Reader.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, live)
 	switch {
 	case apierrors.IsNotFound(err):
 		return readiness{reason: ReasonObjectMissing, message: "not found"}

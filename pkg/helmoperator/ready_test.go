@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator"
 )
 
-// deployment has a pod that is ready when its condition is set, as those of failing pods never are.
+// deployment has a pod that is ready when its condition is set. Failing pods never are.
 const deployment = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -77,7 +77,7 @@ func (e *env) setPodReady(release, status string) {
 	})
 }
 
-// TestReadyFailed checks that objects that failed for good are reported before those in progress.
+// TestReadyFailed checks that objects that failed for good are reported before objects in progress.
 func TestReadyFailed(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -21,29 +20,24 @@ import (
 
 // Reconcile makes the release of a custom resource correspond to its spec.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	obj := customresource.Empty(r.gvk)
-	if err := r.cached.Get(ctx, request.NamespacedName, obj); err != nil {
-		if !apierrors.IsNotFound(err) {
-			return reconcile.Result{}, err
-		}
+	obj, err := r.kind.Get(ctx, request.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if obj == nil {
 		r.tracker.drop(request.NamespacedName)
-		r.metrics.deleteCreated(request.NamespacedName, r.gvk)
+		r.metrics.deleteCreated(request.NamespacedName, r.kind.GVK)
 		return reconcile.Result{}, nil
 	}
-	deleted := obj.GetDeletionTimestamp() != nil
-	if !r.selector.Matches(labels.Set(obj.GetLabels())) {
-		if !deleted {
+	if wait, skip := r.kind.Skip(obj, r.tracker.isTracked(obj)); skip {
+		if wait == 0 {
 			r.tracker.drop(request.NamespacedName)
-			return reconcile.Result{}, nil
 		}
-		// Another reconciler may be responsible. If there is none, the resource must not wait for ever.
-		if wait := obj.GetDeletionTimestamp().Add(r.grace).Sub(r.now()); wait > 0 && !r.tracker.isTracked(obj) {
-			return reconcile.Result{RequeueAfter: wait}, nil
-		}
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	r.metrics.setCreated(obj, r.gvk)
-	if !deleted {
-		if tracked, ok := r.tracker.takeLight(obj, r.now()); ok {
+	r.metrics.setCreated(obj, r.kind.GVK)
+	if obj.GetDeletionTimestamp() == nil {
+		if tracked, ok := r.tracker.takeLight(obj, r.kind.Now()); ok {
 			return r.reconcileReadiness(ctx, obj, tracked)
 		}
 	}
@@ -54,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 func (r *Reconciler) reconcileFull(ctx context.Context, obj *unstructured.Unstructured) (result reconcile.Result, err error) {
 	tracked := r.tracker.begin(obj)
 	defer func() {
-		// Changes that others make during the pass are examined in another one. Most are those of the pass itself.
+		// Changes that others make during the pass are examined in another one. The pass itself makes most changes.
 		if r.tracker.finish(tracked, err) && err == nil && (result.RequeueAfter == 0 || result.RequeueAfter > readinessDelay) {
 			result.RequeueAfter = readinessDelay
 		}
@@ -72,7 +66,7 @@ func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.U
 	ready := r.readyCondition(ctx, tracked)
 	change.set(ready)
 	if err := r.writeStatus(ctx, obj, change); err != nil {
-		r.tracker.requireFull(keyOf(obj))
+		r.tracker.requireFull(client.ObjectKeyFromObject(obj))
 		return reconcile.Result{}, err
 	}
 	return r.nextPass(obj, tracked, ready), nil
@@ -82,7 +76,7 @@ func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.U
 func (r *Reconciler) nextPass(obj *unstructured.Unstructured, tracked *trackedResource, ready condition) reconcile.Result {
 	var wait time.Duration
 	if !tracked.nextFull.IsZero() {
-		wait = max(tracked.nextFull.Sub(r.now()), time.Millisecond)
+		wait = max(tracked.nextFull.Sub(r.kind.Now()), time.Millisecond)
 	}
 	if ready.status == metav1.ConditionTrue {
 		tracked.waits = 0
@@ -91,7 +85,7 @@ func (r *Reconciler) nextPass(obj *unstructured.Unstructured, tracked *trackedRe
 	soon := readyWait(tracked.waits)
 	tracked.waits++
 	if wait == 0 || soon < wait {
-		r.tracker.requestReadiness(keyOf(obj))
+		r.tracker.requestReadiness(client.ObjectKeyFromObject(obj))
 		wait = soon
 	}
 	return reconcile.Result{RequeueAfter: wait}
@@ -125,7 +119,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	p.tracked.nextFull = time.Time{}
 	if p.settings.period > 0 {
-		p.tracked.nextFull = p.now().Add(p.settings.period)
+		p.tracked.nextFull = p.kind.Now().Add(p.settings.period)
 	}
 	return p.nextPass(p.obj, p.tracked, ready), nil
 }
@@ -156,7 +150,7 @@ func (p *pass) fail(ctx context.Context, err error) error {
 // deploy installs, upgrades or repairs the release.
 func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	var err error
-	if p.settings, err = readSettings(p.obj, p.period); err != nil {
+	if p.settings, err = readSettings(p.obj, p.kind.Period); err != nil {
 		return nil, err
 	}
 	chart, err := p.chart.load()
@@ -180,7 +174,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	}
 	// From here, objects may exist that have to be uninstalled.
 	if !hasFinalizer(p.obj) {
-		if err := p.addFinalizer(ctx, p.obj); err != nil {
+		if err := p.kind.AddFinalizer(ctx, p.obj, Finalizer, isFinalizer); err != nil {
 			return nil, err
 		}
 	}
@@ -208,10 +202,10 @@ func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan)
 			return rel.Upgrade(ctx, release.UpgradeOptions{Force: p.settings.upgradeForce, RollbackForce: p.settings.rollbackForce})
 		})
 	}
-	start := p.now()
+	start := p.kind.Now()
 	deployed, repaired, err := rel.Repair(ctx)
 	if err != nil || len(repaired) > 0 {
-		p.metrics.observe(p.gvk, "repair", p.now().Sub(start), err)
+		p.metrics.observe(p.kind.GVK, "repair", p.kind.Now().Sub(start), err)
 	}
 	if len(repaired) > 0 {
 		log.FromContext(ctx).Info("repaired objects of the release", "objects", names(repaired))
@@ -228,9 +222,9 @@ func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progre
 	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
 		return nil, err
 	}
-	start := p.now()
+	start := p.kind.Now()
 	deployed, err := do(ctx)
-	p.metrics.observe(p.gvk, operation, p.now().Sub(start), err)
+	p.metrics.observe(p.kind.GVK, operation, p.kind.Now().Sub(start), err)
 	if err != nil {
 		p.emitOverrides(p.obj, &p.secrets)
 		return nil, &operationError{failure, err}
@@ -275,10 +269,9 @@ func (p *pass) describeDeployed(deployed *release.Deployed, plan release.Plan) {
 	p.change.set(condition{ConditionDeterministic, metav1.ConditionFalse, ReasonNondeterministicTemplate, message})
 }
 
-// callHooks calls hooks until one fails.
 func (p *pass) callHooks(ctx context.Context, hooks []Hook, action release.Action, deployed *release.Deployed) error {
 	for _, hook := range hooks {
-		err := hook(ctx, HookRequest{Object: p.obj.DeepCopy(), Values: p.values, Action: action, Release: deployed, Client: p.client})
+		err := hook(ctx, HookRequest{Object: p.obj.DeepCopy(), Values: p.values, Action: action, Release: deployed, Client: p.kind.Client})
 		if err != nil {
 			return fmt.Errorf("hook of the operator: %w", err)
 		}
@@ -286,7 +279,6 @@ func (p *pass) callHooks(ctx context.Context, hooks []Hook, action release.Actio
 	return nil
 }
 
-// names returns the names of objects.
 func names[O fmt.Stringer](objects []O) []string {
 	result := make([]string, len(objects))
 	for i, object := range objects {

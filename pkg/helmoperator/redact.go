@@ -28,7 +28,6 @@ func splitManifest(manifest string) []string {
 	return strings.Split("\n"+manifest, "\n---")
 }
 
-// decodeSecret returns the Secret of a document, and whether it is one.
 func decodeSecret(document string) (map[string]any, bool) {
 	if !strings.Contains(document, "Secret") {
 		return nil, false

@@ -12,12 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
-// The keys of the status that this package writes. All others are kept.
-const (
-	statusConditions         = "conditions"
-	statusObservedGeneration = "observedGeneration"
-	statusDeployedRelease    = "deployedRelease"
-)
+// statusDeployedRelease is the key of the status that describes the release.
+const statusDeployedRelease = "deployedRelease"
 
 // A statusChange is what one pass changes in the status of a custom resource.
 type statusChange struct {
@@ -41,7 +37,7 @@ func (s *statusChange) remove(kinds ...string) {
 // patch returns the status in the merge patch that applies the change to obj. It is empty if the status of obj is already as it should be.
 func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[string]any {
 	old, _, _ := unstructured.NestedMap(obj.Object, "status")
-	conditions, _ := old[statusConditions].([]any)
+	conditions, _ := old["conditions"].([]any)
 	for _, kind := range slices.Sorted(maps.Keys(s.conditions)) {
 		if c := s.conditions[kind]; c != nil {
 			conditions = setCondition(conditions, *c, obj.GetGeneration(), now)
@@ -49,13 +45,7 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 			conditions = customresource.RemoveCondition(conditions, kind)
 		}
 	}
-	written := map[string]any{}
-	if !equality.Semantic.DeepEqual(old[statusConditions], any(conditions)) {
-		written[statusConditions] = conditions
-	}
-	if old[statusObservedGeneration] != any(obj.GetGeneration()) {
-		written[statusObservedGeneration] = obj.GetGeneration()
-	}
+	written := customresource.StatusPatch(obj, obj.GetGeneration(), conditions)
 	if s.release != nil {
 		if change := releaseChange(old[statusDeployedRelease], s.release); change != nil {
 			written[statusDeployedRelease] = change.value
@@ -86,17 +76,13 @@ func releaseChange(old any, release map[string]any) *keyChange {
 }
 
 // writeStatus applies a change to the status of obj and updates obj, if it differs. After a conflict, the change is applied to the
-// current object, unless that has another generation: the next pass will handle it. An object that is gone is no error.
+// current object, unless that has another generation: the next pass will handle it. A missing object is not an error.
 func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, change *statusChange) error {
 	generation := obj.GetGeneration()
-	return r.writer().PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
+	return r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
 		if current.GetGeneration() != generation {
 			return nil
 		}
-		return change.patch(current, r.now())
+		return change.patch(current, r.kind.Now())
 	})
-}
-
-func (r *Reconciler) writer() customresource.Writer {
-	return customresource.Writer{Client: r.client, Reader: r.reader}
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
@@ -22,14 +23,14 @@ type trackedResource struct {
 	nextFull time.Time
 	// light allows passes that only read whether objects are ready. Changes of objects of the release clear it.
 	light bool
-	// running is set during full passes, and failing after a failed one. Changes of objects do not add passes then: those that the pass
-	// makes itself would repeat a failing one without delay.
+	// running is set during full passes, and failing after a failed one. Changes of objects don't add passes then: a pass changes
+	// objects itself, so a failing one would be repeated without delay.
 	running, failing bool
 	// readinessDue is set when such a pass is requested.
 	readinessDue bool
 
 	objects []release.Object
-	// secrets are those of the release, which the messages of light passes must not contain.
+	// secrets are the secrets of the release, which the messages of light passes must not contain.
 	secrets *redactor
 	// ready are the results of readiness by object. They hold as long as the resource version of the object.
 	ready map[objectKey]readiness
@@ -56,7 +57,7 @@ func (t *tracker) requireFull(key types.NamespacedName) bool {
 	return !r.running && !r.failing
 }
 
-// requestReadiness permits that the next pass of a resource only reads whether objects are ready. It reports whether a pass has to be
+// requestReadiness allows the next pass of a resource to only read whether objects are ready. It reports whether a pass has to be
 // added to the queue.
 func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 	t.mu.Lock()
@@ -73,7 +74,7 @@ func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 func (t *tracker) takeLight(obj *unstructured.Unstructured, now time.Time) (*trackedResource, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.resources[keyOf(obj)]
+	r := t.resources[client.ObjectKeyFromObject(obj)]
 	if r == nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
 		return nil, false
 	}
@@ -92,7 +93,7 @@ func (t *tracker) begin(obj *unstructured.Unstructured) *trackedResource {
 	if t.resources == nil {
 		t.resources = map[types.NamespacedName]*trackedResource{}
 	}
-	key := keyOf(obj)
+	key := client.ObjectKeyFromObject(obj)
 	r := t.resources[key]
 	if r == nil || r.uid != obj.GetUID() {
 		r = &trackedResource{uid: obj.GetUID(), ready: map[objectKey]readiness{}}
@@ -117,7 +118,7 @@ func (t *tracker) finish(r *trackedResource, err error) (changed bool) {
 func (t *tracker) isTracked(obj *unstructured.Unstructured) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.resources[keyOf(obj)]
+	r := t.resources[client.ObjectKeyFromObject(obj)]
 	return r != nil && r.uid == obj.GetUID()
 }
 
@@ -126,8 +127,4 @@ func (t *tracker) drop(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.resources, key)
-}
-
-func keyOf(obj *unstructured.Unstructured) types.NamespacedName {
-	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }

@@ -21,7 +21,7 @@ const readinessDelay = 2 * time.Second
 type watchedKinds struct {
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]bool
-	// queue is that of the controller; nil before it starts.
+	// queue is the controller's; nil before it starts.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
@@ -54,13 +54,13 @@ func (r *Reconciler) watchDependents(objects []release.Object) {
 // objects. Objects that exist when the watch starts may have changed since they were applied.
 func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) dependents.Handler {
 	changed := func(obj *metav1.PartialObjectMetadata) {
-		if key, ok := ownerOf(obj, r.gvk.GroupKind()); ok && r.tracker.requireFull(key) {
+		if key, ok := ownerOf(obj, r.kind.GVK.GroupKind()); ok && r.tracker.requireFull(key) {
 			queue.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
 	return dependents.Handler{
 		Added: func(obj *metav1.PartialObjectMetadata, initial bool) {
-			if key, ok := ownerOf(obj, r.gvk.GroupKind()); ok && initial && r.tracker.requireFull(key) {
+			if key, ok := ownerOf(obj, r.kind.GVK.GroupKind()); ok && initial && r.tracker.requireFull(key) {
 				queue.AddAfter(reconcile.Request{NamespacedName: key}, readinessDelay)
 			}
 		},
@@ -70,8 +70,8 @@ func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface
 				return
 			}
 			changed(after)
-			if owner, ok := ownerOf(before, r.gvk.GroupKind()); ok {
-				if now, _ := ownerOf(after, r.gvk.GroupKind()); now != owner {
+			if owner, ok := ownerOf(before, r.kind.GVK.GroupKind()); ok {
+				if now, _ := ownerOf(after, r.kind.GVK.GroupKind()); now != owner {
 					changed(before)
 				}
 			}
@@ -82,7 +82,7 @@ func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface
 
 // requestReadiness adds a pass that reads whether the objects of a release are ready, after the status of one has changed.
 func (r *Reconciler) requestReadiness(queue workqueue.TypedRateLimitingInterface[reconcile.Request], obj *metav1.PartialObjectMetadata) {
-	key, ok := ownerOf(obj, r.gvk.GroupKind())
+	key, ok := ownerOf(obj, r.kind.GVK.GroupKind())
 	if ok && !isStateless(obj.GroupVersionKind().GroupKind()) && r.tracker.requestReadiness(key) {
 		queue.AddAfter(reconcile.Request{NamespacedName: key}, readinessDelay)
 	}

@@ -10,53 +10,34 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
-
-// maxWatches limits the size of watches.yaml.
-const maxWatches = 1 << 20
 
 // LoadWatches reads a watches.yaml and returns a reconciler for each entry, in the order of the file. A file without entries has none.
 // Relative paths of charts start at the working directory of the process.
 //
-// Options come from three places, and later ones have precedence: defaults, the keys of the entry, and options, which is called for the
+// Options come from three places, and later ones take precedence: defaults, the keys of the entry, and options, which is called for the
 // kind of each entry and may be nil. Variables and templates in overrideValues are expanded with the environment of the process.
 //
 // The error names all invalid entries with their lines, and those whose chart is not a directory with a Chart.yaml. The rest of a chart is
 // read at the first pass, so that a chart that is not valid does not prevent the others. If the file does not exist, the error
 // wraps fs.ErrNotExist.
 func LoadWatches(file string, options func(schema.GroupVersionKind) []Option, defaults ...Option) ([]*Reconciler, error) {
-	name := filepath.ToSlash(filepath.Clean(file))
-	data, err := safeyaml.ReadFile(os.DirFS(filepath.Dir(file)), filepath.Base(file), maxWatches)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, diag.Cause(err))
-	}
-	entries, err := watches.ParseFile(name, data)
-	if err != nil {
-		return nil, err
-	}
-	var result []*Reconciler
-	var findings diag.Findings
-	for _, w := range entries {
+	return customresource.LoadWatches(file, watches.ParseFile, func(w watches.Watch) (*Reconciler, []error) {
 		reconciler, err := newEntry(w, options, defaults)
+		var errs []error
 		if err != nil {
-			findings.Addf(w.Position, "%v", err)
+			errs = append(errs, err)
 		}
 		if reconciler == nil || reconciler.chart.dir == w.Chart { // options can set another chart
 			if problem := chartProblem(w.Chart); problem != "" {
-				findings.Addf(w.Position, "chart %q: %s", w.Chart, problem)
+				errs = append(errs, fmt.Errorf("chart %q: %s", w.Chart, problem))
 			}
 		}
-		result = append(result, reconciler)
-	}
-	if err := findings.Err(); err != nil {
-		return nil, err
-	}
-	return result, nil
+		return reconciler, errs
+	}, func(w watches.Watch) diag.Position { return w.Position })
 }
 
-// newEntry returns the reconciler of an entry.
 func newEntry(w watches.Watch, options func(schema.GroupVersionKind) []Option, defaults []Option) (*Reconciler, error) {
 	own, err := entryOptions(w)
 	if err != nil {
@@ -69,7 +50,6 @@ func newEntry(w watches.Watch, options func(schema.GroupVersionKind) []Option, d
 	return New(all...)
 }
 
-// entryOptions returns the options of an entry.
 func entryOptions(w watches.Watch) ([]Option, error) {
 	overrides, err := ExpandOverrideValues(w.OverrideValues, os.Getenv)
 	if err != nil {

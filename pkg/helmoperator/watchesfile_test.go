@@ -29,7 +29,7 @@ func writeWatches(t *testing.T, text string) string {
 	return filepath.Join(dir, "watches.yaml")
 }
 
-// TestLoadWatches checks which options a reconciler has: those for its kind, those of the entry, and defaults, in this order.
+// TestLoadWatches checks which options a reconciler has: first for its kind, then from the entry, then defaults.
 func TestLoadWatches(t *testing.T) {
 	t.Setenv("OPERON_TEST_REGION", "north")
 	file := writeWatches(t, `
@@ -53,7 +53,7 @@ func TestLoadWatches(t *testing.T) {
 	}
 	var got []string
 	for _, r := range reconcilers {
-		got = append(got, fmt.Sprintln(r.GroupVersionKind().Kind, r.period, r.maxConcurrent, r.maxHistory, r.skipDependents, r.overrides, r.selector, r.namespaces, r.chart.chart != nil))
+		got = append(got, fmt.Sprintln(r.GroupVersionKind().Kind, r.kind.Period, r.kind.MaxConcurrent, r.maxHistory, r.skipDependents, r.overrides, r.kind.Selector, r.namespaces, r.chart.chart != nil))
 	}
 	want := []string{
 		"First 2m0s 2 3 true map[region:north] tier=gold [a] false\n",

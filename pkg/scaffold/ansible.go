@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/watches"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -30,7 +31,7 @@ func PlaybookFile(kind string) string {
 // VariableName returns the name of the variable with an object of the kind in runs, without its leading underscore:
 // cache_example_com_memcached.
 func (r Resource) VariableName() string {
-	return strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(r.QualifiedGroup + "_" + r.Kind))
+	return variables.ObjectName(r.QualifiedGroup, r.Kind)[1:]
 }
 
 // CreateRuns writes the role and the playbook of a kind that data selects. Existing ones are kept, and reported, unless force is set.

@@ -17,20 +17,20 @@ const DefaultMaxRunnerArtifacts = 20
 type AnsibleWatch struct {
 	// Group may be empty. Each group, version and kind has at most one entry.
 	Group, Version, Kind string
-	// Playbook is the path of a playbook, absolute or relative to the working directory of the operator. It has precedence over Role.
+	// Playbook is the path of a playbook, absolute or relative to the working directory of the operator. It takes precedence over Role.
 	Playbook string
 	// Role is the absolute path of a role, its name, or the name NAMESPACE.COLLECTION.ROLE of a role in a collection.
 	Role string
 	// Vars are extra variables of all runs: string, bool, int, int64, uint64, float64, nil, lists and maps.
 	Vars map[string]any
-	// ReconcilePeriod is the time between two runs for a custom resource without changes; nil is that of the operator. 0 disables
-	// them.
+	// ReconcilePeriod is the time between two runs for a custom resource without changes; nil is the operator's default. 0
+	// disables them.
 	ReconcilePeriod *time.Duration
 	// RunTimeout is the maximum duration of a run; 0 is unlimited.
 	RunTimeout time.Duration
 	// MaxRunnerArtifacts is the number of runs of a custom resource whose artifacts are kept. 0 in a file is the default.
 	MaxRunnerArtifacts int
-	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is that of the operator.
+	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// ManageStatus makes the operator write conditions. Without it, only the role writes the status.
 	ManageStatus bool
@@ -42,7 +42,7 @@ type AnsibleWatch struct {
 	WatchAnnotationsChanges bool
 	// SnakeCaseParameters converts keys of the spec to snake case for the variables of a run.
 	SnakeCaseParameters bool
-	// MarkUnsafe prevents that texts of custom resources are evaluated as templates.
+	// MarkUnsafe keeps strings of custom resources from being evaluated as templates.
 	MarkUnsafe bool
 	// CacheReads answers reads of a run from a cache where possible.
 	CacheReads bool
@@ -56,7 +56,7 @@ type AnsibleWatch struct {
 	Position diag.Position
 	// Warnings are findings that do not make the entry invalid, as read by ParseAnsible.
 	Warnings diag.Findings
-	// Comments are written by AddAnsible above the lines of keys. That of a key which is not written, such as role, is written at the end.
+	// Comments are written by AddAnsible above the lines of keys. The comment of a key that is not written, such as role, is written at the end.
 	// The text may have several lines, without "#". ParseAnsible does not read them.
 	Comments map[string]string
 }
@@ -65,9 +65,9 @@ type AnsibleWatch struct {
 type AnsibleFinalizer struct {
 	// Name is the finalizer of the custom resource.
 	Name string
-	// Playbook and Role are as those of AnsibleWatch. Without both, those of the entry run.
+	// Playbook and Role are as in AnsibleWatch. Without both, the playbook or role of the entry runs.
 	Playbook, Role string
-	// Vars have precedence over those of the entry.
+	// Vars take precedence over the variables of the entry.
 	Vars map[string]any
 }
 
@@ -84,7 +84,7 @@ func (w *AnsibleWatch) GroupVersionKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: w.Group, Version: w.Version, Kind: w.Kind}
 }
 
-// ParseAnsible reads a file of an Ansible operator whose name is that of the positions. As in operator-sdk, references $NAME and ${NAME}
+// ParseAnsible reads a file of an Ansible operator. The name appears in positions. As in operator-sdk, references $NAME and ${NAME}
 // to environment variables are replaced in the whole text before it is parsed; other than there, references to unset variables and all
 // other dollars stay as they are. The error has all findings with their positions. A file without entries is valid.
 //

@@ -34,7 +34,7 @@ func ansibleFormat() format[AnsibleWatch] {
 	}
 }
 
-// ansibleKeys are the keys of entries of Ansible operators that those of Helm operators do not have.
+// ansibleKeys are the keys that only entries of Ansible operators have.
 func ansibleKeys() []string {
 	return []string{
 		"playbook", "role", "vars", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters",
@@ -95,7 +95,6 @@ func isCollection(node *yaml.Node, key string) bool {
 	return value != nil && resolve(value).Kind != yaml.ScalarNode
 }
 
-// blacklist reads a list of kinds.
 func (p *parser) blacklist(node *yaml.Node) []schema.GroupVersionKind {
 	if p.isVariable(node) {
 		return nil
@@ -188,7 +187,6 @@ func durationText(d *time.Duration) string {
 	return text
 }
 
-// values returns the keys of the finalizer.
 func (f *AnsibleFinalizer) values() map[string]any {
 	values := map[string]any{}
 	if f == nil {

@@ -32,7 +32,7 @@ func helmFormat() format[Watch] {
 	}
 }
 
-// helmKeys are the keys of entries of Helm operators that those of Ansible operators do not have.
+// helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
 	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption"}
 }
@@ -106,7 +106,6 @@ func (p *parser) boolean(into *bool) func(*yaml.Node) {
 	}
 }
 
-// number returns a function that reads a number.
 func (p *parser) number(least int, set func(int)) func(*yaml.Node) {
 	return func(value *yaml.Node) {
 		if p.isVariable(value) {
@@ -133,7 +132,6 @@ func checkChart(chart string) []string {
 	return nil
 }
 
-// selector reads a label selector.
 func (p *parser) selector(node *yaml.Node) *metav1.LabelSelector {
 	selector := &metav1.LabelSelector{}
 	if p.isVariable(node) {
@@ -153,7 +151,6 @@ func (p *parser) selector(node *yaml.Node) *metav1.LabelSelector {
 	return selector
 }
 
-// duration reads a duration that is not negative.
 func (p *parser) duration(node *yaml.Node) time.Duration {
 	if p.isVariable(node) {
 		return 0

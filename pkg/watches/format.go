@@ -14,7 +14,7 @@ import (
 type format[W any] struct {
 	// operator is an operator of the layout, with an article, and required the keys that entries must have.
 	operator, required string
-	// foreignKeys are those of entries of the other layout only, which is foreignOperator.
+	// foreignKeys are the keys that only entries of the other layout have, which is foreignOperator.
 	foreignOperator string
 	foreignKeys     []string
 	// lenient accepts values with variables in files to edit.

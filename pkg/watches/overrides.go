@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// AddOverrides returns data with override values added to the entry of a kind. Those that the entry has already are kept, and so is
+// AddOverrides returns data with override values added to the entry of a kind. Values that the entry already has are kept, and so is
 // everything else.
 func AddOverrides(data []byte, gvk schema.GroupVersionKind, values map[string]string) ([]byte, error) {
 	before, root, err := helmFormat().parseForEdit(data)

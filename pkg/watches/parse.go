@@ -20,12 +20,11 @@ const maxBytes = 1 << 20
 // without content, is valid.
 func Parse(data []byte) ([]Watch, error) { return ParseFile(FileName, data) }
 
-// ParseFile is Parse for a file with another name, which is that of the positions.
+// ParseFile is Parse for a file with another name, which appears in positions.
 func ParseFile(name string, data []byte) ([]Watch, error) {
 	return parse(helmFormat(), &parser{file: name}, data)
 }
 
-// parse reads a file.
 func parse[W any](f format[W], p *parser, data []byte) ([]W, error) {
 	root, err := p.document(data)
 	if err != nil {
@@ -86,7 +85,6 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 	}
 }
 
-// entries reads the list.
 func entries[W any](f format[W], p *parser, root *yaml.Node) []W {
 	if root == nil || isNull(root) {
 		return nil
@@ -116,7 +114,6 @@ func entries[W any](f format[W], p *parser, root *yaml.Node) []W {
 	return watches
 }
 
-// entry reads an entry.
 func entry[W any](f format[W], p *parser, node *yaml.Node) W {
 	w := f.create()
 	p.mapping(node, f.readers(&w, p), func(key *yaml.Node) bool {
@@ -161,7 +158,6 @@ func (p *parser) require(node *yaml.Node, key, text string) {
 	}
 }
 
-// unknownKey adds a finding with the nearest key.
 func (p *parser) unknownKey(key *yaml.Node, known []string) {
 	if near, ok := diag.Nearest(key.Value, known); ok {
 		p.addf(key, "unknown key %q; did you mean %q?", key.Value, near)
@@ -170,7 +166,6 @@ func (p *parser) unknownKey(key *yaml.Node, known []string) {
 	p.addf(key, "unknown key %q", key.Value)
 }
 
-// resolve returns the node that an alias refers to.
 func resolve(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias

@@ -41,7 +41,6 @@ func (w *Watch) text() ([]byte, error) {
 	return encode([]*yaml.Node{entry})
 }
 
-// encode returns a value as YAML.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)

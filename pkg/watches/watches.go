@@ -30,21 +30,21 @@ type Watch struct {
 	// WatchDependentResources makes changes of the objects of a release trigger their repair. It is true unless the file states
 	// otherwise.
 	WatchDependentResources bool
-	// OverrideValues are values of all releases with precedence over those of the custom resources. Keys have the syntax of
+	// OverrideValues are values of all releases. They take precedence over the custom resources. Keys have the syntax of
 	// Helm's --set; values are strings in which variables and templates are not expanded yet.
 	OverrideValues map[string]string
 	// TypedOverrideValues are values of all releases as in a values.yaml, with their types: string, bool, int, int64, uint64,
-	// float64, nil, lists and maps. OverrideValues have precedence over them.
+	// float64, nil, lists and maps. OverrideValues take precedence over them.
 	TypedOverrideValues map[string]any
 	// Selector selects custom resources by their labels; nil is all.
 	Selector *metav1.LabelSelector
-	// ReconcilePeriod is the time between two passes of a custom resource; 0 is that of the operator.
+	// ReconcilePeriod is the time between two passes of a custom resource; 0 is the operator's default.
 	ReconcilePeriod time.Duration
 	// DryRunOption is how releases are rendered for comparisons; empty is DryRunClient.
 	DryRunOption string
 	// MaxHistory is the number of revisions that are kept of a release. 0 keeps all; nil is the default.
 	MaxHistory *int
-	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is that of the operator.
+	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.
 	Position diag.Position

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxCache is the limit of the size of all cached responses, and maxCached that of one.
+	// maxCache limits the size of all cached responses, and maxCached the size of one.
 	maxCache  = 32 << 20
 	maxCached = 1 << 20
 	// entrySize is the approximate size of an entry without its body.
@@ -26,9 +26,9 @@ type readCache struct {
 	objects map[objectKey]*list.Element
 	// recent has the object that was used last in front. Its values are *cachedObject.
 	recent list.List
-	// reads are those whose responses may be stored.
+	// reads are the requests whose responses may be stored.
 	reads map[objectKey]map[*pendingRead]bool
-	// writes are the requests that may be changing an object; an empty name is that of all objects in a namespace.
+	// writes are the requests that may be changing an object; an empty name stands for all objects in a namespace.
 	writes map[objectKey]int
 	// watches are the watches of clients, which reveal newer versions at any time.
 	watches map[schema.GroupResource]int
@@ -103,7 +103,6 @@ func (c *readCache) beginRead(key objectKey) *pendingRead {
 	return read
 }
 
-// endRead ends a read.
 func (c *readCache) endRead(key objectKey, read *pendingRead) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +245,7 @@ func (c *readCache) observe(key objectKey, resourceVersion string) {
 	for read := range c.reads[key] {
 		read.newest = max(read.newest, version)
 	}
-	// Versions before that of the response have been received late.
+	// Versions older than the response have been received late.
 	if element := c.objects[key]; element != nil && parseVersion(element.Value.(*cachedObject).version) < version {
 		c.remove(element)
 	}

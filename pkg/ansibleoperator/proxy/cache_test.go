@@ -51,7 +51,7 @@ func TestCacheSize(t *testing.T) {
 	}
 }
 
-// TestCacheInvalidation checks what drops a stored response, and prevents that of a read in progress from being stored.
+// TestCacheInvalidation checks what drops a stored response, and keeps the response to a read in progress from being stored.
 func TestCacheInvalidation(t *testing.T) {
 	t.Parallel()
 	key := cacheKey("a", "b")

@@ -126,7 +126,6 @@ func (o observer) Interrupt(gvk schema.GroupVersionKind, namespace string) {
 	}
 }
 
-// resourceOf returns the resource of a watched kind.
 func (p *Proxy) resourceOf(gvk schema.GroupVersionKind) (schema.GroupResource, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

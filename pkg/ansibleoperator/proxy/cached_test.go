@@ -164,7 +164,7 @@ func TestCachedReads(t *testing.T) {
 		}
 	}
 
-	// Own writes are read at once, those of others soon.
+	// Own writes are read at once, other writes soon.
 	for i, write := range []func(value string) int{
 		func(value string) int {
 			return r.do(http.MethodPatch, path, "application/merge-patch+json", `{"data":{"a":"`+value+`"}}`).code

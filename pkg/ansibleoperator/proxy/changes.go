@@ -20,7 +20,7 @@ func hasWatch(resource *metav1.APIResource) bool {
 	return slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "watch")
 }
 
-// isEvent reports whether a kind is that of events, which the API server deletes after an hour.
+// isEvent reports whether objects of a kind are events, which the API server deletes after an hour.
 func isEvent(gvk schema.GroupVersionKind) bool {
 	return gvk.Kind == "Event" && (gvk.Group == "" || gvk.Group == "events.k8s.io")
 }
@@ -80,7 +80,6 @@ func kindOf(r metav1.OwnerReference) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()
 }
 
-// changeHandler returns the handler of changes of objects of a kind.
 func (p *Proxy) changeHandler(gr schema.GroupResource, gvk schema.GroupVersionKind) dependents.Handler {
 	key := func(obj *metav1.PartialObjectMetadata) objectKey {
 		return objectKey{gr, types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}}
@@ -196,7 +195,6 @@ func (p *Proxy) endRun(owner ownerKey) {
 	}
 }
 
-// requeue requests a run of an owner.
 func (p *Proxy) requeue(owner ownerKey, statusOnly bool) {
 	p.mu.Lock()
 	delay, ok := p.state(owner).request(p.now(), statusOnly)

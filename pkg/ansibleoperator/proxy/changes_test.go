@@ -57,7 +57,7 @@ func (r *requeues) take() []string {
 	return seen
 }
 
-// settings returns those of a watch with all dependents.
+// settings returns the settings of a watch with all dependents.
 func (r *requeues) settings() proxy.Settings {
 	return proxy.Settings{WatchDependents: true, WatchClusterScoped: true, Requeue: r.add}
 }
@@ -149,7 +149,7 @@ func TestDependents(t *testing.T) {
 	config, release := e.register(e.owner, r.settings())
 	c := newClient(t, config)
 
-	// Those of its own run do not.
+	// Changes by its own run do not.
 	a, b := e.create(c, e.configMapText("a")), e.create(c, e.configMapText("b"))
 	e.merge(c, a, `{"data":{"a":"b"}}`)
 	if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(e.object(e.configMapText("a"))), client.FieldOwner("role")); err != nil {
@@ -168,7 +168,7 @@ func TestDependents(t *testing.T) {
 	release()
 	barrier.wait(e, r)
 
-	// Those of others do, once until the next run begins.
+	// Changes by others do, once until the next run begins.
 	e.merge(e.client, a, `{"data":{"a":"c"}}`)
 	e.merge(e.client, a, `{"data":{"a":"d"}}`)
 	barrier.wait(e, r, "one")

@@ -157,7 +157,6 @@ func (d *jsonDocument) encode() ([]byte, string, error) {
 	return data, d.media, errors.Join(append(errs, err)...)
 }
 
-// hasOwner reports whether a reference to an owner is among references.
 func hasOwner(references []metav1.OwnerReference, owner Owner) bool {
 	return slices.ContainsFunc(references, func(r metav1.OwnerReference) bool { return r.UID == owner.UID })
 }

@@ -33,13 +33,13 @@ type intent int
 
 const (
 	keepsOwner intent = iota
-	// createsObject is that of a POST request.
+	// createsObject stands for a POST request.
 	createsObject
-	// appliesObject is that of server-side apply: it may create, and it removes what it applied before and does not contain any more.
+	// appliesObject stands for server-side apply: it may create, and it removes what it applied before and no longer contains.
 	appliesObject
-	// replacesObject is that of a PUT request: it may create, and it removes everything that it does not contain.
+	// replacesObject stands for a PUT request: it may create, and it removes everything that it does not contain.
 	replacesObject
-	// replacesOwners is that of a merge patch with owner references or owner annotations.
+	// replacesOwners stands for a merge patch with owner references or owner annotations.
 	replacesOwners
 )
 
@@ -66,7 +66,7 @@ func intentOf(x *exchange) intent {
 	return keepsOwner
 }
 
-// edit adds the owner to objects that a request creates, and keeps it on those that have it. What exists without the owner is not taken
+// edit adds the owner to objects that a request creates, and keeps it on objects that have it. What exists without the owner is not taken
 // over.
 func (p *Proxy) edit(x *exchange) error {
 	intended := intentOf(x)
@@ -131,7 +131,6 @@ func replacesOwnerList(doc document, owner Owner) bool {
 	return len(references) > 0 && !hasOwner(references, owner)
 }
 
-// metadata returns the metadata of an object.
 func (p *Proxy) metadata(ctx context.Context, path string) (*metav1.PartialObjectMetadata, error) {
 	response, err := p.get(ctx, path, metadataOnly)
 	if err != nil {
@@ -162,7 +161,6 @@ type mark struct {
 	annotations map[string]string
 }
 
-// newMark returns the mark of a new object in a namespace.
 func newMark(owner Owner, namespace string) mark {
 	if owner.usesReference(namespace) {
 		reference := owner.reference()
@@ -171,8 +169,8 @@ func newMark(owner Owner, namespace string) mark {
 	return mark{annotations: owner.annotations()}
 }
 
-// markOf returns the mark of an object. The reference is that of the object, which may name another version of the API, or be that of
-// a controller: server-side apply conflicts with other managers if it differs.
+// markOf returns the mark of an object. It is the object's own reference, which may name another version of the API
+// or be the controller's: server-side apply conflicts with other managers if it differs.
 func markOf(object metav1.Object, owner Owner) mark {
 	var m mark
 	references := object.GetOwnerReferences()
@@ -187,7 +185,6 @@ func markOf(object metav1.Object, owner Owner) mark {
 
 func (m mark) isEmpty() bool { return m.reference == nil && m.annotations == nil }
 
-// isAnnotated reports whether annotations name an owner.
 func isAnnotated(annotations map[string]string, owner Owner) bool {
 	for key, value := range owner.annotations() {
 		if annotations[key] != value {

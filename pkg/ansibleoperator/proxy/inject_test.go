@@ -180,7 +180,7 @@ func TestApply(t *testing.T) {
 	mustApply(c, "role", configMap("posted", "c: d"))
 	e.wantOwner(e.configMap("posted"))
 
-	// The reference of an older version of the API, or that of a controller, is applied as it is.
+	// A reference with an older version of the API, or to the controller, is applied as it is.
 	e.create(e.client, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: controlled, namespace: %s, ownerReferences: [{apiVersion: example.com/v1, kind: App, name: one, uid: %s, controller: true}]}}", e.namespace, e.owner.UID))
 	mustApply(c, "role", configMap("controlled", "c: d"))
 	if r := metav1.GetControllerOf(e.configMap("controlled")); r == nil || r.APIVersion != "example.com/v1" {

@@ -106,7 +106,7 @@ func TestForeignObjectsAreNotKept(t *testing.T) {
 	runtime.KeepAlive(reads)
 }
 
-// TestMemory measures the memory of watches with 5,000 Secrets and ConfigMaps of others, and that of a cache of whole objects.
+// TestMemory measures the memory of watches with 5,000 Secrets and ConfigMaps of others, and of a cache of whole objects.
 func TestMemory(t *testing.T) {
 	if !*memory {
 		t.Skip("-memory is not given")

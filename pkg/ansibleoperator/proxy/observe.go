@@ -31,7 +31,7 @@ func (p *Proxy) prepare(x *exchange) {
 		x.observed = isObject && (x.run.settings.watchesAny() || x.run.settings.CacheReads)
 	case x.target.name == "" && r.Method != http.MethodPost:
 	default:
-		// The metadata of a scale is that of the scaled object.
+		// A scale has the metadata of the scaled object.
 		x.observed = (isObject || x.target.subresource == "scale") && x.run.settings.watchesAny()
 	}
 	if x.observed {
@@ -39,7 +39,8 @@ func (p *Proxy) prepare(x *exchange) {
 	}
 }
 
-// requestPlain removes what prevents that the transport decompresses the response: it does so only if it asks for compression itself.
+// requestPlain removes the header that keeps the transport from decompressing the response: it does so only if it asks for compression
+// itself.
 func requestPlain(r *http.Request) { r.Header.Del("Accept-Encoding") }
 
 // recordList records that a run has read several objects, whose versions the proxy does not read.
@@ -132,7 +133,6 @@ func (p *Proxy) recordScale(x *exchange, key objectKey, version string) {
 	}
 }
 
-// recordDelete records that a run has deleted an object.
 func (p *Proxy) recordDelete(x *exchange, object *responseObject) {
 	uid := object.UID
 	if uid == "" {

@@ -12,7 +12,7 @@ import (
 const (
 	// statusDelay combines the many changes of status of a rollout to few runs.
 	statusDelay = 2 * time.Second
-	// maxBurst runs of an owner can follow changes without a delay. One more is permitted at each burstInterval. It limits roles that
+	// maxBurst runs of an owner can follow changes without a delay. Each burstInterval allows one more. It limits roles that
 	// cause changes of their objects in each run.
 	maxBurst      = 10
 	burstInterval = 20 * time.Second
@@ -49,16 +49,16 @@ type ownerState struct {
 	// runs is the number of current runs. Changes are held back during a run, as the run makes most of them.
 	runs int
 	held map[objectKey][]change
-	// objects are those with the owner's mark that its runs have read or written, of watched kinds.
+	// objects are the objects of watched kinds that have the owner's mark and that its runs have read or written.
 	objects map[objectKey]*seenObject
 	// deleted are the objects that the current or last run deleted.
 	deleted map[types.UID]bool
-	// listed are the resources of which the current or last run has read several objects at once.
+	// listed are the resources that the current or last run has read several objects of at once.
 	listed map[schema.GroupResource]bool
 
 	// due is the time of the run that was requested; zero if none was requested since the last one began.
 	due time.Time
-	// ready is the earliest time of that run, and quota the time when maxBurst runs are permitted again.
+	// ready is the earliest time of that run, and quota the time when maxBurst runs are allowed again.
 	ready, quota time.Time
 }
 
@@ -68,7 +68,7 @@ type seenObject struct {
 	writes []string
 	// read is the oldest version that the current or last run has read, 0 for none.
 	read uint64
-	// newest is the newest version that runs of the owner have read or written, and uid that of the object in the last response.
+	// newest is the newest version that runs of the owner have read or written, and uid is the UID of the object in the last response.
 	newest uint64
 	uid    types.UID
 }
@@ -105,7 +105,6 @@ func (s *ownerState) object(key objectKey) *seenObject {
 	return object
 }
 
-// recordRead records a version that a run has read.
 func (o *seenObject) recordRead(version string) {
 	v := parseVersion(version)
 	o.newest = max(o.newest, v)
@@ -114,7 +113,6 @@ func (o *seenObject) recordRead(version string) {
 	}
 }
 
-// recordWrite records a version that a run has written.
 func (o *seenObject) recordWrite(version string) {
 	if version == "" || slices.Contains(o.writes, version) {
 		return

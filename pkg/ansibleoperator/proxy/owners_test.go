@@ -57,7 +57,7 @@ func TestExplained(t *testing.T) {
 		}
 	}
 
-	// All changes during a run are kept, and those that do not fit require a run.
+	// All changes during a run are kept. Changes that do not fit require a run.
 	s := &ownerState{}
 	s.begin()
 	s.object(key).recordWrite("1")

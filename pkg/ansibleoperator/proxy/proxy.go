@@ -44,9 +44,9 @@ type Config struct {
 	Mapper meta.RESTMapper
 	// Port is the port on 127.0.0.1; 0 for any that is free.
 	Port int
-	// Namespaces are those that the operator watches; none for all.
+	// Namespaces are the namespaces that the operator watches; none for all.
 	Namespaces []string
-	// OwnerKinds are the kinds of custom resources that have runs (default: those of the runs so far).
+	// OwnerKinds are the kinds of custom resources that have runs (default: the kinds of the runs so far).
 	OwnerKinds []schema.GroupKind
 	// InjectOwnerReferences adds the owner to objects that a run creates.
 	InjectOwnerReferences bool
@@ -64,7 +64,7 @@ type Proxy struct {
 	listener net.Listener
 	identity *identity
 
-	// transport is for requests, upgrade for those that change the protocol of their connection, which HTTP/2 cannot do.
+	// transport sends requests. upgrade sends requests that change the protocol of their connection, which HTTP/2 cannot do.
 	transport, upgrade http.RoundTripper
 	forwarder          *httputil.ReverseProxy
 	resources          *resources

@@ -93,7 +93,6 @@ func isVirtual(resource *metav1.APIResource) bool {
 	return !slices.Contains(resource.Verbs, "get")
 }
 
-// gvkOf returns the kind of a resource.
 func gvkOf(gvr schema.GroupVersionResource, resource *metav1.APIResource) schema.GroupVersionKind {
 	return gvr.GroupVersion().WithKind(resource.Kind)
 }

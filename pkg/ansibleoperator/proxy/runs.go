@@ -28,21 +28,21 @@ type Owner struct {
 	UID             types.UID
 }
 
-// Settings are those of a watch in watches.yaml.
+// Settings come from an entry of watches.yaml.
 type Settings struct {
 	// Blacklist are the kinds that are neither watched nor cached.
 	Blacklist []schema.GroupVersionKind
-	// WatchDependents requeues owners after changes of objects with an owner reference, and WatchClusterScoped after those of objects with
-	// owner annotations, which are cluster-scoped or in other namespaces.
+	// WatchDependents requeues owners after changes of objects with an owner reference, and WatchClusterScoped after changes of objects
+	// with owner annotations, which are cluster-scoped or in other namespaces.
 	WatchDependents, WatchClusterScoped bool
-	// CacheReads permits to answer reads of single objects from the cache.
+	// CacheReads allows reads of single objects to be answered from the cache.
 	CacheReads bool
 	// Requeue is called after an object of an owner has changed, except by a run of the owner. The next run should begin after the
 	// delay. It returns false if it did not accept the request, for which the next change repeats it. It must not block. All registrations
 	// of owners of the same kind replace it.
 	Requeue func(owner types.NamespacedName, after time.Duration) bool
-	// Secret is called with each Secret that the run reads or writes, in the form of JSON, except for those of watches; nil if they
-	// are not of interest. It may be called concurrently, and must not change the Secret.
+	// Secret is called with each Secret that the run reads or writes, as decoded JSON, except in watches; nil if nobody is
+	// interested. It may be called concurrently, and must not change the Secret.
 	Secret func(secret map[string]any)
 }
 
@@ -54,7 +54,7 @@ type run struct {
 	owner    Owner
 	settings Settings
 	// ctx ends with the run.
-	ctx context.Context //nolint:containedctx // It is that of requests which the run leaves open.
+	ctx context.Context //nolint:containedctx // It ends requests that the run leaves open.
 }
 
 // Register adds a run and returns its kubeconfig, which contains a token that is valid until release is called. release also ends
@@ -84,7 +84,6 @@ func (p *Proxy) Register(owner Owner, settings Settings) (kubeconfig []byte, rel
 	}), nil
 }
 
-// kubeconfig returns the kubeconfig of a run.
 func (p *Proxy) kubeconfig(namespace, token string) ([]byte, error) {
 	const name = "ansible-operator"
 	config := clientcmdapi.NewConfig()
@@ -113,7 +112,7 @@ func (o Owner) usesReference(namespace string) bool {
 	return o.Namespace == "" || o.Namespace == namespace
 }
 
-// reference returns the owner reference, as operator-sdk's proxy adds it: not that of a controller, of which an object has only one.
+// reference returns the owner reference, as operator-sdk's proxy adds it: it is not the controller, as an object has only one.
 func (o Owner) reference() metav1.OwnerReference {
 	apiVersion, kind := o.ToAPIVersionAndKind()
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: o.Name, UID: o.UID}

@@ -27,7 +27,6 @@ const (
 // errTooLarge is the error of a body with more than maxBody bytes.
 var errTooLarge = fmt.Errorf("the body has more than %d MiB", maxBody>>20)
 
-// readLimited reads a body.
 func readLimited(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
 	if err == nil && len(data) > maxBody {
@@ -109,9 +108,9 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(p.base)
-			// The address of the API server must not depend on that of the proxy.
+			// The address of the API server must not depend on the proxy's.
 			r.Out.Host = ""
-			// The operator's credentials replace those of the run. Impersonation is kept: the API server decides whether the operator is
+			// The operator's credentials replace the run's. Impersonation is kept: the API server decides whether the operator is
 			// permitted to impersonate, and without it, the request would have more permissions than the client asked for.
 			r.Out.Header.Del("Authorization")
 			for name := range r.Out.Header {

@@ -27,7 +27,7 @@ func (t target) objectKey() objectKey {
 	return objectKey{t.GroupResource(), types.NamespacedName{Namespace: t.namespace, Name: t.name}}
 }
 
-// parseTarget returns the target of a path; ok is false for paths that are not those of resources.
+// parseTarget returns the target of a path; ok is false if the path doesn't name a resource.
 func parseTarget(path string) (t target, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
@@ -64,7 +64,7 @@ func isWatch(r *http.Request) bool {
 	return query.Has("watch") && query.Get("watch") != "false" && query.Get("watch") != "0"
 }
 
-// isDryRun reports whether a request changes nothing. That of a deletion can be requested in its body.
+// isDryRun reports whether a request changes nothing. A deletion can ask for a dry run in its body.
 func isDryRun(x *exchange) (bool, error) {
 	r := x.request
 	if r.URL.Query().Has("dryRun") {

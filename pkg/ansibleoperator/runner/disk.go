@@ -12,7 +12,6 @@ import (
 	"syscall"
 )
 
-// artifactsOf returns the directory with the artifacts of a run.
 func artifactsOf(dir, ident string) string { return filepath.Join(dir, artifactsDir, ident) }
 
 // disk limits the total size of artifacts.
@@ -30,7 +29,7 @@ type artifacts struct {
 	size int64
 }
 
-// add records the artifacts of an ended run in a run directory, drops those that ansible-runner has removed there, and removes
+// add records the artifacts of an ended run in a run directory, drops the ones that ansible-runner has removed there, and removes
 // the oldest of all until the total size is within the limit.
 func (d *disk) add(dir, ident string) error {
 	d.mu.Lock()

@@ -19,9 +19,9 @@ import (
 type environment struct {
 	values map[string]string
 	dir    string
-	// runner is the path of ansible-runner, and python that of an interpreter for the supervisor.
+	// runner is the path of ansible-runner, and python the path of an interpreter for the supervisor.
 	runner, python string
-	// flags are those of the interpreter in ansible-runner, such as -s.
+	// flags are the interpreter's flags in ansible-runner, such as -s.
 	flags []string
 }
 
@@ -144,7 +144,6 @@ func (e *environment) inventory() string {
 	return localInventory
 }
 
-// runEnviron returns the environment of a run.
 func (e *environment) runEnviron(additional map[string]string) []string {
 	values := maps.Clone(e.values)
 	maps.Copy(values, additional)

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// The files of a run directory, whose names are those that ansible-runner expects.
+// The files of a run directory. ansible-runner expects their names.
 const (
 	artifactsDir   = "artifacts"
 	latestLink     = "latest"
 	kubeconfigFile = "kubeconfig"
 	// localInventory runs tasks on this machine, with the interpreter that runs ansible-playbook.
 	localInventory = "localhost ansible_connection=local ansible_python_interpreter='{{ ansible_playbook_python }}'\n"
-	// localTemporary lets tasks on this machine use the temporary directory of the run. Others, also those that only have another
-	// connection, must not: a variable of the environment would set the directory for all of them.
+	// localTemporary lets tasks on this machine use the temporary directory of the run. Other tasks, even if only their
+	// connection differs, must not: a variable of the environment would set the directory for all of them.
 	localTemporary = `localhost ansible_remote_tmp='{{ lookup("env", "TMPDIR") if ansible_connection == "local" else "~/.ansible/tmp" }}'` + "\n"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// killMarked kills the processes of a run whose supervisor was killed: those with its identifier in their environment. The system shows
+// killMarked kills the processes of a run whose supervisor was killed: they have its identifier in their environment. The system shows
 // the environment of the last exec. Forks of the warm interpreter are therefore not found, but they end with their parents (die_with_parent
 // in warm.py). Only processes that a module forks, and that execute no program, remain.
 func killMarked(ident string) {

@@ -75,7 +75,6 @@ func (r *Runner) runLog(request Request, ident string) logr.Logger {
 	return r.config.Log.WithValues("kind", request.GVK.Kind, "namespace", request.Key.Namespace, "name", request.Key.Name, "job", ident)
 }
 
-// redact removes secrets from a message.
 func (r Request) redact(message string) string {
 	if r.Redact == nil {
 		return message
@@ -98,7 +97,6 @@ func (r *Runner) eventLog(request Request, log logr.Logger) func(event) {
 	}
 }
 
-// logEnd logs the result of a run.
 func logEnd(log logr.Logger, request Request, result *Result, err error) {
 	values := []any{
 		"ok", result.Stats.OK, "changed", result.Stats.Changed, "skipped", result.Stats.Skipped, "failures", result.Stats.Failures,

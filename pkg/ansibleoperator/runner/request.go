@@ -12,7 +12,7 @@ import (
 type Request struct {
 	GVK schema.GroupVersionKind
 	Key types.NamespacedName
-	// Playbook is the absolute path of a playbook. It has precedence over Role.
+	// Playbook is the absolute path of a playbook. It takes precedence over Role.
 	Playbook string
 	// Role is the absolute path of a role, or the name of a role in a collection, NAMESPACE.COLLECTION.ROLE. FindRole returns it.
 	Role string

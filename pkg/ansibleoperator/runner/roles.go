@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// collectionRole matches NAMESPACE.COLLECTION.ROLE; Ansible permits subdirectories of roles.
+// collectionRole matches NAMESPACE.COLLECTION.ROLE; Ansible allows subdirectories of roles.
 var collectionRole = regexp.MustCompile(`^[a-zA-Z_]\w*(\.[a-zA-Z_]\w*){2,}$`)
 
 // FindRole returns the absolute path of a role, or its name if it is a role of a collection, which Ansible finds. It searches each

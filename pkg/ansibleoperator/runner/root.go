@@ -46,7 +46,7 @@ func openRoot(dir string, env *environment, log logr.Logger) (*root, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The parent is that of the default root, in a directory that all users can write to.
+	// This is the parent of the default root, in a directory that all users can write to.
 	for _, d := range []string{filepath.Dir(dir), dir} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("directory of runs: %w", err)
@@ -144,7 +144,7 @@ func (r *root) claim(dir string) error {
 	return os.WriteFile(marker, []byte(name), 0o600)
 }
 
-// isForeign reports whether the directory of a custom resource is that of another operator, which runs.
+// isForeign reports whether the directory of a custom resource belongs to another operator, which runs.
 func (r *root) isForeign(dir string) bool {
 	data, err := os.ReadFile(filepath.Join(dir, markerFile))
 	return err == nil && string(data) != filepath.Base(r.own) && r.isAlive(string(data))

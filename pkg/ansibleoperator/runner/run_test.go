@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 	if err := e.runner.Remove(t.Context(), gvk, request.Key); err != nil {
 		t.Error(err)
 	}
-	if entries, err := os.ReadDir(e.root); err != nil || len(entries) != 1 { // that of the operator
+	if entries, err := os.ReadDir(e.root); err != nil || len(entries) != 1 { // the operator's
 		t.Errorf("after Remove: %v, %v", entries, err)
 	}
 	if err := e.runner.Close(); err != nil {

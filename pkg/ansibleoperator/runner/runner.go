@@ -47,10 +47,10 @@ type Config struct {
 	Environ []string
 	// Dir is the working directory of the operator, which relative paths in Environ refer to.
 	Dir string
-	// RolesPaths and CollectionsPaths are searched before those in Environ.
+	// RolesPaths and CollectionsPaths are searched before the paths in Environ.
 	RolesPaths, CollectionsPaths []string
 	// Args is added to the command line of ansible-playbook, in the form of a POSIX shell, without expansions. One pair of single quotes
-	// around all of it is removed, as by operator-sdk, whose documentation writes it in manifests, where it is not that of a shell.
+	// around all of it is removed, as by operator-sdk, whose documentation has it in manifests, where no shell removes it.
 	Args string
 	// LogEvents is Tasks if empty.
 	LogEvents LogEvents

@@ -32,7 +32,7 @@ type supervised struct {
 	// killWarm kills the warm interpreter.
 	killWarm func()
 	control  *os.File
-	// pid is that of the supervisor, 0 before it has started the command, or -1 after the end of a fork.
+	// pid is the supervisor's, 0 before it has started the command, or -1 after the end of a fork.
 	pid    atomic.Int32
 	timers []*time.Timer
 	// events is read until its end, which is the end of ansible-runner.
@@ -53,7 +53,7 @@ type outcome struct {
 	unstarted bool
 }
 
-// pipes are those between this process and a supervisor. The first four are passed on.
+// pipes connect this process with a supervisor. The first four are passed on.
 type pipes struct {
 	controlRead, statusWrite, eventsWrite, outputWrite *os.File
 	controlWrite, statusRead, eventsRead, outputRead   *os.File
@@ -293,5 +293,5 @@ func isPrivate(info fs.FileInfo, stat *syscall.Stat_t) bool {
 }
 
 // isTrusted reports whether the owner of a directory, who can replace all directories in it, is trusted. Users of the group 0 other than
-// root are those of containers, which can have a random identifier.
+// root exist in containers, where they can have a random identifier.
 func isTrusted(owner, uid, gid int) bool { return owner == 0 || owner == uid || gid == 0 && uid != 0 }

@@ -88,7 +88,7 @@ func (e *environment) withoutProxy() map[string]string {
 	return map[string]string{"NO_PROXY": value, "no_proxy": value}
 }
 
-// additional returns the variables of a run that are added to those of the operator.
+// additional returns the variables of a run that the operator itself doesn't have.
 func (r *Runner) additional(ident string, temporary map[string]string) map[string]string {
 	values := r.env.pluginEnviron(r.root.own, r.config.LogEvents == Everything)
 	maps.Copy(values, r.env.withoutProxy())

@@ -131,7 +131,7 @@ func TestWarm(t *testing.T) {
 // timesInOutput match what differs between two runs of a playbook.
 var timesInOutput = regexp.MustCompile(`"(start|end|delta)": "[^"]*"`)
 
-// TestWarmOutput compares the output of runs in forks of a warm interpreter with that of runs that start new ones.
+// TestWarmOutput compares the output of runs in forks of a warm interpreter with the output of runs that start new ones.
 func TestWarmOutput(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(e *env, c *runner.Config){

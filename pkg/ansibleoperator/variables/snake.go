@@ -12,7 +12,7 @@ var initialisms = []string{"HTTP", "URL", "IP"}
 var numbers = regexp.MustCompile(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
 
 // SnakeCase returns the name of a variable for a key in camel case: podCIDR becomes pod_cidr, egressIPs egress_ips, k8sVersion
-// k8s_version and Kind _kind. The results are those of operator-sdk's ansible-operator 1.42, as roles depend on them, including unusual
+// k8s_version and Kind _kind. The results are the same as in operator-sdk's ansible-operator 1.42, as roles depend on them, including unusual
 // ones: enableHTTPS becomes enable_http_s and aB becomes ab.
 func SnakeCase(key string) string {
 	words := strings.Trim(numbers.ReplaceAllString(key, "$1 $2 $3"), " ")

@@ -20,13 +20,13 @@ type Input struct {
 	GVK schema.GroupVersionKind
 	// Object is the custom resource.
 	Object map[string]any
-	// Vars are those of the watch, and FinalizerVars those of its finalizer in a run of the finalizer.
+	// Vars come from the watch, and FinalizerVars from its finalizer in a run of the finalizer.
 	Vars, FinalizerVars map[string]any
 	// SnakeCase converts keys of the spec.
 	SnakeCase bool
 	// MarkUnsafe marks all strings of the custom resource, and refuses keys with which it could run code in another way.
 	MarkUnsafe bool
-	// Schema is that of the version in the CRD, or nil. With a schema, keys of maps are not converted.
+	// Schema is the schema of the version in the CRD, or nil. With a schema, keys of maps are not converted.
 	Schema *apiextensionsv1.JSONSchemaProps
 }
 
@@ -59,7 +59,7 @@ func Of(in Input) (map[string]any, error) {
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
 	result["ansible_operator_meta"] = map[string]any{"name": name, "namespace": namespace}
-	object := objectName(in.GVK)
+	object := ObjectName(in.GVK.Group, in.GVK.Kind)
 	result[object] = in.Object
 	result[object+"_spec"] = spec
 	if in.MarkUnsafe {
@@ -103,9 +103,9 @@ func checkTemplates(path string, value any) (errs []error) {
 	return errs
 }
 
-// objectName returns the name of the variable that contains the custom resource.
-func objectName(gvk schema.GroupVersionKind) string {
-	return "_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(gvk.Group)) + "_" + strings.ToLower(gvk.Kind)
+// ObjectName returns the name of the variable that contains the custom resources of a kind, such as _cache_example_com_memcached.
+func ObjectName(group, kind string) string {
+	return "_" + strings.NewReplacer(".", "_", "-", "_").Replace(strings.ToLower(group+"_"+kind))
 }
 
 // convert converts the keys in a value. The schema is nil for values that no schema describes.
@@ -152,7 +152,7 @@ func isMap(schema *apiextensionsv1.JSONSchemaProps) bool {
 }
 
 // convertObject converts the keys of an object. If two keys have the same name in snake case, the one that is in snake case already
-// has precedence, then the last one in order.
+// takes precedence, then the last one in order.
 func convertObject(object map[string]any, schema *apiextensionsv1.JSONSchemaProps) map[string]any {
 	converted := make(map[string]any, len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -171,7 +171,6 @@ func convertObject(object map[string]any, schema *apiextensionsv1.JSONSchemaProp
 	return converted
 }
 
-// markUnsafe marks all strings in a value.
 func markUnsafe(value any) any {
 	switch value := value.(type) {
 	case string:

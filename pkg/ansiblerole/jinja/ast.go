@@ -40,7 +40,7 @@ type (
 	List struct{ Items []Expr }
 	// A Dict is an expression: a mapping.
 	Dict struct{ Keys, Values []Expr }
-	// Unknown is an expression that is not supported. Operands are those that it contains.
+	// Unknown is an expression that is not supported. Operands are the expressions in it.
 	Unknown struct{ Operands []Expr }
 )
 
@@ -81,7 +81,7 @@ type (
 		Name   Expr
 		Import bool
 	}
-	// A Block is a node: a statement with a body of which nothing else matters, such as macro or with. Parameters are the names
+	// A Block is a node: a statement of which only the body matters, such as macro or with. Parameters are the names
 	// that it defines.
 	Block struct {
 		Parameters []string

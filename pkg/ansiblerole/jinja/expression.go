@@ -69,7 +69,7 @@ func (p *parser) expect(text string) {
 	}
 }
 
-// nested calls a function if the nesting permits it.
+// nested calls a function unless the nesting is too deep.
 func (p *parser) nested(parse func() Expr) Expr {
 	if p.depth++; p.depth > maxDepth {
 		p.failed = true
@@ -120,7 +120,7 @@ var levels = [][]string{{"or"}, {"and"}, {"not"}, {"==", "!=", "<", ">", "<=", "
 
 const notLevel, compareLevel = 2, 3
 
-// binary parses operators of a level and those of higher precedence.
+// binary parses operators of a level or of higher precedence.
 func (p *parser) binary(level int) Expr {
 	if level == len(levels) {
 		return p.unary()

@@ -132,7 +132,6 @@ func (t *templateParser) statement() []token {
 	return tokens
 }
 
-// parseStatement parses a statement with its body.
 func (t *templateParser) parseStatement(tokens []token) []Node {
 	if t.depth++; t.depth > maxDepth {
 		t.text = ""
@@ -174,7 +173,6 @@ func (t *templateParser) branch(condition []token) Node {
 	}
 }
 
-// loop parses a for statement.
 func (t *templateParser) loop(tokens []token) []Node {
 	l := Loop{}
 	in := slices.Index(tokens, token{nameToken, "in"})
@@ -197,7 +195,6 @@ func (t *templateParser) loop(tokens []token) []Node {
 	return nodes
 }
 
-// set parses an assignment.
 func (t *templateParser) set(tokens []token) Node {
 	if i := slices.Index(tokens, token{operatorToken, "="}); i >= 0 {
 		s := Set{Value: parseTokens(tokens[i+1:])}
@@ -209,7 +206,6 @@ func (t *templateParser) set(tokens []token) Node {
 	return Set{Names: names(tokens), Body: t.nodes([]string{"endset"})}
 }
 
-// names returns the names among tokens.
 func names(tokens []token) []string {
 	var all []string
 	for _, t := range tokens {

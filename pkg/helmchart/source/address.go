@@ -49,7 +49,7 @@ func port(u *url.URL) string {
 	return "443"
 }
 
-// isBelow reports whether a URL is that of a repository, or below it.
+// isBelow reports whether a URL is a repository's, or below it.
 func isBelow(u, repository *url.URL) bool {
 	base := strings.TrimSuffix(repository.Path, "/")
 	return sameHost(u, repository) && (u.Path == base || strings.HasPrefix(u.Path, base+"/"))

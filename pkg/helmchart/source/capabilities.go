@@ -112,7 +112,6 @@ func served(gvk schema.GroupVersionKind, version *common.KubeVersion) bool {
 	return true
 }
 
-// addCRD adds the versions of a CRD that are served.
 func addCRD(crd map[string]any, add func(apiVersion string, kinds ...string)) {
 	spec, _ := crd["spec"].(map[string]any)
 	group, _ := spec["group"].(string)

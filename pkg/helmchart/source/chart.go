@@ -28,11 +28,11 @@ const (
 var (
 	// byteOrderMark is at the start of some files made on Windows. Helm removes it.
 	byteOrderMark = []byte("\xEF\xBB\xBF")
-	// chartName matches valid names, as for Helm's create command. The name of a chart becomes that of a directory.
+	// chartName matches valid names, as for Helm's create command. The name of a chart becomes the name of a directory.
 	chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
 )
 
-// loadChart loads the files of a chart as Helm does. The order of dependencies does not depend on that of a map.
+// loadChart loads the files of a chart as Helm does. The order of dependencies does not depend on the order of a map.
 func loadChart(files helmchart.Files) (*chart.Chart, error) {
 	if err := checkChartFile(files); err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.status }
 
-// tlsConfig returns the TLS configuration of a repository. Its CA is in addition to those of the system.
+// tlsConfig returns the TLS configuration of a repository. Its CA is used in addition to the system's.
 func (e *entry) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if e == nil {
@@ -128,7 +128,7 @@ func (e *entry) tlsConfig() (*tls.Config, error) {
 	return config, nil
 }
 
-// credentialsFor returns the credentials for a URL: those in it, or those of the repository if the URL is on its host or
+// credentialsFor returns the credentials for a URL: from the URL itself, or the repository's if the URL is on its host or
 // the user passes them to all hosts.
 func (e *entry) credentialsFor(u *url.URL) (user, password string, ok bool) {
 	if u.User != nil {

@@ -14,20 +14,20 @@ import (
 	"helm.sh/helm/v4/pkg/registry"
 )
 
-// A need is how much a chart needs those of its dependencies that are not in charts/.
+// A need is how much a chart needs the dependencies that are not in charts/.
 type need int
 
 const (
-	// dependencyNeeded is that of the chart itself, and of unpacked charts that it refers to: Helm does not install without.
+	// dependencyNeeded applies to the chart itself, and to unpacked charts that it refers to: Helm does not install without.
 	dependencyNeeded need = iota
-	// dependencyWanted is that of charts that were downloaded. Helm installs them as they are.
+	// dependencyWanted applies to charts that were downloaded. Helm installs them as they are.
 	dependencyWanted
-	// dependencyLeft is that of charts that were in charts/.
+	// dependencyLeft applies to charts that were in charts/.
 	dependencyLeft
 )
 
 // addDependencies adds the dependencies of a chart that are missing in its charts/, at the versions in Chart.lock where it
-// exists, and those of the dependencies.
+// exists, and the dependencies of the dependencies.
 func (f *fetcher) addDependencies(ctx context.Context, n *node, from fetched, needed need, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("more than %d nested dependencies", maxDepth)
@@ -109,7 +109,7 @@ func (n *node) child(d *chart.Dependency) *node {
 	return nil
 }
 
-// compatible reports whether a version is that of a dependency, whose version can be missing.
+// compatible reports whether a version satisfies a dependency, whose version can be missing.
 func compatible(constraint, version string) bool {
 	return constraint == "" || chartutil.IsCompatibleRange(constraint, version)
 }
@@ -184,7 +184,7 @@ func (n *node) removeUnused(name string, all []*chart.Dependency) {
 	}
 }
 
-// lockedVersion returns the version of a dependency to fetch: that of the lock, or the constraint without a lock.
+// lockedVersion returns the version of a dependency to fetch: the locked one, or the constraint without a lock.
 func lockedVersion(d *chart.Dependency, lock *chart.Lock) (string, error) {
 	if _, err := parseConstraint(d.Version); err != nil {
 		return "", err
@@ -207,7 +207,6 @@ func lockedVersion(d *chart.Dependency, lock *chart.Lock) (string, error) {
 	return "", fmt.Errorf("the lock file (Chart.lock) has version %s, but Chart.yaml requires %q; update the lock file with 'helm dependency update', or remove it", locked, d.Version)
 }
 
-// fetchDependency fetches the chart of a dependency.
 func (f *fetcher) fetchDependency(ctx context.Context, d *chart.Dependency, version string, from fetched) (*fetched, error) {
 	switch repository := d.Repository; {
 	case repository == "":

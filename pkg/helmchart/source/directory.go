@@ -19,7 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
-// readDirectory returns the files of a chart's directory, without those that .helmignore excludes and without directories of version
+// readDirectory returns the files of a chart's directory, without the files that .helmignore excludes and without directories of version
 // control. Symbolic links are followed within the directory.
 func readDirectory(dir string, b *budget) (helmchart.Files, error) {
 	root, err := os.OpenRoot(dir)
@@ -137,7 +137,6 @@ func withoutPath(err error) error {
 	return err
 }
 
-// archiveDigest returns the digest of an archive.
 func archiveDigest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -28,7 +28,7 @@ func oneLine(text string) string {
 }
 
 var (
-	// atTemplate matches the errors of templates that cannot be parsed, and those of the functions fail and required.
+	// atTemplate matches the errors of templates that cannot be parsed, and of the functions fail and required.
 	atTemplate = regexp.MustCompile(`^(?:parse|execution) error (?:at|in) \(([^()]*)\): (?s:(.*))$`)
 	// location is the first line of a step in the trace of a template that failed: its path, line and column.
 	location = regexp.MustCompile(`^([^\s:]+:\d+)(?::\d+)?$`)

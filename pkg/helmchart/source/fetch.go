@@ -19,7 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-// Fetch fetches a chart and its dependencies. Repositories, caches and credentials are those of the user's Helm
+// Fetch fetches a chart and its dependencies. It uses repositories, caches and credentials of the user's Helm
 // configuration, which the HELM_* variables locate; nothing in it is changed. Registries also use docker's credentials.
 //
 // HTTP without TLS is used for URLs that the user wrote with http:// (in the request, in repositories.yaml, or as the
@@ -190,7 +190,6 @@ func (f *fetcher) fromFile(name string, info fs.FileInfo) (*fetched, error) {
 	return found, nil
 }
 
-// fromArchive unpacks an archive.
 func (f *fetcher) fromArchive(data []byte) (*fetched, error) {
 	files, err := readArchive(data, f.budget)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmchart"
 )
 
-// TestImages finds the images of charts in the forms that charts use, and those that no value selects.
+// TestImages finds the images of charts in the forms that charts use, and images that no value selects.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	charts := map[string]helmchart.Files{"forms": chartOf(imageForms)}
@@ -58,7 +58,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// imageForms is a chart with an image in each form. The tag of labeled is a label, where a digest is too long; that of broken is
+// imageForms is a chart with an image in each form. The tag of labeled is a label, where a digest is too long; the tag of broken is
 // required to begin with a v.
 const imageForms = `
 -- Chart.yaml --

@@ -10,9 +10,9 @@ import (
 
 // A node is a chart with the charts in its directory charts/.
 type node struct {
-	// files are those of the chart itself.
+	// files are the files of the chart itself.
 	files helmchart.Files
-	// name and version are those in Chart.yaml.
+	// name and version come from Chart.yaml.
 	name, version string
 	// children are the charts in charts/, by directory.
 	children map[string]*node
@@ -83,7 +83,6 @@ func (n *node) add(child *node) {
 	n.children[dir] = child
 }
 
-// flatten returns the files of the whole tree.
 func (n *node) flatten() helmchart.Files {
 	files := helmchart.Files{}
 	for name, data := range n.files {

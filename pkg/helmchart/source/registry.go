@@ -35,7 +35,7 @@ func (f *fetcher) fromRegistry(ctx context.Context, reference, version string) (
 	}
 	tagged := strings.Contains(rest[strings.LastIndex(rest, "/")+1:], ":") || strings.Contains(rest, "@")
 	switch {
-	case tagged: // Fetch compares the version with that of the chart
+	case tagged: // Fetch compares the version with the chart's
 	case isExact(version):
 		path += ":" + version
 	default:
@@ -90,7 +90,7 @@ func registryError(reference, host string, err error) error {
 	return fmt.Errorf("%s: %w", reference, shorten(err))
 }
 
-// registryClient returns a client with the credentials of Helm, or else those of docker.
+// registryClient returns a client with the credentials of Helm, or else of docker.
 func (f *fetcher) registryClient(ctx context.Context, host string) (*registry.Client, error) {
 	retry := registry.NewTransport(false)
 	retry.Base = &boundTransport{ctx: ctx, base: baseTransport(&tls.Config{MinVersion: tls.VersionTLS12})}

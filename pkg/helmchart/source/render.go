@@ -19,7 +19,7 @@ import (
 )
 
 // Render renders a chart with each set of values, as for the first installation of a release. The function lookup finds no
-// objects, and functions of chance and time return constants. The error is that of a chart that cannot be loaded; values that a template rejects cause the error of their
+// objects, and functions of chance and time return constants. It fails if the chart cannot be loaded; values that a template rejects cause the error of their
 // rendering. A rendering that exceeds the limits of time and memory is an error, too.
 func Render(ctx context.Context, request helmchart.RenderRequest) (*helmchart.RenderAnswer, error) {
 	return render(ctx, request, &limits{time: maxRenderTime, memory: maxRenderMemory})
@@ -82,7 +82,7 @@ type renderer struct {
 	limits         *limits
 }
 
-// renderUntil renders the chart with a set of values. The error is that of the context or of a limit; the goroutine of a template that
+// renderUntil renders the chart with a set of values. It fails if the context ends or a limit is exceeded; the goroutine of a template that
 // does not end is left to the end of the process, as templates cannot be interrupted.
 func (r *renderer) renderUntil(ctx context.Context, values map[string]any) (helmchart.Rendering, error) {
 	done := make(chan struct{})

@@ -58,7 +58,7 @@ func TestRenderGolden(t *testing.T) {
 			}
 			request.Files = files
 			var got string
-			for range 3 { // the order does not depend on that of maps
+			for range 3 { // the order does not depend on the order of maps
 				if again := renderText(t, request); got != "" && got != again {
 					t.Fatalf("the answers differ:\n%s\n%s", got, again)
 				} else {

@@ -21,7 +21,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-// An entry is a repository with its credentials and TLS configuration. Those that are not in repositories.yaml have no name.
+// An entry is a repository with its credentials and TLS configuration. The ones that are not in repositories.yaml have no name.
 type entry struct{ repo.Entry }
 
 // label returns the name of a repository, or its URL.
@@ -32,7 +32,6 @@ func (e *entry) label() string {
 	return displayed(e.URL)
 }
 
-// repositories returns the repositories of the user.
 func (f *fetcher) repositories() ([]*entry, error) {
 	if f.entries != nil {
 		return f.entries, nil
@@ -52,7 +51,6 @@ func (f *fetcher) repositories() ([]*entry, error) {
 	return f.entries, nil
 }
 
-// namedEntry returns the repository of the user with a name.
 func (f *fetcher) namedEntry(name string) (*entry, error) {
 	entries, err := f.repositories()
 	if err != nil {
@@ -71,7 +69,7 @@ func (f *fetcher) namedEntry(name string) (*entry, error) {
 	return nil, fmt.Errorf("repository %q not found; use one of %s, or add it with 'helm repo add %[1]s URL'", name, strings.Join(names, ", "))
 }
 
-// entryOf returns the repository with a URL: that of the user, or one without credentials. A URL without TLS that the user
+// entryOf returns the repository with a URL: the user's, or one without credentials. A URL without TLS that the user
 // has not written is an error.
 func (f *fetcher) entryOf(repository string, byUser bool) (*entry, error) {
 	u, err := parseURL(repository)
@@ -126,7 +124,6 @@ func (f *fetcher) fromRepository(ctx context.Context, e *entry, name, version st
 	return f.fromIndex(ctx, e, found)
 }
 
-// cachedIndex returns the index in Helm's cache.
 func (f *fetcher) cachedIndex(e *entry) (*index, error) {
 	if e.Name == "" || filepath.Base(e.Name) != e.Name {
 		return nil, fs.ErrNotExist
@@ -273,7 +270,7 @@ func (f *fetcher) cachedArchive(digest, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// fromURL downloads a chart archive. The credentials are those in the URL, or those of the user's repository that has it.
+// fromURL downloads a chart archive. The credentials come from the URL, or from the user's repository that has it.
 func (f *fetcher) fromURL(ctx context.Context, raw string) (*fetched, error) {
 	u, err := parseURL(raw)
 	if err != nil {

@@ -196,7 +196,7 @@ func TestFetchIndexCache(t *testing.T) {
 		}
 	}
 
-	// Archives in Helm's caches are used if their digest is that of the index.
+	// Archives in Helm's caches are used if their digest is the one in the index.
 	write(t, filepath.Join(f.settings.RepositoryCache, "app-1.1.0.tgz"), data)
 	mustFetch(t, f.again(), helmchart.FetchRequest{Chart: "r/app"})
 	if got := server.seen(); got != "/charts/index.yaml" {
@@ -338,7 +338,7 @@ func TestFetchURL(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
-	// The credentials of a repository are used for archives in it, and for those that its index lists.
+	// The credentials of a repository are used for archives in it, and for archives that its index lists.
 	f.configure(t, map[string]any{"name": "r", "url": url, "username": "alice", "password": "s3cret"})
 	mustFetch(t, f.again(), helmchart.FetchRequest{Chart: url + "/app-1.0.0.tgz"})
 	server.files["/files/app.tgz"] = server.files["/charts/app-1.0.0.tgz"]

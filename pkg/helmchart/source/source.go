@@ -27,7 +27,7 @@ const (
 	maxDepth = 10
 )
 
-// kubernetesVersion is the version that templates find in .Capabilities.KubeVersion: that of Operon's Kubernetes libraries.
+// kubernetesVersion is the version that templates find in .Capabilities.KubeVersion: the version of Operon's Kubernetes libraries.
 const kubernetesVersion = "v1.37.2"
 
 // A budget limits what is read for one chart.
@@ -57,7 +57,6 @@ func metadata(c *chart.Chart) helmchart.Metadata {
 	}
 }
 
-// checkInstallable returns an error for charts that cannot be installed.
 func checkInstallable(c *chart.Chart) error {
 	if c.Metadata.Type == "library" {
 		return fmt.Errorf("Chart.yaml: chart %q is a library chart, which has no objects of its own; use a chart of type application", c.Name()) //nolint:staticcheck // a file name

@@ -53,7 +53,6 @@ func parseConstraint(want string) (*semver.Constraints, error) {
 	return constraint, nil
 }
 
-// versionMatches reports whether a version matches a version or a constraint.
 func versionMatches(want, version string) bool {
 	_, err := selectVersion([]string{version}, want)
 	return err == nil

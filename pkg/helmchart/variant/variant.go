@@ -16,7 +16,7 @@ import (
 )
 
 // A Variant replaces the template functions whose results depend on chance or time by functions of their arguments. Two
-// variants return different results, so that the fields that depend on chance or time are those in which two renderings
+// variants return different results, so that the fields that depend on chance or time are the ones in which two renderings
 // differ. The results are not secret: do not apply them. They are cheap: keys and certificates are not generated.
 type Variant struct {
 	name  string
@@ -104,7 +104,7 @@ const (
 	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// isSecond selects results of which few exist, which hashes would not always distinguish.
+// isSecond selects among results that are so few that hashes would not always distinguish them.
 func (v *Variant) isSecond() int {
 	v.used = true
 	if v.name == secondVariant {
@@ -113,7 +113,6 @@ func (v *Variant) isSecond() int {
 	return 0
 }
 
-// now returns the time of the variant.
 func (v *Variant) now() time.Time {
 	v.used = true
 	return v.clock

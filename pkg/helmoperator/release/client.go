@@ -24,7 +24,7 @@ type client struct {
 	clientSide bool
 	// rewriter changes the rendered manifest. It may be nil.
 	rewriter *rewriter
-	// deleteErrors are those of Delete, which Helm's uninstallation does not return.
+	// deleteErrors are the errors of Delete, which Helm's uninstallation does not return.
 	deleteErrors []error
 }
 

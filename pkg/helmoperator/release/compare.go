@@ -64,7 +64,6 @@ func (f fields) cover(other field) bool {
 	return slices.ContainsFunc(f, func(field field) bool { return field.covers(other) })
 }
 
-// differences returns the fields in which two views differ.
 func differences(a, b *view) fields {
 	var found fields
 	for _, k := range a.keys {
@@ -139,8 +138,8 @@ func only(v, without *view) map[group][]key {
 }
 
 // alignNames gives objects whose name is not deterministic, such as a Job with a random suffix, the keys that they have in the
-// base: the view of the deployed revision. The objects are those of which two renderings contain equally many under different
-// names. Their name is then a field like others.
+// base: the view of the deployed revision. An object has a random name if two renderings contain equally many objects like it under
+// different names. Its name is then a field like others.
 func alignNames(base, first, second *view) {
 	inFirst, inSecond, inBase := only(first, second), only(second, first), only(base, first)
 	for g, keys := range inFirst {
@@ -157,7 +156,6 @@ func alignNames(base, first, second *view) {
 	}
 }
 
-// rename changes keys of objects.
 func (v *view) rename(from, to []key) {
 	if slices.Equal(from, to) {
 		return
@@ -200,7 +198,6 @@ func (v *view) value(f field) (any, bool) {
 	return value, true
 }
 
-// replace changes the content of a field that exists.
 func (v *view) replace(f field, content any) {
 	last := len(f.path) - 1
 	if _, ok := v.value(f); !ok || last < 0 {

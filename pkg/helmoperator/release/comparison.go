@@ -14,7 +14,7 @@ import (
 type comparison struct {
 	// changed are the fields that require an upgrade.
 	changed fields
-	// random are fields that differ between renderings. kept are those of them whose content an upgrade keeps.
+	// random are fields that differ between renderings. An upgrade keeps the content of some of them: kept.
 	random, kept fields
 	// retained are objects of the revision that templates only leave out because lookup finds them.
 	retained []key
@@ -91,7 +91,6 @@ func (r *Release) retain(ctx context.Context, s situation, c *comparison, first 
 	return nil
 }
 
-// retain adds the retained objects.
 func (v *view) retain(c *comparison) {
 	for _, k := range c.retained {
 		if _, ok := v.objects[k]; !ok {
@@ -100,9 +99,8 @@ func (v *view) retain(c *comparison) {
 	}
 }
 
-// judge divides the random fields into those that are kept and those that are changed: because the revision does not have them,
-// or because what they are made of has changed since the fingerprints were taken. Without fingerprints, as in releases made by
-// others, it has not.
+// judge decides which random fields are kept. The others are changed: the revision does not have them, or what they are made of has
+// changed since the fingerprints were taken. Without fingerprints, as in releases made by others, it has not.
 func (c *comparison) judge(first, second *view, fingerprints map[string]string) {
 	for _, f := range c.random {
 		_, inBase := c.base.value(f)

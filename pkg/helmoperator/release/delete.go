@@ -122,7 +122,7 @@ func (r *Release) deleteObjects(ctx context.Context, revisions []*releasev1.Rele
 }
 
 // deleteHooks deletes the objects of hooks that belong to the custom resource: Helm leaves them, and the garbage collector deletes
-// only those in the namespace of the custom resource.
+// only hooks in the namespace of the custom resource.
 func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Release) error {
 	var hooks []*releasev1.Release
 	for _, revision := range revisions {
@@ -147,7 +147,7 @@ func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Releas
 	})
 }
 
-// onlyTests reports whether a hook is run by "helm test" only. The operator has never created its object, and may not be permitted to.
+// onlyTests reports whether a hook is run by "helm test" only. The operator has never created its object, and may not be allowed to.
 func onlyTests(hook *releasev1.Hook) bool {
 	return !slices.ContainsFunc(hook.Events, func(event releasev1.HookEvent) bool { return event != releasev1.HookTest })
 }

@@ -1,3 +1,56 @@
-// Package release installs, compares, upgrades, repairs and uninstalls one Helm release: that of a custom resource. It uses
-// Helm's actions and storage, so that releases made by operator-sdk's helm-operator and by the helm command continue.
+// Package release installs, compares, upgrades, repairs and uninstalls the Helm release of one custom resource. It uses Helm's
+// actions and storage, so it continues releases that operator-sdk's helm-operator or the helm command has made, and they continue
+// its own.
+//
+// A [Factory] holds what all releases of a process share. [Factory.Release] returns a [Release] for one pass over one custom
+// resource. A pass calls [Release.Plan], does what the [Plan] asks for, and ends; it calls [Release.Repair] if there is nothing
+// else to do.
+//
+// # Plans
+//
+// Plan answers whether the deployed revision still is what the chart and the values make. Helm's own answer is a dry run of an
+// upgrade, in which every chart with a random password or a new certificate differs each time. So Plan renders the chart in the
+// situation of the deployed revision, as an installation if it was installed, and compares the objects with the stored manifest,
+// field by field (view, differences). It removes first what the API server doesn't see, such as nulls, empty maps and the namespace
+// of the release (normalize).
+//
+// A plan that requires nothing is remembered together with the chart, the values and the version of the record (state). The next
+// pass reads the metadata of the records, finds them unchanged, and renders nothing.
+//
+// # Random content
+//
+// A rendering for a comparison replaces functions of chance and time by functions of their arguments, in one of two variants. If
+// the first variant differs from the deployed revision and has called such a function, the second one shows why: a field that
+// differs between the variants is random and doesn't require an upgrade. An object whose name is random gets the name that it has
+// in the deployed revision (alignNames).
+//
+// Random content has to be upgraded if its inputs change, such as a certificate for another host. A record therefore contains a
+// fingerprint of each random field, the hash of what the first variant makes of it: it changes only with the templates and the
+// values.
+//
+// Whenever an upgrade renders the chart, random fields keep the content of the revision before, so that passwords don't rotate. A
+// template that looks up its own Secret would render something else in the next comparison; settle renders it as it will be then.
+//
+// # The lookup function
+//
+// Templates can read the cluster. Plan renders without access to it first, and reads the cluster only if a template called lookup
+// and the result differs or fails, or if the watch asks for it (dryRunOption: server). An object that a template leaves out only
+// because lookup finds it isn't deleted (retain).
+//
+// # Records
+//
+// The records are Secrets as in Helm 3, with an owner reference to the custom resource. A release of the same name that belongs to
+// another custom resource, or that was made from another chart, is neither changed nor deleted. A revision that an interrupted pass
+// has left pending is continued: a pending installation as an installation, a pending upgrade as one more upgrade.
+//
+// # Failures
+//
+// A failed installation is removed, so that the next pass starts again. A failed upgrade is rolled back ([RolledBackError]). If the
+// context ends, neither happens: the next pass, maybe of another process, continues.
+//
+// # Repair
+//
+// Repair compares live objects with the manifest, creates missing ones and patches those that differ, in the fields that the
+// manifest has. An object is only read if its metadata in the cache of an [Observer] differ from those after the last comparison:
+// the generation, labels, annotations, owners, or, for kinds without a generation, the resource version.
 package release

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// FieldManager is the field manager of all objects, as that of operator-sdk's helm-operator.
+	// FieldManager is the field manager of all objects, as in operator-sdk's helm-operator.
 	FieldManager = "helm-operator"
 	// DefaultMaxHistory is the usual value of Options.MaxHistory.
 	DefaultMaxHistory = 10
@@ -50,8 +50,9 @@ type Factory struct {
 
 	clients      restClients
 	capabilities capabilities
-	verified     verifiedObjects
-	states       states
+	verified     byOwner[verifiedStates]
+	// states are the last read states, without charts and hooks.
+	states byOwner[*state]
 }
 
 // setFieldManager sets Helm's package variable once, as it must not change while releases are applied.
@@ -88,7 +89,7 @@ func NewFactory(c Config) (*Factory, error) {
 
 // Options describe one release during one pass.
 type Options struct {
-	// Owner is the custom resource. Its name and namespace are those of the release, and it owns the objects. Its UID is required.
+	// Owner is the custom resource. The release has its name and namespace, and it owns the objects. Its UID is required.
 	Owner *unstructured.Unstructured
 	// Chart is the chart to deploy. It is not changed, and must not be changed by others: a plan without action is repeated while
 	// the chart is the same, so pass the same pointer as long as the files have not changed. Uninstall does not need it.
@@ -113,9 +114,9 @@ type Release struct {
 	options Options
 	owner   owner
 	name    string
-	// namespace is that of the custom resource.
+	// namespace is the namespace of the custom resource.
 	namespace string
-	// fingerprints are those of the revisions that history has read.
+	// fingerprints are the fingerprints of the revisions that history has read.
 	fingerprints map[int]map[string]string
 	// planned is the state that Plan has found to be settled, for the following Repair.
 	planned *state
@@ -150,7 +151,7 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	return &Release{factory: f, options: o, owner: newOwner(o.Owner), name: name, namespace: o.Owner.GetNamespace()}, nil
 }
 
-// maxNameLength is that of a release name in Helm, so that names of objects with a suffix are valid.
+// maxNameLength is the limit of a release name in Helm, which leaves room for suffixes in the names of objects.
 const maxNameLength = 53
 
 func checkName(kind, name string) error {

@@ -103,7 +103,6 @@ func (r *Release) discard(ctx context.Context) error {
 	return r.purge(revisions)
 }
 
-// purge deletes the records of revisions.
 func (r *Release) purge(revisions []*releasev1.Release) error {
 	store := r.storage(nil)
 	for _, revision := range revisions {

@@ -71,7 +71,6 @@ func (r *Release) keepContent(objects []manifestObject, c *comparison, random ma
 	r.replaceContent(v, c.kept, c.base.value)
 }
 
-// replaceContent replaces the content of fields of rendered objects.
 func (r *Release) replaceContent(v *view, replaced fields, content func(field) (any, bool)) {
 	normalized := map[key]bool{}
 	for _, f := range replaced {
@@ -79,7 +78,7 @@ func (r *Release) replaceContent(v *view, replaced fields, content func(field) (
 		if !ok {
 			continue
 		}
-		if !normalized[f.key] { // as the fields are those of a normalized object
+		if !normalized[f.key] { // as the fields belong to a normalized object
 			normalized[f.key] = true
 			r.normalize(object)
 		}

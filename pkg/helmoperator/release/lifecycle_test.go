@@ -85,7 +85,7 @@ func TestLifecycle(t *testing.T) {
 		t.Errorf("repaired deployment: %v %v %v", replicas, live.GetAnnotations(), live.GetOwnerReferences())
 	}
 	e.settled(changed)
-	e.upgrade(e.release(chart, nil)) // empty values are not those of the last revision
+	e.upgrade(e.release(chart, nil)) // empty values are not the values of the last revision
 	if replicas := e.field("apps/v1 Deployment web", "spec", "replicas"); replicas != "1" {
 		t.Errorf("replicas %s", replicas)
 	}

@@ -28,7 +28,6 @@ func (l *lookups) function(apiVersion, kind, namespace, name string) (map[string
 	return withFields(live, applied.Object), nil
 }
 
-// withFields returns a live object with the fields of one that is applied.
 func withFields(live, applied map[string]any) map[string]any {
 	for name, value := range applied {
 		old, inLive := live[name].(map[string]any)

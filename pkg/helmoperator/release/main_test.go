@@ -71,7 +71,7 @@ type env struct {
 	factory   *Factory
 	namespace string
 	owner     *unstructured.Unstructured
-	// requests are those sent since the last call of takeRequests.
+	// requests are the requests sent since the last call of takeRequests.
 	requests *requestLog
 }
 

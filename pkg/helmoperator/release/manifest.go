@@ -93,7 +93,6 @@ func documentSource(document string) string {
 	return "manifest"
 }
 
-// objectName returns the name of an object in messages.
 func objectName(kind, namespace, name string) string {
 	if namespace != "" {
 		name = namespace + "/" + name
@@ -107,7 +106,7 @@ type key struct {
 	namespace, name string
 }
 
-// keyOf returns the key of an object. Objects without namespace are those of the namespace of the release, or cluster-scoped.
+// keyOf returns the key of an object. An object without a namespace is in the namespace of the release, or cluster-scoped.
 func (r *Release) keyOf(object *unstructured.Unstructured) key {
 	namespace := object.GetNamespace()
 	if namespace == r.namespace {

@@ -186,7 +186,7 @@ func gadget(kind string) string {
 	return strings.NewReplacer("PLURAL", strings.ToLower(kind)+"s", "SINGULAR", strings.ToLower(kind), "KIND", kind).Replace(gadgetCRD)
 }
 
-// TestChartCRDs installs the CRDs of a chart before its objects, also those that an upgrade adds, and does not own them.
+// TestChartCRDs installs the CRDs of a chart before its objects, also CRDs that an upgrade adds, and does not own them.
 func TestChartCRDs(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

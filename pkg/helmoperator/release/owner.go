@@ -86,7 +86,7 @@ func (o owner) owns(object metav1.Object) bool {
 	return true
 }
 
-// other returns the kind of the controller among owner references if it is not that of the custom resource, such as "Web.example.com".
+// other returns the kind of the controller among owner references, such as "Web.example.com", if the custom resource has another kind.
 func (o owner) other(references []metav1.OwnerReference) string {
 	for _, reference := range references {
 		if reference.Controller == nil || !*reference.Controller {

@@ -10,8 +10,8 @@ import (
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
 )
 
-// Plan compares the deployed revision with the chart and the values. It changes nothing in the cluster. Errors are those of the
-// storage and of the chart: values that it refuses, templates that fail, a required version of Kubernetes.
+// Plan compares the deployed revision with the chart and the values. It changes nothing in the cluster. It fails if the
+// storage does, or the chart: it refuses the values, its templates fail, or it requires another version of Kubernetes.
 func (r *Release) Plan(ctx context.Context) (Plan, error) {
 	settled, err := r.settledState(ctx)
 	if err != nil {
@@ -59,7 +59,6 @@ func (r *Release) planSettled(ctx context.Context, s *state) (Plan, error) {
 	return plan, nil
 }
 
-// planFrom plans from a comparison with a revision.
 func (r *Release) planFrom(ctx context.Context, s *state) (Plan, *comparison, error) {
 	c, err := r.compare(ctx, s, r.options.DryRun == "server")
 	if err != nil {
@@ -93,8 +92,8 @@ func summary(differences []string) string {
 	return "differs: " + strings.Join(differences, ", ")
 }
 
-// checkChart returns an error if the release is that of a custom resource of another kind with the same name: its records belong to
-// it, or were made from another chart.
+// checkChart returns an error if the release belongs to a custom resource of another kind with the same name: that one owns the
+// records, or they were made from another chart.
 func (r *Release) checkChart(last *releasev1.Release) error {
 	if r.otherOwner != "" {
 		return r.errorf("it belongs to %s; choose another name for the %s", r.otherOwner, r.owner.gvk.Kind)

@@ -107,7 +107,7 @@ func (r *Release) newInstall(configuration *action.Configuration) *action.Instal
 func (r *Release) newUpgrade(configuration *action.Configuration) *action.Upgrade {
 	upgrade := action.NewUpgrade(configuration)
 	upgrade.Namespace = r.namespace
-	upgrade.ResetValues = true // otherwise empty values mean those of the last revision
+	upgrade.ResetValues = true // otherwise empty values stand for the values of the last revision
 	upgrade.MaxHistory = r.options.MaxHistory
 	upgrade.Timeout = r.factory.hookTimeout
 	return upgrade

@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// Repair compares the objects in the cluster with the deployed manifest: it creates those that are missing and patches those that
+// Repair compares the objects in the cluster with the deployed manifest: it creates missing ones and patches the ones that
 // differ. Fields that the manifest does not contain are left to others. It continues after errors and returns all of them; they
 // name the objects. With Options.Observer, an object that has not changed since the last Repair costs no request.
 func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
@@ -28,7 +28,7 @@ func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	states, changed := map[verifiedKey]verifiedState{}, map[int]bool{}
+	states, changed := verifiedStates{}, map[int]bool{}
 	for i, object := range deployed.Objects {
 		if object.Name != "" && !r.isVerified(s, object, states) { // the server has named objects without name
 			changed[i] = true
@@ -85,12 +85,12 @@ func (r *Release) verifiedRecord(s *state) string { return s.record + "/" + r.ch
 
 // isVerified reports whether an object is observed in the state in which it corresponded to the manifest. It then adds the state to
 // states.
-func (r *Release) isVerified(s *state, object Object, states map[verifiedKey]verifiedState) bool {
+func (r *Release) isVerified(s *state, object Object, states verifiedStates) bool {
 	if r.options.Observer == nil {
 		return false
 	}
 	k := verifiedKey{object.GroupVersionKind, object.Namespace, object.Name}
-	verified, ok := r.factory.verified.get(r.owner.uid, k)
+	verified, ok := r.factory.verified.get(r.owner.uid)[k]
 	if !ok || verified.record != r.verifiedRecord(s) {
 		return false
 	}
@@ -102,8 +102,7 @@ func (r *Release) isVerified(s *state, object Object, states map[verifiedKey]ver
 	return true
 }
 
-// repairObject repairs one object and adds its state to states.
-func (r *Release) repairObject(ctx context.Context, s *state, object *unstructured.Unstructured, states map[verifiedKey]verifiedState) (*Repaired, error) {
+func (r *Release) repairObject(ctx context.Context, s *state, object *unstructured.Unstructured, states verifiedStates) (*Repaired, error) {
 	info, err := r.info(object)
 	if err != nil {
 		return nil, err
@@ -122,7 +121,7 @@ func (r *Release) repairObject(ctx context.Context, s *state, object *unstructur
 		return nil, err
 	}
 	if live.GetDeletionTimestamp() != nil {
-		return nil, nil // it is created again when it is gone
+		return nil, nil // it is created again when it no longer exists
 	}
 	patched, err := r.repairDrift(ctx, info, live)
 	if err != nil {

@@ -24,13 +24,11 @@ func request(verb *rest.Request, info *resource.Info, named bool) *rest.Request 
 
 func restClient(info *resource.Info) rest.Interface { return info.Client.(rest.Interface) }
 
-// get returns an object from the cluster.
 func (r *Release) get(ctx context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	return live, request(restClient(info).Get(), info, true).Do(ctx).Into(live)
 }
 
-// create creates the object of info.
 func (r *Release) create(ctx context.Context, info *resource.Info) (*unstructured.Unstructured, error) {
 	created := &unstructured.Unstructured{}
 	post := request(restClient(info).Post(), info, false).Param("fieldManager", FieldManager).Body(info.Object)

@@ -17,7 +17,7 @@ type renderStep func([]manifestObject) ([]manifestObject, error)
 // because they turn nulls into empty strings.
 type rewriter struct {
 	steps []renderStep
-	// rendered is the first manifest that is built, which is that of the new revision, and rewritten the result.
+	// rendered is the first manifest that is built, for the new revision, and rewritten the result.
 	rendered, rewritten string
 	done                bool
 }
@@ -95,7 +95,7 @@ func (w *rewriter) rewrite(manifest string) (string, error) {
 	var out strings.Builder
 	for _, object := range objects {
 		if before, ok := originals[object.Unstructured]; ok && reflect.DeepEqual(before.object.Object, object.Object) {
-			// Its last newlines may be those of a text.
+			// Its last newlines may belong to a string.
 			fmt.Fprintf(&out, "---\n%s", before.text)
 			if !strings.HasSuffix(before.text, "\n") {
 				out.WriteByte('\n')

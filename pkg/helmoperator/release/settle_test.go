@@ -69,7 +69,7 @@ func (e *env) podAnnotations() string {
 }
 
 // TestHashesSettle hashes Secrets that are random in the installation and found by lookup afterwards. The hashes of the first
-// revision are already those of what lookup finds, so that pods are not replaced after the installation.
+// revision already correspond to what lookup finds, so that pods are not replaced after the installation.
 func TestHashesSettle(t *testing.T) {
 	t.Parallel()
 	one, two := fmt.Sprintf(settlingSecret, "s"), fmt.Sprintf(settlingSecret, "z")

@@ -40,7 +40,6 @@ type settledPlan struct {
 	plan         Plan
 }
 
-// stateOf returns the state of one of the stored revisions.
 func (r *Release) stateOf(revisions []*releasev1.Release, revision *releasev1.Release) *state {
 	return &state{
 		record: recordID(revision.Version, r.recordVersions[revision.Version]), revision: revision,
@@ -50,31 +49,31 @@ func (r *Release) stateOf(revisions []*releasev1.Release, revision *releasev1.Re
 
 func recordID(revision int, version string) string { return strconv.Itoa(revision) + "/" + version }
 
-// states are the last read states of the releases of a process, without charts and hooks.
-type states struct {
-	mutex   sync.Mutex
-	byOwner map[types.UID]*state
+// byOwner holds what is kept of releases between passes, by the UID of their custom resource.
+type byOwner[T any] struct {
+	mutex  sync.Mutex
+	values map[types.UID]T
 }
 
-func (s *states) get(owner types.UID) *state {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.byOwner[owner]
+func (b *byOwner[T]) get(owner types.UID) T {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.values[owner]
 }
 
-func (s *states) set(owner types.UID, current *state) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.byOwner == nil {
-		s.byOwner = map[types.UID]*state{}
+func (b *byOwner[T]) set(owner types.UID, value T) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.values == nil {
+		b.values = map[types.UID]T{}
 	}
-	s.byOwner[owner] = current
+	b.values[owner] = value
 }
 
-func (s *states) remove(owner types.UID) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	delete(s.byOwner, owner)
+func (b *byOwner[T]) remove(owner types.UID) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	delete(b.values, owner)
 }
 
 // remove removes what is known about a release.

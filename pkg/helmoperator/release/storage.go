@@ -83,7 +83,6 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 	return list, nil
 }
 
-// readOwners reads the owner references of a record.
 func (r *Release) readOwners(references []metav1.OwnerReference) {
 	if other := r.owner.other(references); other != "" {
 		r.otherOwner = other

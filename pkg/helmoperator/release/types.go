@@ -40,8 +40,8 @@ type Deployed struct {
 	Manifest string
 	// Notes is the rendered NOTES.txt.
 	Notes string
-	// Objects are those of the manifest, without hooks, in the order of the manifest. Kinds that the cluster does not serve are
-	// included with Namespaced false.
+	// Objects are the objects of the manifest in its order, without hooks. Kinds that the cluster does not serve are included with
+	// Namespaced false.
 	Objects []Object
 }
 
@@ -82,6 +82,6 @@ type Removal struct {
 type Observer interface {
 	// Observe returns the metadata of an object. known is false if the cache does not contain objects of the kind, or not all of
 	// them. If known is true and the metadata nil, the object does not exist according to the cache. Repair then sends a
-	// request. For an object whose metadata are those of the last successful Repair, it does not.
+	// request, unless the metadata of the object are the same as after the last successful Repair.
 	Observe(gvk schema.GroupVersionKind, key types.NamespacedName) (metadata *metav1.ObjectMeta, known bool)
 }

@@ -4,18 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// verifiedObjects are the states of objects in which they correspond to a manifest.
-type verifiedObjects struct {
-	mutex   sync.Mutex
-	byOwner map[types.UID]map[verifiedKey]verifiedState
-}
+// verifiedStates are the states of objects in which they correspond to a manifest. They are not changed, but replaced.
+type verifiedStates map[verifiedKey]verifiedState
 
 type verifiedKey struct {
 	schema.GroupVersionKind
@@ -26,29 +21,6 @@ type verifiedKey struct {
 type verifiedState struct {
 	record string
 	live   [sha256.Size]byte
-}
-
-func (v *verifiedObjects) get(owner types.UID, k verifiedKey) (verifiedState, bool) {
-	v.mutex.Lock()
-	defer v.mutex.Unlock()
-	state, ok := v.byOwner[owner][k]
-	return state, ok
-}
-
-// set replaces the states of all objects of a release.
-func (v *verifiedObjects) set(owner types.UID, states map[verifiedKey]verifiedState) {
-	v.mutex.Lock()
-	defer v.mutex.Unlock()
-	if v.byOwner == nil {
-		v.byOwner = map[types.UID]map[verifiedKey]verifiedState{}
-	}
-	v.byOwner[owner] = states
-}
-
-func (v *verifiedObjects) remove(owner types.UID) {
-	v.mutex.Lock()
-	defer v.mutex.Unlock()
-	delete(v.byOwner, owner)
 }
 
 // liveHash returns the hash of the metadata that change whenever a repair may be necessary. The generation changes with the spec,
