@@ -12,15 +12,8 @@ import (
 )
 
 func newCatalog(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "catalog",
-		Short:   "Validate and draw file-based catalogs",
-		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(newCatalogValidate(a), newCatalogGraph(a))
-	return c
+	return a.commandGroup("catalog", "Validate and draw file-based catalogs",
+		"  %s catalog validate catalog", newCatalogValidate(a), newCatalogGraph(a))
 }
 
 func newCatalogValidate(a *app) *cobra.Command {

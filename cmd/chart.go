@@ -14,14 +14,9 @@ import (
 )
 
 func newChart(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "chart",
-		Short: "Manage the Helm charts of the project",
-		Long:  "List the Helm charts in helm-charts, and update them from where they are from.",
-		Args:  noArgs,
-		RunE:  showHelp,
-	}
-	c.AddCommand(newChartImages(a), newChartList(a), newChartUpdate(a))
+	c := a.commandGroup("chart", "Manage the Helm charts of the project",
+		"", newChartImages(a), newChartList(a), newChartUpdate(a))
+	c.Long = "List the Helm charts in helm-charts, and update them from where they are from."
 	return c
 }
 
