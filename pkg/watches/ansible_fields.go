@@ -92,7 +92,7 @@ func (w *AnsibleWatch) check(p *parser, node *yaml.Node) {
 // isCollection reports whether the value of a key is a list or a map, which is a finding already.
 func isCollection(node *yaml.Node, key string) bool {
 	value := safeyaml.Child(node, key)
-	return value != nil && resolve(value).Kind != yaml.ScalarNode
+	return value != nil && safeyaml.Resolve(value).Kind != yaml.ScalarNode
 }
 
 // blacklist reads a list of kinds.
@@ -106,7 +106,7 @@ func (p *parser) blacklist(node *yaml.Node) []schema.GroupVersionKind {
 	}
 	var kinds []schema.GroupVersionKind
 	for _, element := range node.Content {
-		mapping := resolve(element)
+		mapping := safeyaml.Resolve(element)
 		if mapping.Kind != yaml.MappingNode {
 			p.addf(element, "must be a kind with the keys group, version and kind")
 			continue

@@ -113,9 +113,7 @@ func problem(err error) string {
 
 // mapping returns the values of a mapping with allowed keys.
 func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) {
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
+	node = safeyaml.Resolve(node)
 	if node.Kind != yaml.MappingNode {
 		return nil, invalid(node, "must be a mapping with the keys %q", allowed)
 	}
