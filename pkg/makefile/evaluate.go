@@ -107,7 +107,7 @@ func (m *Makefile) read(name string, data []byte) {
 	m.files = append(m.files, name)
 	m.current = nil
 	m.variables["MAKEFILE_LIST"] = &variable{value: " " + strings.Join(m.files, " "), origin: "file"}
-	m.run(name, 0, Parse(data))
+	m.run(name, 0, parse(data))
 }
 
 // run evaluates statements. Their line numbers count from offset.
@@ -149,15 +149,15 @@ func (m *Makefile) statement(s Statement) {
 		for _, pattern := range strings.Fields(m.expand(s.Value)) {
 			m.include(pattern, s.Keyword == "include")
 		}
-	case Directive:
+	case directive:
 		m.current = nil
 		if s.Keyword == "undefine" {
 			delete(m.variables, strings.TrimSpace(m.expand(s.Value)))
 		}
-	case Expression:
+	case expression:
 		if text := strings.TrimSpace(m.expand(s.Value)); text != "" {
 			if colon := strings.Index(text, ":"); colon > 0 {
-				m.rule(Parse([]byte(text))[0])
+				m.rule(parse([]byte(text))[0])
 				return
 			}
 			m.problem("missing separator")

@@ -188,7 +188,7 @@ func (m *Makefile) call(name, text string, open byte) string {
 		return ""
 	case "eval":
 		current := m.current
-		m.run(m.at.File, m.at.Line-1, Parse([]byte(arg(0))))
+		m.run(m.at.File, m.at.Line-1, parse([]byte(arg(0))))
 		m.current = current
 		return ""
 	case "origin":

@@ -13,10 +13,10 @@ type Kind int
 
 // The kinds of statements.
 const (
-	// Blank is a line of white space.
-	Blank Kind = iota
-	// Comment is a line that contains only a comment.
-	Comment
+	// blank is a line of white space.
+	blank Kind = iota
+	// comment is a line that contains only a comment.
+	comment
 	// Assignment sets a variable, by an operator or by define and endef.
 	Assignment
 	// Rule has targets and prerequisites. The lines of the recipe are separate statements.
@@ -27,10 +27,10 @@ const (
 	Conditional
 	// Include is an include, -include or sinclude line.
 	Include
-	// Directive is any other directive: export, unexport, undefine, vpath, load.
-	Directive
-	// Expression is a line without an operator, such as $(call NAME) or $(eval TEXT).
-	Expression
+	// directive is any other directive: export, unexport, undefine, vpath, load.
+	directive
+	// expression is a line without an operator, such as $(call NAME) or $(eval TEXT).
+	expression
 )
 
 // A Statement is a logical line of a makefile, with the lines that a backslash continues, or a define with its endef.
@@ -59,8 +59,8 @@ type Statement struct {
 	HasInline bool
 }
 
-// Parse splits a makefile into statements. It accepts every input: a line that make rejects becomes an Expression.
-func Parse(data []byte) []Statement {
+// parse splits a makefile into statements. It accepts every input: a line that make rejects becomes an Expression.
+func parse(data []byte) []Statement {
 	p := &parser{rest: strings.SplitAfter(string(data), "\n"), line: 1}
 	if last := len(p.rest) - 1; p.rest[last] == "" {
 		p.rest = p.rest[:last]
@@ -111,9 +111,9 @@ func (p *parser) next() Statement {
 	word, argument := cutWord(code)
 	switch {
 	case code == "" && strings.TrimSpace(line) == "":
-		s.Kind = Blank
+		s.Kind = blank
 	case code == "":
-		s.Kind = Comment
+		s.Kind = comment
 	case isAssignment(word, argument):
 		p.inRule = false
 		p.assignment(&s, full) // white space at the end is part of the value
@@ -130,7 +130,7 @@ func (p *parser) next() Statement {
 		s.Kind, s.Keyword, s.Value = Include, word, argument
 	case slices.Contains([]string{"export", "unexport", "undefine", "vpath", "load", "-load"}, word) && !strings.HasPrefix(argument, ":"):
 		p.inRule = false
-		s.Kind, s.Keyword, s.Value = Directive, word, argument
+		s.Kind, s.Keyword, s.Value = directive, word, argument
 	default:
 		p.rule(&s, code, line)
 	}
@@ -204,7 +204,7 @@ func (p *parser) define(s *Statement, n int) int {
 func (p *parser) rule(s *Statement, code, line string) {
 	colon := indexOutside(code, ":")
 	if colon < 0 {
-		s.Kind, s.Value = Expression, code
+		s.Kind, s.Value = expression, code
 		return
 	}
 	p.inRule = true

@@ -154,7 +154,7 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(len(w.Vars) > 0, "vars", w.Vars)
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
-	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != DefaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
+	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != defaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
 	t.addIf(w.MaxConcurrentReconciles != 0, "maxConcurrentReconciles", w.MaxConcurrentReconciles)
 	t.addIf(!w.ManageStatus, "manageStatus", false)
 	t.addIf(!w.WatchDependentResources, "watchDependentResources", false)
