@@ -37,7 +37,7 @@ type Makefile struct {
 	scopes  []map[string]*variable
 	rules   []*rule
 	named   map[string][]*rule // of explicit targets
-	order   []string           // explicit targets in order of appearance
+	order   []string           // explicit targets with rules, in order of appearance
 	at      diag.Position
 	shells  []string
 	budget  int
@@ -89,7 +89,7 @@ func (m *Makefile) Targets() []string {
 func (m *Makefile) Value(name string) string { return m.expand("$(" + name + ")") }
 
 // HasTarget reports whether a rule has the target.
-func (m *Makefile) HasTarget(name string) bool { return m.named[name] != nil }
+func (m *Makefile) HasTarget(name string) bool { return slices.Contains(m.order, name) }
 
 // problem records a problem at the current line.
 func (m *Makefile) problem(format string, args ...any) {

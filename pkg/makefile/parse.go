@@ -220,6 +220,7 @@ func (p *parser) rule(s *Statement, code, line string) {
 	if word, argument := cutWord(rest); isAssignment(word, argument) {
 		p.inRule = false
 		p.assignment(s, rest)
+		s.Kind = Rule // of its targets, and not for all
 		return
 	}
 	// Unlike other text, a recipe after a semicolon may contain number signs. A comment before it includes the semicolon.

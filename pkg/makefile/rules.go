@@ -65,7 +65,7 @@ func (m *Makefile) add(r *rule) {
 		return
 	}
 	for _, target := range r.targets {
-		if m.named[target] == nil {
+		if r.assignments == nil && !m.HasTarget(target) {
 			m.order = append(m.order, target)
 		}
 		m.named[target] = append(m.named[target], r)

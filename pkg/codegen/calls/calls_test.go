@@ -99,6 +99,10 @@ func TestFind(t *testing.T) {
 			tree{"Makefile": "include gone.mk\ngenerate: ; $(GENERATE)\n"},
 			"note: Makefile:1: include gone.mk: cannot be read\n",
 		},
+		"a value for another target": {
+			tree{"Makefile": "OPTIONS = maxDescLen=0\ndocs: OPTIONS = maxDescLen=9\ndocs generate:\n\tcontroller-gen crd:$(OPTIONS)\n"},
+			"Makefile:4 [] crd:maxDescLen=0\n",
+		},
 		"Operon": {
 			tree{"Makefile": "manifests:\n\toperon generate manifests\n", "hack/x.sh": "controller-gen crd\n"},
 			"",
