@@ -111,12 +111,12 @@ func (m *Makefile) read(name string, data []byte) {
 }
 
 // run evaluates statements. Their line numbers count from offset.
-func (m *Makefile) run(name string, offset int, statements []Statement) {
+func (m *Makefile) run(name string, offset int, statements []statement) {
 	var nested []condition
 	for _, s := range statements {
 		m.at = diag.Position{File: name, Line: offset + s.Line}
 		active := len(nested) == 0 || nested[len(nested)-1].active
-		if s.Kind == Conditional {
+		if s.Kind == kindConditional {
 			nested = m.conditional(nested, s, active)
 			continue
 		}
@@ -130,31 +130,31 @@ func (m *Makefile) run(name string, offset int, statements []Statement) {
 }
 
 // statement evaluates a statement that is not conditional.
-func (m *Makefile) statement(s Statement) {
+func (m *Makefile) statement(s statement) {
 	switch s.Kind {
-	case Assignment:
+	case kindAssignment:
 		m.current = nil
 		m.assign(m.variables, s.Name, s.Operator, s.Value, slices.Contains(s.Modifiers, "define"))
-	case Rule:
+	case kindRule:
 		m.rule(s)
-	case Recipe:
+	case kindRecipe:
 		if m.current == nil {
 			m.problem("recipe without a target")
 			return
 		}
 		m.current.recipe = append(m.current.recipe, recipeLine{m.at, s.Value})
 		m.current.hasRecipe = true
-	case Include:
+	case kindInclude:
 		m.current = nil
 		for _, pattern := range strings.Fields(m.expand(s.Value)) {
 			m.include(pattern, s.Keyword == "include")
 		}
-	case directive:
+	case kindDirective:
 		m.current = nil
 		if s.Keyword == "undefine" {
 			delete(m.variables, strings.TrimSpace(m.expand(s.Value)))
 		}
-	case expression:
+	case kindExpression:
 		if text := strings.TrimSpace(m.expand(s.Value)); text != "" {
 			if colon := strings.Index(text, ":"); colon > 0 {
 				m.rule(parse([]byte(text))[0])

@@ -29,7 +29,7 @@ type assignment struct {
 }
 
 // rule evaluates a rule line.
-func (m *Makefile) rule(s Statement) {
+func (m *Makefile) rule(s statement) {
 	targets := strings.Fields(m.expand(s.Targets))
 	if len(targets) == 0 {
 		m.current = &rule{} // make ignores such a rule with its recipe
