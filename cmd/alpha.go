@@ -10,15 +10,8 @@ import (
 )
 
 func newAlpha(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "alpha",
-		Short:   "Re-create or update a project, or convert an old PROJECT",
-		Example: fmt.Sprintf("  %[1]s alpha generate --output-dir ../fresh\n  %[1]s alpha update --push\n  %[1]s alpha config-3alpha-to-3", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(newAlphaGenerate(a), newAlphaUpdate(a), newConvertAlpha(a))
-	return c
+	return a.commandGroup("alpha", "Re-create or update a project, or convert an old PROJECT",
+		"  %[1]s alpha generate --output-dir ../fresh\n  %[1]s alpha update --push\n  %[1]s alpha config-3alpha-to-3", newAlphaGenerate(a), newAlphaUpdate(a), newConvertAlpha(a))
 }
 
 func newAlphaGenerate(a *app) *cobra.Command {

@@ -41,9 +41,6 @@ programs. --open-gh-issue runs gh, the program of GitHub.`, a.program),
   %[1]s alpha update --output-branch upgrade`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := retiredUsed(c, retiredUpdate()).Err(); err != nil {
-				return err
-			}
 			return a.runAlphaUpdate(c.Context(), o)
 		},
 	}
@@ -61,7 +58,7 @@ programs. --open-gh-issue runs gh, the program of GitHub.`, a.program),
 	f.StringArrayVar(&o.RestorePaths, "restore-path", nil, "`path` that the upgrade does not change, such as .github/workflows; repeatable")
 	f.BoolVar(&o.Push, "push", false, "push the branch to origin")
 	f.BoolVar(&o.OpenIssue, "open-gh-issue", false, "create an issue with a link to the changes; requires gh, and --push")
-	addRetired(c, retiredUpdate())
+	refuseRetired(c, retiredUpdate())
 	completeValues(c, "from-version", "kubebuilder-4.15", "kubebuilder-3.15", "operator-sdk-1.42")
 	completeValues(c, "to-version", buildVersion().Version)
 	return c
@@ -71,9 +68,9 @@ programs. --open-gh-issue runs gh, the program of GitHub.`, a.program),
 func retiredUpdate() []retired {
 	off := []string{"false"}
 	return []retired{
-		{name: "show-commits", boolean: true, fine: off, instead: "is not supported: there is one commit, and no intermediate ones; leave it out"},
-		{name: "use-gh-models", boolean: true, fine: off, instead: "is not supported: the issue lists what to complete instead of a summary by a model; leave it out"},
-		{name: "git-config", instead: "is not supported: git does not merge here; set what commits and pushes need with 'git config --global'"},
+		{"show-commits", "is not supported: there is one commit, and no intermediate ones; leave it out", off},
+		{"use-gh-models", "is not supported: the issue lists what to complete instead of a summary by a model; leave it out", off},
+		{"git-config", "is not supported: git does not merge here; set what commits and pushes need with 'git config --global'", nil},
 	}
 }
 

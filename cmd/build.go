@@ -44,12 +44,12 @@ const keptImages = "bin/image"
 // retiredBuild are the flags of build that are no longer supported.
 func retiredBuild() []retired {
 	return []retired{
-		{name: "image-builder", instead: "is not needed: no other program builds the image; to build the Dockerfile, run 'make docker-build CONTAINER_TOOL=…'"},
-		{name: "image-build-args", instead: "is replaced by --base and --label; 'make docker-build' builds the Dockerfile"},
-		{name: "go-build-args", instead: "is replaced by the variable GOFLAGS"},
-		{name: "enable-tests", instead: "is replaced by 'make test' before the build", boolean: true, fine: []string{"false"}},
-		{name: "test-location", instead: "is replaced by 'make test' before the build"},
-		{name: "namespaced-manifest", instead: "is replaced by 'make test' before the build"},
+		{"image-builder", "is not needed: no other program builds the image; to build the Dockerfile, run 'make docker-build CONTAINER_TOOL=…'", nil},
+		{"image-build-args", "is replaced by --base and --label; 'make docker-build' builds the Dockerfile", nil},
+		{"go-build-args", "is replaced by the variable GOFLAGS", nil},
+		{"enable-tests", "is replaced by 'make test' before the build", []string{"false"}},
+		{"test-location", "is replaced by 'make test' before the build", nil},
+		{"namespaced-manifest", "is replaced by 'make test' before the build", nil},
 	}
 }
 

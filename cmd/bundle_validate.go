@@ -74,17 +74,14 @@ in parallel, and their results are printed in the order of the arguments.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&o.output, "output", "o", validate.Text, "output format")
+	choiceVar(c, &o.output, "output", "o", validate.Text, "output format", validate.Formats()...)
 	f.StringVar(&o.selector, "select-optional", "", "label `selector` of optional validators to run, such as suite=operatorframework")
 	f.StringArrayVar(&o.values, "optional-values", nil, "`key=value` pairs for optional validators: k8s-version, index-path, container-tools")
 	f.BoolVar(&o.list, "list-optional", false, "list the optional validators and validate nothing")
-	f.StringVarP(&o.imageBuilder, "image-builder", "b", "docker", "accepted for compatibility; images are read without such a tool")
+	choiceVar(c, &o.imageBuilder, "image-builder", "b", "docker", "accepted for compatibility; images are read without such a tool", "docker", "podman", "none")
 	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of external validators, separated as in PATH")
-	f.StringVar(&o.compat, "compat", "", "give the verdict of this `program`, which accepts CRDs that API servers refuse: operator-sdk")
+	choiceVar(c, &o.compat, "compat", "", "", "give the verdict of this `program`, which accepts CRDs that API servers refuse: operator-sdk", operatorSDK)
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
-	completeValues(c, "output", validate.Formats()...)
-	completeValues(c, "image-builder", "docker", "podman", "none")
-	completeValues(c, "compat", operatorSDK)
 	o.registryOptions.addTo(f)
 	return c
 }
@@ -217,9 +214,7 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	if !slices.Contains(validate.Formats(), o.output) {
 		findings.Add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
 	}
-	if !slices.Contains([]string{"docker", "podman", "none"}, o.imageBuilder) {
-		findings.Add("--image-builder", o.imageBuilder, "must be docker, podman or none")
-	}
+	findings = append(findings, checkChoice("--image-builder", o.imageBuilder, "docker", "podman", "none")...)
 	if o.compat != "" && o.compat != operatorSDK {
 		findings.Add("--compat", o.compat, "must be "+operatorSDK)
 	}

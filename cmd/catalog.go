@@ -12,15 +12,8 @@ import (
 )
 
 func newCatalog(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "catalog",
-		Short:   "Validate and draw file-based catalogs",
-		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(newCatalogValidate(a), newCatalogGraph(a))
-	return c
+	return a.commandGroup("catalog", "Validate and draw file-based catalogs",
+		"  %s catalog validate catalog", newCatalogValidate(a), newCatalogGraph(a))
 }
 
 func newCatalogValidate(a *app) *cobra.Command {
@@ -79,8 +72,8 @@ with problems is drawn too; the problems are listed on stderr.`,
   %[1]s catalog graph catalog -o mermaid > upgrades.mmd`, a.program),
 		Args: oneDirectory,
 		RunE: func(c *cobra.Command, args []string) error {
-			if output != "text" && output != "mermaid" {
-				return diag.Findings{{Field: "--output", Value: output, Problem: "must be text or mermaid"}}
+			if err := checkChoice("--output", output, "text", "mermaid").Err(); err != nil {
+				return err
 			}
 			loaded, problems, err := a.loadCatalog(args[0])
 			if err != nil {
@@ -100,8 +93,7 @@ with problems is drawn too; the problems are listed on stderr.`,
 			return err
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "text", "output format")
-	completeValues(c, "output", "text", "mermaid")
+	choiceVar(c, &output, "output", "o", "text", "output format", "text", "mermaid")
 	return c
 }
 

@@ -3,25 +3,18 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 func newChart(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "chart",
-		Short: "Manage the Helm charts of the project",
-		Long:  "List the Helm charts in helm-charts, and update them from where they are from.",
-		Args:  noArgs,
-		RunE:  showHelp,
-	}
-	c.AddCommand(newChartImages(a), newChartList(a), newChartUpdate(a))
+	c := a.commandGroup("chart", "Manage the Helm charts of the project",
+		"", newChartImages(a), newChartList(a), newChartUpdate(a))
+	c.Long = "List the Helm charts in helm-charts, and update them from where they are from."
 	return c
 }
 
@@ -68,8 +61,7 @@ A chart that is recorded nowhere, such as one in a project of operator-sdk, is u
 	f.StringVar(&o.Source, "helm-chart", "", "new source of the `chart`: a directory, an archive, a URL, an oci:// reference or a name (default: the recorded one)")
 	f.StringVar(&o.Repo, "helm-chart-repo", "", "`URL` of the repository of --helm-chart")
 	f.StringVar(&o.Version, "helm-chart-version", "", "`version` of the chart or a constraint (default: the newest)")
-	f.StringVar(&o.Conflict, "conflict", "", "side that decides conflicts: the project's lines (ours) or those of the new version (theirs)")
-	completeValues(c, "conflict", "ours", "theirs")
+	choiceVar(c, &o.Conflict, "conflict", "", "", "side that decides conflicts: the project's lines (ours) or those of the new version (theirs)", "ours", "theirs")
 	return c
 }
 
@@ -83,8 +75,8 @@ whether their files have been edited.`,
 		Example: fmt.Sprintf("  %[1]s chart list\n  %[1]s chart list -o json", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"", "json", "yaml"}, output) {
-				return diag.Findings{{Field: "-o", Value: output, Problem: "must be json or yaml"}}
+			if err := checkChoice("-o", cmp.Or(output, "json"), "json", "yaml").Err(); err != nil {
+				return err
 			}
 			root, err := a.intactProject()
 			if err != nil {
@@ -100,8 +92,7 @@ whether their files have been edited.`,
 			return a.printCharts(charts)
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "output format (default: a table)")
-	completeValues(c, "output", "json", "yaml")
+	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "json", "yaml")
 	return c
 }
 

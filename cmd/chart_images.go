@@ -1,8 +1,8 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -35,8 +35,8 @@ that exist, and variables with an image of another repository, are kept.`,
 				}
 				return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RelateImages(c.Context(), o) })
 			}
-			if !slices.Contains([]string{"", "json", "yaml"}, output) {
-				return diag.Findings{{Field: "-o", Value: output, Problem: "must be json or yaml"}}
+			if err := checkChoice("-o", cmp.Or(output, "json"), "json", "yaml").Err(); err != nil {
+				return err
 			}
 			root, err := a.intactProject()
 			if err != nil {
@@ -55,8 +55,7 @@ that exist, and variables with an image of another repository, are kept.`,
 	f := c.Flags()
 	f.BoolVar(&related, "related", false, "set the images with RELATED_IMAGE_ variables of the manager")
 	f.StringVar(&o.Kind, "kind", "", "`kind` whose chart is examined (default: all)")
-	f.StringVarP(&output, "output", "o", "", "output format (default: a table)")
-	completeValues(c, "output", "json", "yaml")
+	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "json", "yaml")
 	return c
 }
 

@@ -19,24 +19,18 @@ import (
 )
 
 func newDocs(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "docs",
-		Short:   "Write reference documentation",
-		Example: fmt.Sprintf("  %s docs man ~/.local/share/man/man1", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(&cobra.Command{
-		Use:   "man DIR",
-		Short: "Write manual pages",
-		Long: `Write a manual page for each command and help topic to DIR. Other files in DIR are kept, and a file with the
+	return a.commandGroup("docs", "Write reference documentation", "  %s docs man ~/.local/share/man/man1",
+		&cobra.Command{
+			Use:   "man DIR",
+			Short: "Write manual pages",
+			Long: `Write a manual page for each command and help topic to DIR. Other files in DIR are kept, and a file with the
 name of a page that was not written by this command is an error. The pages have the date of SOURCE_DATE_EPOCH, or none.`,
-		Example: fmt.Sprintf(`  %[1]s docs man ~/.local/share/man/man1
+			Example: fmt.Sprintf(`  %[1]s docs man ~/.local/share/man/man1
   man %[1]s-create-api`, a.program),
-		Args: oneArgument("the directory to write to"),
-		RunE: func(c *cobra.Command, args []string) error { return a.writeManPages(c, args[0]) },
-	})
-	return c
+			Args: oneArgument("the directory to write to"),
+			RunE: func(c *cobra.Command, args []string) error { return a.writeManPages(c, args[0]) },
+		},
+	)
 }
 
 // manMark is the first line of the manual pages, by which they are recognized later.

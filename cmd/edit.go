@@ -81,8 +81,7 @@ and the header file: hack/boilerplate.go.txt, unless controller-gen is called wi
 
 // retiredPlugin returns the flags that plugins of kubebuilder add to init and edit, and that have no equal.
 func retiredPlugin() []retired {
-	return []retired{{name: "use-gh-models", boolean: true, fine: []string{"false"},
-		instead: "is not supported: the pull request of the workflow has the output of upgrade instead of a summary by a model; leave it out"}}
+	return []retired{{"use-gh-models", "is not supported: the pull request of the workflow has the output of upgrade instead of a summary by a model; leave it out", []string{"false"}}}
 }
 
 // ifGiven returns the value of a flag, or nil if the flag is not given.

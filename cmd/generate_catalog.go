@@ -60,14 +60,12 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 	f.StringVar(&o.Image, "image", "", "`image` of bundles without one in --bundle; may contain {{.Package}}, {{.Name}}, {{.Version}}")
 	f.StringSliceVar(&o.Channels, "channel", nil, "`channels` to add the bundles to (default: those in their annotations)")
 	f.StringVar(&o.DefaultChannel, "default-channel", "", "default `channel` of the package (default: from the catalog or the annotations)")
-	f.StringVar(&o.Template, "template", string(catalog.Basic), "source of the upgrades: CSVs (basic) or version numbers (semver)")
-	f.StringVarP(&o.Format, "output", "o", string(catalog.YAML), "format of new files")
+	choiceVar(c, &o.Template, "template", "", string(catalog.Basic), "source of the upgrades: CSVs (basic) or version numbers (semver)", string(catalog.Basic), string(catalog.Semver))
+	choiceVar(c, &o.Format, "output", "o", string(catalog.YAML), "format of new files", string(catalog.YAML), string(catalog.JSON))
 	f.StringVar(&o.OutputDir, "output-dir", "", "`directory` of the catalog (default: catalog)")
 	f.StringVar(&o.BaseImage, "base-image", catalog.BaseImage, "`image` with opm for a new catalog.Dockerfile")
 	f.StringVar(&o.FromImage, "from-image", "", "`image` of the catalog to start from if --output-dir contains none")
 	f.BoolVar(&o.BundleObjects, "bundle-objects", false, "include all manifests of a bundle (olm.bundle.object) instead of the CSV's metadata, for old versions of OLM")
-	completeValues(c, "template", string(catalog.Basic), string(catalog.Semver))
-	completeValues(c, "output", string(catalog.YAML), string(catalog.JSON))
 	o.registryOptions.addTo(f)
 	return c
 }

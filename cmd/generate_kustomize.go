@@ -17,15 +17,9 @@ type kustomizeFlags struct {
 }
 
 func newGenerateKustomize(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "kustomize",
-		Short:   "Generate the base of the bundle",
-		Long:    "Generate the base that kustomize builds the bundle from.",
-		Example: fmt.Sprintf("  %s generate kustomize manifests", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(newGenerateKustomizeManifests(a))
+	c := a.commandGroup("kustomize", "Generate the base of the bundle",
+		"  %s generate kustomize manifests", newGenerateKustomizeManifests(a))
+	c.Long = "Generate the base that kustomize builds the bundle from."
 	return c
 }
 

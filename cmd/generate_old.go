@@ -18,41 +18,31 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 			"Run 'generate "+current+"' under its name in the first versions of operator-sdk.",
 			fmt.Sprintf("  %s generate %s", a.program, current), what)
 		c.Hidden = true
-		addRetired(c, flags)
 		run := c.RunE
 		c.RunE = func(c *cobra.Command, args []string) error {
-			if findings := retiredUsed(c, flags); len(findings) > 0 {
-				return findings
-			}
 			a.renamed(c, "generate "+current)
 			return run(c, args)
 		}
+		refuseRetired(c, flags)
 		return c
 	}
-	crdVersion := []retired{{name: "crd-version", instead: "must be v1", fine: []string{"v1"}}}
-	csv := &cobra.Command{
-		Use:     "csv",
-		Short:   "Generate the base of the CSV (now 'kustomize manifests')",
-		Long:    "Run 'generate kustomize manifests', with its flags, under its name in the first versions of operator-sdk.",
-		Example: fmt.Sprintf("  %s generate kustomize manifests", a.program),
-		Hidden:  true,
-		// The flags are those of the current command.
-		DisableFlagParsing: true,
-		RunE: func(c *cobra.Command, args []string) error {
+	crdVersion := []retired{{"crd-version", "must be v1", []string{"v1"}}}
+	csv := a.oldCommand("csv", "Generate the base of the CSV (now 'kustomize manifests')",
+		"Run 'generate kustomize manifests', with its flags, under its name in the first versions of operator-sdk.",
+		"  %s generate kustomize manifests",
+		func(c *cobra.Command, args []string) error {
+			path, note := []string{"generate", "kustomize", "manifests"}, func() { a.renamed(c, "generate kustomize manifests") }
 			if slices.ContainsFunc(args, isGenCSVFlag) {
-				target, _, err := c.Root().Find([]string{"olm-catalog", "gen-csv"})
-				if err != nil {
-					return err
-				}
-				return a.runAs(c, target, args, func() {}) // which prints the current command
+				path, note = []string{"olm-catalog", "gen-csv"}, func() {} // it prints the current command
 			}
-			target, _, err := c.Parent().Find([]string{"kustomize", "manifests"})
-			if err != nil || target.Name() != "manifests" || target.Parent().Name() != "kustomize" {
-				return usagef(c.Parent(), "'generate csv' is now 'generate kustomize manifests', which is missing in this build; '%s generate bundle' generates the CSV of a bundle from an existing base", a.program)
+			target, _, err := c.Root().Find(path)
+			if err != nil {
+				return err
 			}
-			return a.runAs(c, target, args, func() { a.renamed(c, "generate kustomize manifests") })
-		},
-	}
+			return a.runAs(c, target, args, note)
+		})
+	csv.Hidden, csv.Args = true, nil
+	csv.DisableFlagParsing = true // the flags are those of the current command
 	return []*cobra.Command{
 		old("k8s", "code", codegen.Object, nil),
 		old("crds", "manifests", manifestGenerators, crdVersion),

@@ -18,16 +18,9 @@ import (
 )
 
 func newImage(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "image",
-		Short: "Build, push and copy images without Docker",
-		Example: fmt.Sprintf(`  %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --push
-  %[1]s image bundle --image registry.example.com/memcached-operator-bundle:v0.0.1 --push`, a.program),
-		Args: noArgs,
-		RunE: showHelp,
-	}
-	c.AddCommand(newImageBuild(a), newImageBundle(a), newImageCatalog(a), newImageSave(a), newImageLoad(a))
-	return c
+	return a.commandGroup("image", "Build, push and copy images without Docker",
+		`  %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --push
+  %[1]s image bundle --image registry.example.com/memcached-operator-bundle:v0.0.1 --push`, newImageBuild(a), newImageBundle(a), newImageCatalog(a), newImageSave(a), newImageLoad(a))
 }
 
 // targetOptions are the flags for the destination of an image.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,12 @@ import (
 // command that replaced them, and are hidden in help.
 func oldCommands(a *app) []*cobra.Command {
 	commands := []*cobra.Command{
-		newOldNew(a), newOldAdd(a), newOldUp(a), newOldCatalog(a), newOldMigrate(a), newOldPrintDeps(a), newOldTest(a),
+		newOldNew(a), newOldMigrate(a), newOldPrintDeps(a),
+		a.commandGroup("add", "Add an API (now 'create api')", "  %s add api --api-version cache.example.com/v1alpha1 --kind Memcached",
+			newOldAddAPI(a), newOldAddController(a), newOldAddCRD(a)),
+		a.commandGroup("up", "Run the manager locally (now 'run local')", "  %s up local --namespace default", newOldUpLocal(a)),
+		a.commandGroup("olm-catalog", "Generate a bundle (now 'bundle')", "  %s olm-catalog gen-csv --csv-version 0.0.1", newOldGenCSV(a)),
+		a.commandGroup("test", "Run the project's tests (now 'make test')", "  %s test local ./test/e2e", newOldTestLocal(a)),
 	}
 	for _, c := range commands {
 		c.Hidden = true
@@ -20,21 +26,36 @@ func oldCommands(a *app) []*cobra.Command {
 	return commands
 }
 
+// oldCommand returns a command that ran under its name before operator-sdk 1.0. In the example, %[1]s stands for the program.
+func (a *app) oldCommand(use, short, long, example string, run func(c *cobra.Command, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Long: long, Example: fmt.Sprintf(example, a.program), Args: noArgs, RunE: run}
+}
+
 // A retired is a flag that an old command had and that is no longer supported.
 type retired struct {
 	name string
 	// instead describes the replacement, after the name of the flag.
 	instead string
-	// boolean reports whether the flag needs no value.
-	boolean bool
-	// fine are the values that are the current behavior.
+	// fine are the values that are the current behavior. The flag is a boolean one if they are.
 	fine []string
+}
+
+// refuseRetired adds retired flags to a command, which fails if one is given.
+func refuseRetired(c *cobra.Command, flags []retired) {
+	addRetired(c, flags)
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if findings := retiredUsed(c, flags); len(findings) > 0 {
+			return findings
+		}
+		return run(c, args)
+	}
 }
 
 // addRetired adds retired flags to a command.
 func addRetired(c *cobra.Command, flags []retired) {
 	for _, r := range flags {
-		if r.boolean {
+		if slices.Contains(r.fine, "true") || slices.Contains(r.fine, "false") {
 			c.Flags().Bool(r.name, false, r.instead)
 		} else {
 			c.Flags().String(r.name, "", r.instead)

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -42,38 +41,23 @@ func (o *oldAPI) parse(findings diag.Findings) (group, version string, err error
 func retiredAdd() []retired {
 	const ofCreateAPI = "is a flag of 'create api' in Helm and Go projects"
 	return []retired{
-		{name: "crd-version", instead: "must be v1", fine: []string{"v1"}},
-		{name: "generate-playbook", instead: "is a flag of 'create api' in Ansible projects", boolean: true, fine: []string{"false"}},
-		{name: "helm-chart", instead: ofCreateAPI},
-		{name: "helm-chart-repo", instead: ofCreateAPI},
-		{name: "helm-chart-version", instead: ofCreateAPI},
+		{"crd-version", "must be v1", []string{"v1"}},
+		{"generate-playbook", "is a flag of 'create api' in Ansible projects", []string{"false"}},
+		{"helm-chart", ofCreateAPI, nil},
+		{"helm-chart-repo", ofCreateAPI, nil},
+		{"helm-chart-version", ofCreateAPI, nil},
 	}
-}
-
-func newOldAdd(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "add",
-		Short:   "Add an API (now 'create api')",
-		Example: fmt.Sprintf("  %s add api --api-version cache.example.com/v1alpha1 --kind Memcached", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(newOldAddAPI(a), newOldAddController(a), newOldAddCRD(a))
-	return c
 }
 
 func newOldAddAPI(a *app) *cobra.Command {
 	var o oldAPI
 	var skip bool
-	c := &cobra.Command{
-		Use:   "api",
-		Short: "Add an API (now 'create api --controller=false')",
-		Long: `Add the types of an API, like 'create api --controller=false', under the name of that command before
+	c := a.oldCommand("api", "Add an API (now 'create api --controller=false')",
+		`Add the types of an API, like 'create api --controller=false', under the name of that command before
 operator-sdk 1.0. In a project without APIs the group sets the project's domain.`,
-		Example: fmt.Sprintf("  %[1]s add api --api-version cache.example.com/v1alpha1 --kind Memcached\n  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller=false", a.program),
-		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldAddAPI(c, o, skip) },
-	}
+		`  %[1]s add api --api-version cache.example.com/v1alpha1 --kind Memcached
+  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller=false`,
+		func(c *cobra.Command, _ []string) error { return a.runOldAddAPI(c, o, skip) })
 	o.addTo(c)
 	c.Flags().BoolVar(&skip, "skip-generation", false, "skip the generated code and manifests")
 	addRetired(c, retiredAdd())
@@ -130,15 +114,12 @@ func splitGroup(config *project.Config, full string) (group, domain string, err 
 func newOldAddController(a *app) *cobra.Command {
 	var o oldAPI
 	var types string
-	c := &cobra.Command{
-		Use:   "controller",
-		Short: "Add a controller (now 'create api --resource=false')",
-		Long: `Add a controller for an API of the project, of Kubernetes or of another module, like 'create api
+	c := a.oldCommand("controller", "Add a controller (now 'create api --resource=false')",
+		`Add a controller for an API of the project, of Kubernetes or of another module, like 'create api
 --resource=false', under the name of that command before operator-sdk 1.0.`,
-		Example: fmt.Sprintf("  %[1]s add controller --api-version cache.example.com/v1alpha1 --kind Memcached\n  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource=false --controller", a.program),
-		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldAddController(c, o, types) },
-	}
+		`  %[1]s add controller --api-version cache.example.com/v1alpha1 --kind Memcached
+  %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource=false --controller`,
+		func(c *cobra.Command, _ []string) error { return a.runOldAddController(c, o, types) })
 	o.addTo(c)
 	c.Flags().StringVar(&types, "custom-api-import", "", "import `path` of types from another module, followed by =identifier")
 	addRetired(c, retiredAdd())
@@ -176,20 +157,13 @@ func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) erro
 
 func newOldAddCRD(a *app) *cobra.Command {
 	var o oldAPI
-	c := &cobra.Command{
-		Use:     "crd",
-		Short:   "Generate CRDs (now 'generate manifests')",
-		Long:    "Generate the CRDs of the project's API types, like 'generate manifests'; 'create api' writes the sample.",
-		Example: fmt.Sprintf("  %s generate manifests", a.program),
-		Args:    noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if findings := retiredUsed(c, retiredAdd()); len(findings) > 0 {
-				return findings
-			}
+	c := a.oldCommand("crd", "Generate CRDs (now 'generate manifests')",
+		"Generate the CRDs of the project's API types, like 'generate manifests'; 'create api' writes the sample.",
+		"  %s generate manifests",
+		func(c *cobra.Command, _ []string) error {
 			return a.runReplacement(c, []string{"generate", "manifests"})
-		},
-	}
+		})
 	o.addTo(c)
-	addRetired(c, retiredAdd())
+	refuseRetired(c, retiredAdd())
 	return c
 }

@@ -15,27 +15,15 @@ import (
 func retiredCSV() []retired {
 	const sources = "is not needed: the project's kustomization is built; 'generate bundle --deploy-dir … --crds-dir …' reads directories"
 	return []retired{
-		{name: "update-crds", instead: "is the default behavior", boolean: true, fine: []string{"true", "false"}},
-		{name: "make-manifests", instead: "is the default behavior", boolean: true, fine: []string{"true"}},
-		{name: "csv-config", instead: "is no longer read: 'bundle' has a flag for each text, and --metadata-file for all of them"},
-		{name: "deploy-dir", instead: sources},
-		{name: "crd-dir", instead: sources},
-		{name: "apis-dir", instead: sources},
-		{name: "include", instead: sources},
-		{name: "output-dir", instead: "is --output-dir of 'bundle'"},
+		{"update-crds", "is the default behavior", []string{"true", "false"}},
+		{"make-manifests", "is the default behavior", []string{"true"}},
+		{"csv-config", "is no longer read: 'bundle' has a flag for each text, and --metadata-file for all of them", nil},
+		{"deploy-dir", sources, nil},
+		{"crd-dir", sources, nil},
+		{"apis-dir", sources, nil},
+		{"include", sources, nil},
+		{"output-dir", "is --output-dir of 'bundle'", nil},
 	}
-}
-
-func newOldCatalog(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "olm-catalog",
-		Short:   "Generate a bundle (now 'bundle')",
-		Example: fmt.Sprintf("  %s olm-catalog gen-csv --csv-version 0.0.1", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(newOldGenCSV(a))
-	return c
 }
 
 // oldCSV are the flags of olm-catalog gen-csv.
@@ -46,16 +34,13 @@ type oldCSV struct {
 
 func newOldGenCSV(a *app) *cobra.Command {
 	var o oldCSV
-	c := &cobra.Command{
-		Use:   "gen-csv",
-		Short: "Generate a bundle (now 'bundle')",
-		Long: `Generate the ClusterServiceVersion of a version with the other manifests, like 'bundle', under the
+	c := a.oldCommand("gen-csv", "Generate a bundle (now 'bundle')",
+		`Generate the ClusterServiceVersion of a version with the other manifests, like 'bundle', under the
 name of that command before operator-sdk 1.0. It is written to bundle/manifests; 'generate
 packagemanifests' writes the directories that deploy/olm-catalog had.`,
-		Example: fmt.Sprintf("  %[1]s olm-catalog gen-csv --csv-version 0.0.2 --from-version 0.0.1 --csv-channel alpha\n  %[1]s bundle --version 0.0.2 --replaces memcached-operator.v0.0.1 --channels alpha", a.program),
-		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runOldGenCSV(c, o) },
-	}
+		`  %[1]s olm-catalog gen-csv --csv-version 0.0.2 --from-version 0.0.1 --csv-channel alpha
+  %[1]s bundle --version 0.0.2 --replaces memcached-operator.v0.0.1 --channels alpha`,
+		func(c *cobra.Command, _ []string) error { return a.runOldGenCSV(c, o) })
 	f := c.Flags()
 	f.StringVar(&o.version, "csv-version", "", "semantic `version` of the operator")
 	f.StringVar(&o.from, "from-version", "", "semantic `version` that this one replaces")

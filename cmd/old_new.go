@@ -16,33 +16,34 @@ import (
 // --api-version.
 const provisionalDomain = "example.com"
 
+// modulesOnly is the reason why other dependency managers are not supported.
+const modulesOnly = "must be modules: projects are Go modules"
+
 // retiredNew are the flags of new that are no longer supported.
 func retiredNew() []retired {
 	return append([]retired{
-		{name: "type", instead: "must be go; for a Helm or Ansible operator, run 'init --plugins helm' or 'init --plugins ansible' in a new directory", fine: []string{"go"}},
-		{name: "dep-manager", instead: "must be modules: projects are Go modules", fine: []string{"modules"}},
-		{name: "git-init", instead: "is done by 'git init' in the new directory", boolean: true, fine: []string{"false"}},
-		{name: "skip-git-init", instead: "is the default behavior", boolean: true, fine: []string{"true"}},
-		{name: "skip-validation", instead: "is not needed: the new project is complete", boolean: true, fine: []string{"true", "false"}},
-		{name: "vendor", instead: "is done by 'go mod vendor' in the new directory", boolean: true, fine: []string{"false"}},
-		{name: "make-manifests", instead: "is done by 'generate manifests' after the first API is created", boolean: true, fine: []string{"false"}},
-		{name: "cluster-scoped", instead: "must be true; use 'init --namespaced' for a manager of one namespace", boolean: true, fine: []string{"true"}},
-		{name: "api-version", instead: "is replaced by 'create api' in the new project"},
-		{name: "kind", instead: "is replaced by 'create api' in the new project"},
+		{"type", "must be go; for a Helm or Ansible operator, run 'init --plugins helm' or 'init --plugins ansible' in a new directory", []string{"go"}},
+		{"dep-manager", modulesOnly, []string{"modules"}},
+		{"git-init", "is done by 'git init' in the new directory", []string{"false"}},
+		{"skip-git-init", "is the default behavior", []string{"true"}},
+		{"skip-validation", "is not needed: the new project is complete", []string{"true", "false"}},
+		{"vendor", "is done by 'go mod vendor' in the new directory", []string{"false"}},
+		{"make-manifests", "is done by 'generate manifests' after the first API is created", []string{"false"}},
+		{"cluster-scoped", "must be true; use 'init --namespaced' for a manager of one namespace", []string{"true"}},
+		{"api-version", "is replaced by 'create api' in the new project", nil},
+		{"kind", "is replaced by 'create api' in the new project", nil},
 	}, retiredAdd()...)
 }
 
 func newOldNew(a *app) *cobra.Command {
 	var o initOptions
-	c := &cobra.Command{
-		Use:   "new NAME",
-		Short: "Create a project in a new directory (now 'init')",
-		Long: `Create a directory and an operator project in it, like 'init', under the name of that command before
+	c := a.oldCommand("new NAME", "Create a project in a new directory (now 'init')",
+		`Create a directory and an operator project in it, like 'init', under the name of that command before
 operator-sdk 1.0. The first 'add api' sets the domain if --domain is not given.`,
-		Example: fmt.Sprintf("  %[1]s new memcached-operator --repo github.com/example/memcached-operator\n  %[1]s init --domain example.com --repo github.com/example/memcached-operator", a.program),
-		Args:    oneArgument("the name of the project"),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runOldNew(c, args[0], o) },
-	}
+		`  %[1]s new memcached-operator --repo github.com/example/memcached-operator
+  %[1]s init --domain example.com --repo github.com/example/memcached-operator`,
+		func(c *cobra.Command, args []string) error { return a.runOldNew(c, args[0], o) })
+	c.Args = oneArgument("the name of the project")
 	f := c.Flags()
 	f.StringVar(&o.Domain, "domain", provisionalDomain, "`domain` of the project's API groups")
 	f.StringVar(&o.Repo, "repo", "", "Go module `path` (default: from GOPATH or the git remote)")

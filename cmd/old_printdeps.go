@@ -13,18 +13,11 @@ import (
 // newOldPrintDeps returns the command print-deps, which prints the modules that a new project requires.
 func newOldPrintDeps(a *app) *cobra.Command {
 	var file bool
-	flags := []retired{{name: "dep-manager", instead: "must be modules: projects are Go modules", fine: []string{"modules"}}}
-	c := &cobra.Command{
-		Use:   "print-deps",
-		Short: "Print the modules that a new project requires",
-		Long: `Print the modules that the go.mod of a new project requires, with their versions. In a project, the
+	c := a.oldCommand("print-deps", "Print the modules that a new project requires",
+		`Print the modules that the go.mod of a new project requires, with their versions. In a project, the
 go command lists those that it requires.`,
-		Example: fmt.Sprintf("  %s print-deps --as-file\n  go list -m all", a.program),
-		Args:    noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if findings := retiredUsed(c, flags); len(findings) > 0 {
-				return findings
-			}
+		"  %s print-deps --as-file\n  go list -m all",
+		func(c *cobra.Command, _ []string) error {
 			rendered, err := scaffold.Render("init", scaffold.Data{
 				Project:  scaffold.Project{Name: "operator", Domain: provisionalDomain, Repo: "example.com/operator", CLIName: a.program},
 				Versions: scaffold.Pinned(),
@@ -34,10 +27,9 @@ go command lists those that it requires.`,
 			}
 			a.noteReplacement(c, "go list -m all")
 			return a.printDeps(rendered.Files["go.mod"], file)
-		},
-	}
+		})
 	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file, including those of tests and tools")
-	addRetired(c, flags)
+	refuseRetired(c, []retired{{"dep-manager", modulesOnly, []string{"modules"}}})
 	return c
 }
 

@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,10 +16,10 @@ type oldRun struct {
 func retiredRun() []retired {
 	const manager = "start the manager yourself, after 'make install': go run ./cmd and the flags"
 	return []retired{
-		{name: "operator-namespace", instead: "is not needed: the manager elects no leader without --leader-elect; " + manager},
-		{name: "operator-flags", instead: "cannot be passed on; " + manager},
-		{name: "go-ldflags", instead: "is replaced by the variable GOFLAGS: GOFLAGS=-ldflags=…"},
-		{name: "enable-delve", instead: "is replaced by 'dlv debug ./cmd', after 'make install'", boolean: true, fine: []string{"false"}},
+		{"operator-namespace", "is not needed: the manager elects no leader without --leader-elect; " + manager, nil},
+		{"operator-flags", "cannot be passed on; " + manager, nil},
+		{"go-ldflags", "is replaced by the variable GOFLAGS: GOFLAGS=-ldflags=…", nil},
+		{"enable-delve", "is replaced by 'dlv debug ./cmd', after 'make install'", []string{"false"}},
 	}
 }
 
@@ -28,9 +28,6 @@ func (o *oldRun) addTo(c *cobra.Command) {
 	f.StringVar(&o.namespace, "namespace", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	f.StringVar(&o.watch, "watch-namespace", "", "`namespace`, like --namespace")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
-	for _, name := range []string{"namespace", "watch-namespace", "kubeconfig"} {
-		_ = f.MarkHidden(name) // the only error is a flag that does not exist
-	}
 	addRetired(c, retiredRun())
 }
 
@@ -43,36 +40,18 @@ func (o *oldRun) run(a *app, c *cobra.Command) error {
 	if len(findings) > 0 {
 		return findings
 	}
-	namespace := given("namespace", o.namespace)
-	if o.namespace == "" {
-		namespace = given("namespace", o.watch)
-	}
-	return a.runReplacement(c, []string{"run", "local"}, slices.Concat(namespace, given("kubeconfig", o.kubeconfig))...)
+	return a.runReplacement(c, []string{"run", "local"}, slices.Concat(given("namespace", cmp.Or(o.namespace, o.watch)), given("kubeconfig", o.kubeconfig))...)
 }
 
-func newOldUp(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "up",
-		Short:   "Run the manager locally (now 'run local')",
-		Example: fmt.Sprintf("  %s up local --namespace default", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
+func newOldUpLocal(a *app) *cobra.Command {
 	var o oldRun
-	local := &cobra.Command{
-		Use:   "local",
-		Short: "Run the manager locally (now 'run local')",
-		Long: `Build the manager and run it on this machine, like 'run local', under the name of that command
+	c := a.oldCommand("local", "Run the manager locally (now 'run local')",
+		`Build the manager and run it on this machine, like 'run local', under the name of that command
 before operator-sdk 1.0. The CRDs are installed too.`,
-		Example: fmt.Sprintf("  %[1]s up local --namespace default --kubeconfig ~/.kube/dev\n  %[1]s run local --namespace default --kubeconfig ~/.kube/dev", a.program),
-		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return o.run(a, c) },
-	}
-	o.addTo(local)
-	for _, name := range []string{"namespace", "watch-namespace", "kubeconfig"} {
-		local.Flags().Lookup(name).Hidden = false
-	}
-	c.AddCommand(local)
+		`  %[1]s up local --namespace default --kubeconfig ~/.kube/dev
+  %[1]s run local --namespace default --kubeconfig ~/.kube/dev`,
+		func(c *cobra.Command, _ []string) error { return o.run(a, c) })
+	o.addTo(c)
 	return c
 }
 
@@ -83,7 +62,8 @@ func addOldRun(a *app, c *cobra.Command) {
 	o.addTo(c)
 	c.Flags().BoolVar(&local, "local", false, "run locally (now 'run local')")
 	c.Flags().BoolVar(&olm, "olm", false, "run with OLM (now 'run packagemanifests')")
-	for _, name := range []string{"local", "olm"} {
+	flags := []string{"local", "olm", "namespace", "watch-namespace", "kubeconfig"}
+	for _, name := range flags {
 		_ = c.Flags().MarkHidden(name) // the only error is a flag that does not exist
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -92,7 +72,7 @@ func addOldRun(a *app, c *cobra.Command) {
 			return o.run(a, c)
 		case olm:
 			return usagef(c, "'%s --olm' is now '%[2]s run packagemanifests', or '%[2]s run bundle' for a bundle", c.CommandPath(), a.program)
-		case c.Flags().NFlag() > 0 && slices.ContainsFunc([]string{"namespace", "watch-namespace", "kubeconfig"}, c.Flags().Changed):
+		case slices.ContainsFunc(flags[2:], c.Flags().Changed):
 			return usagef(c, "give a command: '%[1]s run local' runs the manager on this machine, '%[1]s run bundle' runs an operator in a cluster", a.program)
 		}
 		return showHelp(c, args)
@@ -102,7 +82,7 @@ func addOldRun(a *app, c *cobra.Command) {
 		if sub == c {
 			return a.prepare(sub)
 		}
-		for _, name := range []string{"local", "olm", "namespace", "watch-namespace", "kubeconfig"} {
+		for _, name := range flags {
 			if c.Flags().Changed(name) {
 				return usagef(sub, "--%s must be given after '%s'", name, sub.Name())
 			}

@@ -22,17 +22,17 @@ func retiredTest() []retired {
 	const manifests = "is not needed: the tests deploy with 'make deploy', or start their own API server"
 	const namespace = "is set in the tests of the project"
 	return []retired{
-		{name: "up-local", instead: "is replaced by 'run local' in another terminal", boolean: true, fine: []string{"false"}},
-		{name: "local-operator-flags", instead: "is replaced by 'go run ./cmd' with the flags, in another terminal"},
-		{name: "image", instead: "is the IMG of 'make deploy', which the tests call"},
-		{name: "global-manifest", instead: manifests},
-		{name: "namespaced-manifest", instead: manifests},
-		{name: "no-setup", instead: "is the default behavior", boolean: true, fine: []string{"true", "false"}},
-		{name: "skip-cleanup-error", instead: "is the default behavior", boolean: true, fine: []string{"true", "false"}},
-		{name: "namespace", instead: namespace},
-		{name: "operator-namespace", instead: namespace},
-		{name: "watch-namespace", instead: namespace},
-		{name: "molecule-test-flags", instead: "is replaced by 'molecule test' with the flags in an Ansible project, or by 'make molecule'"},
+		{"up-local", "is replaced by 'run local' in another terminal", []string{"false"}},
+		{"local-operator-flags", "is replaced by 'go run ./cmd' with the flags, in another terminal", nil},
+		{"image", "is the IMG of 'make deploy', which the tests call", nil},
+		{"global-manifest", manifests, nil},
+		{"namespaced-manifest", manifests, nil},
+		{"no-setup", "is the default behavior", []string{"true", "false"}},
+		{"skip-cleanup-error", "is the default behavior", []string{"true", "false"}},
+		{"namespace", namespace, nil},
+		{"operator-namespace", namespace, nil},
+		{"watch-namespace", namespace, nil},
+		{"molecule-test-flags", "is replaced by 'molecule test' with the flags in an Ansible project, or by 'make molecule'", nil},
 	}
 }
 
@@ -42,30 +42,20 @@ type oldTest struct {
 	debug             bool
 }
 
-func newOldTest(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "test",
-		Short:   "Run the project's tests (now 'make test')",
-		Example: fmt.Sprintf("  %s test local ./test/e2e", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
+func newOldTestLocal(a *app) *cobra.Command {
 	var o oldTest
-	local := &cobra.Command{
-		Use:   "local [DIR]",
-		Short: "Run the project's tests (now 'make test', 'make test-e2e')",
-		Long: `Run the project's tests, with the API server that they start. Tests in a directory named e2e run
+	c := a.oldCommand("local [DIR]", "Run the project's tests (now 'make test', 'make test-e2e')",
+		`Run the project's tests, with the API server that they start. Tests in a directory named e2e run
 with the build tag e2e, on the cluster of the kubeconfig. 'make test-e2e' runs them on a new
 cluster.`,
-		Example: fmt.Sprintf("  %[1]s test local ./test/e2e --kubeconfig ~/.kube/dev\n  make test", a.program),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runOldTest(c, args, o) },
-	}
-	f := local.Flags()
+		"  %[1]s test local ./test/e2e --kubeconfig ~/.kube/dev\n  make test",
+		func(c *cobra.Command, args []string) error { return a.runOldTest(c, args, o) })
+	c.Args = nil // runOldTest reports them with the flags
+	f := c.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
 	f.StringVar(&o.flags, "go-test-flags", "", "more `flags` of go test, as one argument")
 	f.BoolVar(&o.debug, "debug", false, "print more, like go test -v")
-	addRetired(local, retiredTest())
-	c.AddCommand(local)
+	addRetired(c, retiredTest())
 	return c
 }
 

@@ -19,16 +19,9 @@ import (
 )
 
 func newOLM(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "olm",
-		Short: "Install, inspect and remove OLM",
-		Example: fmt.Sprintf(`  %[1]s olm install
-  %[1]s olm status`, a.program),
-		Args: noArgs,
-		RunE: showHelp,
-	}
-	c.AddCommand(newOLMInstall(a), newOLMStatus(a), newOLMUninstall(a))
-	return c
+	return a.commandGroup("olm", "Install, inspect and remove OLM",
+		`  %[1]s olm install
+  %[1]s olm status`, newOLMInstall(a), newOLMStatus(a), newOLMUninstall(a))
 }
 
 // olmOptions are the flags of all olm commands.

@@ -1,10 +1,10 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,12 +60,10 @@ status' shows its state.`, olm.DefaultVersion),
 	flags := c.Flags()
 	flags.StringVar(&o.registry, "image-registry", "", "`registry` to pull all images from, such as registry.example.com:5000/mirror")
 	flags.StringVar(&o.image, "olm-image", "", "`image` of OLM itself")
-	flags.StringVar(&o.catalog, "catalog-image", "", "`image` of the catalog operatorhubio-catalog, or none to omit it")
+	choiceVar(c, &o.catalog, "catalog-image", "", "", "`image` of the catalog operatorhubio-catalog, or none to omit it", olm.NoCatalog)
 	flags.BoolVar(&o.upgrade, "upgrade", false, "replace an older version")
 	flags.StringVar(&o.sha256, "sha256", "", "SHA-256 `digests` of the downloaded files, as crds.yaml=DIGEST,olm.yaml=DIGEST")
-	flags.StringVarP(&o.output, "output", "o", "", "format of the objects that --dry-run prints (default: yaml)")
-	completeValues(c, "output", "yaml", "json")
-	completeValues(c, "catalog-image", olm.NoCatalog)
+	choiceVar(c, &o.output, "output", "o", "", "format of the objects that --dry-run prints (default: yaml)", "yaml", "json")
 	return c
 }
 
@@ -93,10 +91,9 @@ func (o *olmInstallOptions) check(dryRun bool) error {
 	if o.catalog != "" && o.catalog != olm.NoCatalog {
 		findings = append(findings, project.CheckImage("--catalog-image", o.catalog)...)
 	}
-	switch {
-	case !slices.Contains([]string{"", "yaml", "json"}, o.output):
-		findings.Add("-o", o.output, "must be yaml or json")
-	case o.output != "" && !dryRun:
+	if wrong := checkChoice("-o", cmp.Or(o.output, "yaml"), "yaml", "json"); wrong != nil {
+		findings = append(findings, wrong...)
+	} else if o.output != "" && !dryRun {
 		findings.Add("-o", o.output, "requires --dry-run")
 	}
 	if o.namespace == olm.OperatorsNamespace {

@@ -1,10 +1,10 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,10 +25,7 @@ healthy. Catalogs are listed, but OLM does not need them.`,
   %[1]s olm status -o json`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			findings := o.check()
-			if !slices.Contains([]string{"", "wide", "json", "yaml"}, output) {
-				findings.Add("-o", output, "must be wide, json or yaml")
-			}
+			findings := append(o.check(), checkChoice("-o", cmp.Or(output, "wide"), "wide", "json", "yaml")...)
 			if err := findings.Err(); err != nil {
 				return err
 			}
@@ -36,8 +33,7 @@ healthy. Catalogs are listed, but OLM does not need them.`,
 		},
 	}
 	o.add(c, "`namespace` that OLM runs in", "expected `version` of OLM (default: the installed one)", "")
-	c.Flags().StringVarP(&output, "output", "o", "", "output format (default: a table)")
-	completeValues(c, "output", "wide", "json", "yaml")
+	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "wide", "json", "yaml")
 	return c
 }
 

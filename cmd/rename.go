@@ -10,17 +10,10 @@ import (
 )
 
 func newRename(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "rename",
-		Short: "Rename an API, the project or its module",
-		Example: fmt.Sprintf(`  %[1]s rename api --group cache --kind Memcached --to-kind Cachet
+	return a.commandGroup("rename", "Rename an API, the project or its module",
+		`  %[1]s rename api --group cache --kind Memcached --to-kind Cachet
   %[1]s rename project cachet-operator
-  %[1]s rename repo github.com/example/cachet-operator`, a.program),
-		Args: noArgs,
-		RunE: showHelp,
-	}
-	c.AddCommand(newRenameAPI(a), newRenameProject(a), newRenameRepo(a))
-	return c
+  %[1]s rename repo github.com/example/cachet-operator`, newRenameAPI(a), newRenameProject(a), newRenameRepo(a))
 }
 
 // printRemaining prints where old names remain.

@@ -51,13 +51,9 @@ type change struct {
 
 // addOutput adds -o to a command. The first format is the default.
 func (a *app) addOutput(c *cobra.Command, formats ...string) {
-	c.Flags().StringVarP(&a.output, "output", "o", formats[0], "output format")
-	completeValues(c, "output", formats...)
+	choiceVar(c, &a.output, "output", "o", formats[0], "output format", formats...)
 	c.PreRunE = func(*cobra.Command, []string) error {
-		if slices.Contains(formats, a.output) {
-			return nil
-		}
-		return diag.Findings{{Field: "--output", Value: a.output, Problem: "must be " + strings.Join(formats[:len(formats)-1], ", ") + " or " + formats[len(formats)-1]}}
+		return checkChoice("--output", a.output, formats...).Err()
 	}
 }
 

@@ -123,6 +123,16 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	return root
 }
 
+// commandGroup returns a command that only groups others. In its example, %[1]s stands for the program.
+func (a *app) commandGroup(name, short, example string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: showHelp}
+	if example != "" {
+		c.Example = fmt.Sprintf(example, a.program)
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
 // showHelp runs a command that only groups others.
 func showHelp(c *cobra.Command, _ []string) error { return c.Help() }
 

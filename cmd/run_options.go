@@ -60,16 +60,13 @@ func (o *runOptions) addServing(c *cobra.Command) {
 	flags.StringVar(&o.indexImage, "index-image", defaultIndexImage, "`image` with opm that serves the catalog, together with what it has in /configs")
 	flags.StringVar(&o.pushCatalog, "push-catalog", "", "serve the catalog from an `image` of this name, built on the index image and pushed, instead of ConfigMaps")
 	flags.StringVar(&o.decompression, "decompression-image", defaultDecompression, "`image` with sh, cat and gzip, for catalogs too large for one ConfigMap")
-	flags.StringVar(&o.pullPolicy, "image-pull-policy", "Always", "pull policy of the registry's images")
+	choiceVar(c, &o.pullPolicy, "image-pull-policy", "", "Always", "pull policy of the registry's images", "Always", "IfNotPresent", "Never")
 	flags.StringVar(&o.pullSecret, "pull-secret-name", "", "`secret` in the namespace for pulling the bundle and the registry's images")
 	flags.StringVar(&o.account, "service-account", "", "service `account` of the registry pod (default: the namespace's default)")
-	flags.StringVar(&o.security, "security-context-config", restricted, "security context of the registry pod; legacy is for clusters without Pod Security Standards")
+	choiceVar(c, &o.security, "security-context-config", "", restricted, "security context of the registry pod; legacy is for clusters without Pod Security Standards", restricted, legacy)
 	flags.StringToStringVar(&o.selector, "node-selector", nil, "`label=value` pairs of nodes for the registry and the operator")
 	flags.StringArrayVar(&o.env, "env", nil, "`NAME=value` for the registry and the operator, or NAME to inherit from the environment, such as HTTPS_PROXY")
-	flags.StringVarP(&o.output, "output", "o", "", "format of the objects that --dry-run prints (default: yaml)")
-	completeValues(c, "image-pull-policy", "Always", "IfNotPresent", "Never")
-	completeValues(c, "security-context-config", restricted, legacy)
-	completeValues(c, "output", "yaml", "json")
+	choiceVar(c, &o.output, "output", "o", "", "format of the objects that --dry-run prints (default: yaml)", "yaml", "json")
 }
 
 // addPulling adds the flags about reading a bundle image.
@@ -86,8 +83,7 @@ func (o *runOptions) addPulling(c *cobra.Command) {
 
 func (o *runOptions) addMode(c *cobra.Command) {
 	c.Flags().BoolVar(&o.cleanUp, "cleanup-on-failure", false, "remove everything again if the installation fails")
-	c.Flags().StringVar(&o.mode, "install-mode", "", "`mode`: AllNamespaces, OwnNamespace, SingleNamespace=NAMESPACE or MultiNamespace=ONE,TWO (default: the first one that the bundle supports and the namespace permits)")
-	completeValues(c, "install-mode", operator.Modes()...)
+	choiceVar(c, &o.mode, "install-mode", "", "", "`mode`: AllNamespaces, OwnNamespace, SingleNamespace=NAMESPACE or MultiNamespace=ONE,TWO (default: the first one that the bundle supports and the namespace permits)", operator.Modes()...)
 }
 
 // check returns the findings about the flags, and the install mode.

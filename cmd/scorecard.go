@@ -72,20 +72,18 @@ With --local the built-in tests run in this program, without a cluster and witho
 	f.StringVarP(&o.config, "config", "c", "", "configuration `file` (default: the one that the bundle names)")
 	f.StringVarP(&o.selector, "selector", "l", "", "label `selector` of the tests to run, such as suite=olm")
 	f.BoolVarP(&o.list, "list", "L", false, "list the tests and run none")
-	f.StringVarP(&o.output, "output", "o", scorecard.Text, "output format")
+	choiceVar(c, &o.output, "output", "o", scorecard.Text, "output format", scorecard.Formats()...)
 	f.BoolVar(&o.local, "local", false, "run the built-in tests in this program, without a cluster")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config, then the pod's service account)")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the pods (default: from the kubeconfig)")
 	f.StringVarP(&o.serviceAccount, "service-account", "s", "default", "service `account` of the pods")
-	f.StringVar(&o.podSecurity, "pod-security", podLegacy, "security context of the pods; legacy is for images that run as root")
+	choiceVar(c, &o.podSecurity, "pod-security", "", podLegacy, "security context of the pods; legacy is for images that run as root", podRestricted, podLegacy)
 	f.DurationVarP(&o.waitTime, "wait-time", "w", 30*time.Second, "maximum `duration` of all tests together")
 	f.BoolVarP(&o.skipCleanup, "skip-cleanup", "x", false, "keep the pods and the bundle's ConfigMap in the cluster")
 	f.StringVarP(&o.testOutput, "test-output", "t", "test-output", "`directory` for the output files of tests with storage")
 	f.StringVarP(&o.untarImage, "untar-image", "u", scorecard.UntarImage, "`image` with tar, to unpack the bundle (default: quay.io/operator-framework/scorecard-untar, by digest)")
 	f.StringVarP(&o.storageImage, "storage-image", "b", scorecard.StorageImage, "`image` with sh and tar, to copy files from (default: quay.io/operator-framework/scorecard-storage, by digest)")
 	o.registryOptions.addTo(f)
-	completeValues(c, "output", scorecard.Formats()...)
-	completeValues(c, "pod-security", podRestricted, podLegacy)
 	return c
 }
 
@@ -99,9 +97,7 @@ func (o *scorecardOptions) check() (labels.Selector, error) {
 	if !slices.Contains(scorecard.Formats(), o.output) {
 		findings.Add("--output", o.output, "must be one of "+strings.Join(scorecard.Formats(), ", "))
 	}
-	if o.podSecurity != podLegacy && o.podSecurity != podRestricted {
-		findings.Add("--pod-security", o.podSecurity, "must be restricted or legacy")
-	}
+	findings = append(findings, checkChoice("--pod-security", o.podSecurity, podRestricted, podLegacy)...)
 	if o.waitTime <= 0 {
 		findings.Add("--wait-time", o.waitTime.String(), "must be greater than zero, such as 2m")
 	}

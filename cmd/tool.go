@@ -15,18 +15,7 @@ import (
 )
 
 func newTool(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "tool",
-		Short: "Run controller-gen, kustomize, setup-envtest or kubectl",
-		Long: `Run controller-gen, kustomize or setup-envtest, which are part of this program, with their own
-arguments and flags. Generated Makefiles call them this way and download nothing.
-
-kubectl is part of the control plane that 'run local' builds, and uses that control plane.`,
-		Example: fmt.Sprintf("  %s tool kustomize build config/default", a.program),
-		Args:    noArgs,
-		RunE:    showHelp,
-	}
-	c.AddCommand(
+	c := a.commandGroup("tool", "Run controller-gen, kustomize, setup-envtest or kubectl", "  %s tool kustomize build config/default",
 		a.tool("controller-gen", "Generate code and manifests from markers",
 			`object:headerFile="hack/boilerplate.go.txt" paths="./..."`,
 			func(c *cobra.Command, dir string, args []string) error {
@@ -63,6 +52,10 @@ kubectl is part of the control plane that 'run local' builds, and uses that cont
 			}),
 		newToolKubectl(a),
 	)
+	c.Long = `Run controller-gen, kustomize or setup-envtest, which are part of this program, with their own
+arguments and flags. Generated Makefiles call them this way and download nothing.
+
+kubectl is part of the control plane that 'run local' builds, and uses that control plane.`
 	return c
 }
 

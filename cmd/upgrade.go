@@ -92,15 +92,12 @@ nothing.`,
 	a.addOffline(f)
 	a.addAllowRemote(f)
 	a.addOutput(c, textOutput, jsonOutput)
-	f.StringVar(&o.From, "from", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.16, or a version of either (default: detected)")
-	f.StringVar(&o.To, "to", "", "target `version` of Operon; must be this binary's version")
+	choiceVar(c, &o.From, "from", "", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.16, or a version of either (default: detected)", "operator-sdk-1.42", "kubebuilder-4.16", "kubebuilder-3.15")
+	choiceVar(c, &o.To, "to", "", "", "target `version` of Operon; must be this binary's version", buildVersion().Version)
 	f.BoolVar(&check, "check", false, "write nothing; list the files to upgrade and exit with 1 if there are any (for CI)")
-	f.StringVar(&o.Conflict, "conflict", "", "side that decides conflicts: the project's lines (ours) or the scaffold's (theirs)")
+	choiceVar(c, &o.Conflict, "conflict", "", "", "side that decides conflicts: the project's lines (ours) or the scaffold's (theirs)", "ours", "theirs")
 	f.StringVar(&diff, "diff", "", "print how a `file` of the project differs from the current scaffold, and change nothing")
 	f.BoolVar(&o.Force, "force", false, "upgrade even if kustomizations or code no longer build")
-	completeValues(c, "conflict", "ours", "theirs")
-	completeValues(c, "from", "operator-sdk-1.42", "kubebuilder-4.16", "kubebuilder-3.15")
-	completeValues(c, "to", buildVersion().Version)
 	return c
 }
 

@@ -74,9 +74,7 @@ func Requirements(file string, data []byte) ([]Requirement, error) {
 	}
 	var requirements []Requirement
 	for _, entry := range list.Content {
-		if entry.Kind == yaml.AliasNode {
-			entry = entry.Alias
-		}
+		entry = safeyaml.Resolve(entry)
 		r := Requirement{Position: at(entry)}
 		if entry.Kind == yaml.ScalarNode {
 			if r.Name, r.Version, _ = strings.Cut(entry.Value, ":"); !collectionName.MatchString(r.Name) {

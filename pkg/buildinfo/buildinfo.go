@@ -16,8 +16,8 @@ const release = "v0.1.0-dev"
 // -X flag. They are empty in other builds, which fromModule identifies by what the go command records.
 var commit, commitDate string
 
-// Unknown replaces a commit or date that a build does not record.
-const Unknown = "unknown"
+// unknown replaces a commit or date that a build does not record.
+const unknown = "unknown"
 
 // Info describes a build. Its JSON keys are part of the interface of the version commands.
 type Info struct {
@@ -60,7 +60,7 @@ func fromModule(build *debug.BuildInfo) Info {
 			break
 		}
 	}
-	info := Info{Version: release, Commit: Unknown, CommitDate: Unknown}
+	info := Info{Version: release, Commit: unknown, CommitDate: unknown}
 	switch v := build.Main.Version; {
 	case v == "" || v == "(devel)":
 	case !module.IsPseudoVersion(v):

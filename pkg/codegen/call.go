@@ -32,8 +32,8 @@ type Call struct {
 	Source diag.Position
 }
 
-// DefaultCalls returns the calls of a scaffolded project.
-func DefaultCalls() []Call {
+// defaultCalls returns the calls of a scaffolded project.
+func defaultCalls() []Call {
 	return []Call{
 		{Args: []string{
 			"rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases",
@@ -121,11 +121,11 @@ func (c Call) tasks() ([]*task, error) {
 	return tasks, nil
 }
 
-// tasksOf returns the tasks of calls, those of DefaultCalls if calls is empty, and the first error. A call with an error has
+// tasksOf returns the tasks of calls, those of defaultCalls if calls is empty, and the first error. A call with an error has
 // no tasks.
 func tasksOf(calls []Call) (all []*task, err error) {
 	if len(calls) == 0 {
-		calls = DefaultCalls()
+		calls = defaultCalls()
 	}
 	for _, call := range calls {
 		tasks, failed := call.tasks()
@@ -211,7 +211,7 @@ func (c Call) path(name string) string {
 }
 
 // CRDDirs returns the directories of the CRDs that calls write, slash-separated and relative to the root. No calls means
-// DefaultCalls.
+// defaultCalls.
 func CRDDirs(calls []Call) ([]string, error) {
 	tasks, err := tasksOf(calls)
 	if err != nil {
@@ -226,7 +226,7 @@ func CRDDirs(calls []Call) ([]string, error) {
 	return dirs, nil
 }
 
-// RoleNames returns the names of the ClusterRoles that calls write for markers without a name. No calls means DefaultCalls.
+// RoleNames returns the names of the ClusterRoles that calls write for markers without a name. No calls means defaultCalls.
 func RoleNames(calls []Call) ([]string, error) {
 	tasks, err := tasksOf(calls)
 	if err != nil {
@@ -242,7 +242,7 @@ func RoleNames(calls []Call) ([]string, error) {
 }
 
 // ManifestMatcher returns a function that reports whether a file, named relative to the root, is a manifest that calls
-// write. No calls means DefaultCalls.
+// write. No calls means defaultCalls.
 func ManifestMatcher(calls []Call) func(name string) bool {
 	tasks, _ := tasksOf(calls) // Generate reports the error
 	return func(name string) bool {

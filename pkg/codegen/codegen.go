@@ -24,7 +24,7 @@ type Options struct {
 	// Overlay contains files that are not on disk yet, by slash-separated paths relative to Root. Nil content removes a
 	// file.
 	Overlay map[string][]byte
-	// Calls are the calls of controller-gen to reproduce (default: DefaultCalls).
+	// Calls are the calls of controller-gen to reproduce (default: defaultCalls).
 	Calls []Call
 	// Year is the value of CurrentYear in the calls (default: see CurrentYear).
 	Year string
@@ -105,7 +105,7 @@ func Generate(ctx context.Context, opts Options) (*Result, error) {
 // newGeneration sets defaults of options and reads the source of the project.
 func newGeneration(opts Options) (*generation, error) {
 	if opts.Calls == nil {
-		opts.Calls = DefaultCalls()
+		opts.Calls = defaultCalls()
 	}
 	if opts.Generators == 0 {
 		opts.Generators = All

@@ -88,7 +88,7 @@ func (c *controllerGen) run(ctx context.Context, args []string) (usage bool, err
 	case c.longHelp:
 		return false, c.usage(c.stdout, 1)
 	case c.version:
-		_, err := fmt.Fprintf(c.stdout, "Version: %s\n", ControllerToolsVersion)
+		_, err := fmt.Fprintf(c.stdout, "Version: %s\n", controllerToolsVersion)
 		return false, err
 	case c.helpLevel > 0:
 		return false, c.usageAt(c.helpLevel)

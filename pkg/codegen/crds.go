@@ -19,13 +19,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/filecache"
 )
 
-// ControllerToolsVersion is the release of controller-tools whose output the generated files equal, and that they contain.
-const ControllerToolsVersion = "v0.23.0"
+// controllerToolsVersion is the release of controller-tools whose output the generated files equal, and that they contain.
+const controllerToolsVersion = "v0.23.0"
 
 // versionAnnotation is the annotation of a CRD with that version.
 const versionAnnotation = "controller-gen.kubebuilder.io/version"
 
-// A crdGenerator is the generator of CRDs, except that it writes ControllerToolsVersion where the embedded one writes the
+// A crdGenerator is the generator of CRDs, except that it writes controllerToolsVersion where the embedded one writes the
 // version that is linked into the program, and that it can leave out kinds.
 type crdGenerator struct {
 	crd.Generator
@@ -190,7 +190,7 @@ func (g crdGenerator) write(
 		if definition.Annotations == nil {
 			definition.Annotations = map[string]string{}
 		}
-		definition.Annotations[versionAnnotation] = ControllerToolsVersion
+		definition.Annotations[versionAnnotation] = controllerToolsVersion
 	}
 	options := []*genall.WriteYAMLOptions{
 		genall.WithTransform(func(obj map[string]any) error {
@@ -264,7 +264,7 @@ func (g crdGenerator) text(header string, object any, options []*genall.WriteYAM
 	if p := g.DeprecatedV1beta1CompatibilityPreserveUnknownFields; p != nil {
 		preserve = strconv.FormatBool(*p)
 	}
-	key := filecache.DigestOf([]byte("crd"), []byte(format), []byte(ControllerToolsVersion), []byte(g.store.Build), []byte(header),
+	key := filecache.DigestOf([]byte("crd"), []byte(format), []byte(controllerToolsVersion), []byte(g.store.Build), []byte(header),
 		[]byte(preserve), data)
 	var text []byte
 	if g.store.Get("crds", key, &text) {

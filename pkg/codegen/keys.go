@@ -29,7 +29,7 @@ func (g *generation) setKeys() {
 	}
 	parts := append([][]byte{[]byte(format)}, g.env.Requirements(g.project.root, g.project.read, dirs...)...)
 	g.modules = filecache.DigestOf(parts...)
-	g.base = filecache.DigestOf(g.modules[:], []byte(ControllerToolsVersion), []byte(g.store.Build))
+	g.base = filecache.DigestOf(g.modules[:], []byte(controllerToolsVersion), []byte(g.store.Build))
 	if g.env.ReplacesFiles() {
 		g.store.Dir = "" // the keys would contain the wrong files
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"go/token"
 	"go/types"
 	"path/filepath"
@@ -81,10 +82,7 @@ func (g *generation) assemble(ctx context.Context, roots []*parsedPackage) ([]*l
 	for i, root := range roots {
 		wanted[i] = byID[root.path]
 	}
-	if loaded := wrap(g.syntax.fset, wanted); loaded != nil {
-		return loaded, nil
-	}
-	return g.load(ctx, roots)
+	return wrap(g.syntax.fset, wanted)
 }
 
 // closure returns roots and all packages of the project that they import.
@@ -243,35 +241,38 @@ func (g *generation) decodeGraph(all graph) map[string]*packages.Package {
 
 // wrap returns packages of a controller-tools loader, which parses and checks them when a generator needs it. The only
 // exported function that creates a loader also lists the packages, with NeedCompiledGoFiles. So wrap sets the two
-// unexported fields that a loader needs. It returns nil if a loader does not have these fields.
-func wrap(fset *token.FileSet, roots []*packages.Package) []*loader.Package {
-	set := func(field reflect.Value, value reflect.Value) bool {
-		if !field.IsValid() || field.Type() != value.Type() {
-			return false
-		}
-		reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem().Set(value)
-		return true
-	}
+// unexported fields that a loader needs.
+func wrap(fset *token.FileSet, roots []*packages.Package) ([]*loader.Package, error) {
 	imports := map[string]*packages.Package{}
 	for _, root := range roots {
 		imports[root.ID] = root
 	}
 	all := &loader.Package{Package: &packages.Package{Imports: imports}}
-	field := reflect.ValueOf(all).Elem().FieldByName("loader")
-	if !field.IsValid() || field.Kind() != reflect.Pointer {
-		return nil
+	created, err := settable(reflect.ValueOf(all), "loader", reflect.Pointer)
+	if err != nil {
+		return nil, err
 	}
-	created := reflect.New(field.Type().Elem())
-	if created.Elem().Kind() != reflect.Struct ||
-		!set(created.Elem().FieldByName("cfg"), reflect.ValueOf(&packages.Config{Fset: fset})) ||
-		!set(created.Elem().FieldByName("packages"), reflect.ValueOf(map[*packages.Package]*loader.Package{})) ||
-		!set(field, created) {
-		return nil
+	created.Set(reflect.New(created.Type().Elem()))
+	for name, value := range map[string]any{"cfg": &packages.Config{Fset: fset}, "packages": map[*packages.Package]*loader.Package{}} {
+		field, err := settable(created, name, reflect.TypeOf(value).Kind())
+		if err != nil {
+			return nil, err
+		}
+		field.Set(reflect.ValueOf(value))
 	}
 	wrapped := all.Imports()
 	loaded := make([]*loader.Package, len(roots))
 	for i, root := range roots {
 		loaded[i] = wrapped[root.ID]
 	}
-	return loaded
+	return loaded, nil
+}
+
+// settable returns a field of the struct that a pointer points to, also an unexported one, so that it can be set.
+func settable(pointer reflect.Value, name string, kind reflect.Kind) (reflect.Value, error) {
+	field := pointer.Elem().FieldByName(name)
+	if field.Kind() != kind {
+		return field, fmt.Errorf("%s of controller-tools has no field %s that is a %s; report this as a bug of Operon", pointer.Type(), name, kind)
+	}
+	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -194,14 +195,28 @@ func TestReplacedFiles(t *testing.T) {
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	below := &packages.Package{ID: "b", PkgPath: "b"}
-	loaded := wrap(token.NewFileSet(), []*packages.Package{
+	loaded, err := wrap(token.NewFileSet(), []*packages.Package{
 		{ID: "a", PkgPath: "a", Imports: map[string]*packages.Package{"b": below}}, below,
 	})
-	if len(loaded) != 2 || loaded[0].Imports()["b"] != loaded[1] {
-		t.Fatalf("loaded: %v, want two packages, the second of which the first imports", loaded)
+	if err != nil || len(loaded) != 2 || loaded[0].Imports()["b"] != loaded[1] {
+		t.Fatalf("loaded: %v, %v, want two packages, the second of which the first imports", loaded, err)
 	}
 	loaded[1].NeedTypesInfo()
 	if loaded[1].Types == nil || len(loaded[1].Errors) > 0 {
 		t.Errorf("types: %v, errors: %v", loaded[1].Types, loaded[1].Errors)
+	}
+}
+
+// TestSettable expects a release of controller-tools with other fields to be an error, and not to make generating slower unnoticed.
+func TestSettable(t *testing.T) {
+	t.Parallel()
+	var other struct{ loader map[string]int }
+	for _, name := range []string{"cfg", "loader"} {
+		if _, err := settable(reflect.ValueOf(&other), name, reflect.Pointer); err == nil || !strings.Contains(err.Error(), "no field "+name+" that is a ptr; report") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if field, err := settable(reflect.ValueOf(&other), "loader", reflect.Map); err != nil || !field.CanSet() {
+		t.Errorf("field %v, error %v", field, err)
 	}
 }

@@ -48,7 +48,7 @@ func peerBinary(t testing.TB) string {
 			return
 		}
 		// Built in this module, its version would be (devel).
-		build := exec.Command("go", "build", "-ldflags", "-w -X sigs.k8s.io/controller-tools/pkg/version.version="+ControllerToolsVersion,
+		build := exec.Command("go", "build", "-ldflags", "-w -X sigs.k8s.io/controller-tools/pkg/version.version="+controllerToolsVersion,
 			"-o", filepath.Join(peer.dir, name), "sigs.k8s.io/controller-tools/cmd/controller-gen")
 		if out, err := build.CombinedOutput(); err != nil {
 			peer.err = fmt.Errorf("%w\n%s", err, out)

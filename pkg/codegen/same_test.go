@@ -173,7 +173,7 @@ func TestKeepVersion(t *testing.T) {
 	dir := fixture(t, "shapes")
 	opts := Options{Env: os.Environ(), Root: dir, Generators: CRD, CacheDir: t.TempDir(), KeepVersion: true}
 	made := generate(t, opts)
-	old := strings.Replace(string(made[name]), ControllerToolsVersion, "v0.14.0", 1)
+	old := strings.Replace(string(made[name]), controllerToolsVersion, "v0.14.0", 1)
 	write(t, dir, name, old)
 	if got := string(generate(t, opts)[name]); got != old {
 		t.Error("the version was replaced")

@@ -31,12 +31,12 @@ const (
 type Source string
 
 const (
-	// FromEnvironment is the directory in KUBEBUILDER_ASSETS.
-	FromEnvironment Source = "KUBEBUILDER_ASSETS"
-	// FromStore is setup-envtest's store, to which Ensure downloads.
-	FromStore Source = "setup-envtest"
-	// FromBuild is Operon's build.
-	FromBuild Source = "operon"
+	// fromEnvironment is the directory in KUBEBUILDER_ASSETS.
+	fromEnvironment Source = "KUBEBUILDER_ASSETS"
+	// fromStore is setup-envtest's store, to which Ensure downloads.
+	fromStore Source = "setup-envtest"
+	// fromBuild is Operon's build.
+	fromBuild Source = "operon"
 )
 
 // Assets are the programs of a control plane in a directory.
@@ -181,7 +181,7 @@ func (o *EnsureOptions) find(ctx context.Context, spec versions.Spec, prog *prog
 			return Assets{}, fmt.Errorf("KUBEBUILDER_ASSETS=%s: %s not found; add it, or unset the variable to use the programs of Operon",
 				dir, strings.Join(missing, ", "))
 		}
-		return Assets{Dir: dir, Source: FromEnvironment, Version: versionOfDir(dir)}, nil
+		return Assets{Dir: dir, Source: fromEnvironment, Version: versionOfDir(dir)}, nil
 	}
 	for _, dir := range o.StoreDirs {
 		assets, err := findInStore(ctx, dir, spec, o.parts())
@@ -204,7 +204,7 @@ func (o *EnsureOptions) built(prog *program) Assets {
 	if len(missingParts(dir, o.parts())) > 0 {
 		return Assets{}
 	}
-	return Assets{Dir: dir, Source: FromBuild, Version: Version}
+	return Assets{Dir: dir, Source: fromBuild, Version: Version}
 }
 
 func (o *EnsureOptions) buildsDir() string { return filepath.Join(o.CacheDir, "controlplane") }
@@ -227,7 +227,7 @@ func findInStore(ctx context.Context, dir string, spec versions.Spec, parts []st
 			return Assets{}, fmt.Errorf("reading setup-envtest's store: %w", err)
 		}
 		if len(missingParts(path, parts)) == 0 {
-			return Assets{Dir: path, Source: FromStore, Version: item.Version.String()}, nil
+			return Assets{Dir: path, Source: fromStore, Version: item.Version.String()}, nil
 		}
 	}
 	return Assets{}, nil

@@ -72,7 +72,7 @@ func (o *EnsureOptions) build(ctx context.Context, prog *program) (Assets, error
 	if missing := missingParts(target, o.parts()); len(missing) > 0 {
 		return Assets{}, fmt.Errorf("the control plane built for %s has no %s", runtime.GOOS, strings.Join(missing, ", "))
 	}
-	return Assets{Dir: target, Source: FromBuild, Version: strings.TrimPrefix(prog.version, "v")}, nil
+	return Assets{Dir: target, Source: fromBuild, Version: strings.TrimPrefix(prog.version, "v")}, nil
 }
 
 // removeStale removes the directories of interrupted builds.

@@ -46,7 +46,7 @@ func (o *EnsureOptions) download(ctx context.Context, spec versions.Spec) (Asset
 	if missing := missingParts(path.String(), o.parts()); len(missing) > 0 {
 		return Assets{}, fmt.Errorf("the downloaded archive has no %s", strings.Join(missing, ", "))
 	}
-	return Assets{Dir: path.String(), Source: FromStore, Version: env.Version.String()}, nil
+	return Assets{Dir: path.String(), Source: fromStore, Version: env.Version.String()}, nil
 }
 
 // indexClient is upstream's client with timeouts. It records the kind of errors, as upstream does not distinguish a missing version

@@ -124,7 +124,7 @@ func TestOrder(t *testing.T) {
 	o := offline(t, g)
 
 	built := ensure(t, o)
-	if built.Source != FromBuild || built.Version != Version || g.count() != 1 {
+	if built.Source != fromBuild || built.Version != Version || g.count() != 1 {
 		t.Errorf("with nothing there: %+v after %d builds", built, g.count())
 	}
 	for _, part := range []string{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler, Kubectl} {
@@ -143,7 +143,7 @@ func TestOrder(t *testing.T) {
 	stored := putPrograms(t, storeFolder(o.StoreDirs[0], "1.36.1"), Etcd, KubeAPIServer, Kubectl)
 	putPrograms(t, storeFolder(o.StoreDirs[0], "1.36.2"), Etcd) // was interrupted
 	putPrograms(t, storeFolder(o.StoreDirs[0], "1.37.0"), Etcd, KubeAPIServer, Kubectl)
-	if got := ensure(t, o); got.Dir != stored || got.Source != FromStore || got.Version != "1.36.1" {
+	if got := ensure(t, o); got.Dir != stored || got.Source != fromStore || got.Version != "1.36.1" {
 		t.Errorf("with a store: %+v", got)
 	}
 	needs := o
@@ -153,7 +153,7 @@ func TestOrder(t *testing.T) {
 	}
 
 	o.KubebuilderAssets = putPrograms(t, t.TempDir(), Etcd, KubeAPIServer)
-	if got := ensure(t, o); got.Dir != o.KubebuilderAssets || got.Source != FromEnvironment {
+	if got := ensure(t, o); got.Dir != o.KubebuilderAssets || got.Source != fromEnvironment {
 		t.Errorf("with KUBEBUILDER_ASSETS: %+v", got)
 	}
 	o.KubebuilderAssets = putPrograms(t, t.TempDir(), Etcd)
@@ -166,7 +166,7 @@ func TestOtherVersions(t *testing.T) {
 	t.Parallel()
 	o := offline(t, &fakeGo{})
 	o.Version = "1.35"
-	if got := ensure(t, o); got.Source != FromBuild || got.Version != Version {
+	if got := ensure(t, o); got.Source != fromBuild || got.Version != Version {
 		t.Errorf("a version that is nowhere: %+v", got)
 	}
 	stored := putPrograms(t, storeFolder(o.StoreDirs[0], "1.35.4"), Etcd, KubeAPIServer)

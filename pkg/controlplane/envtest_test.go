@@ -122,7 +122,7 @@ func TestEnsureDownloads(t *testing.T) {
 	o.NoDownload, o.Progress = false, progress.add
 	o.IndexURL = serveIndex(t, "", archive(t, Etcd, KubeAPIServer, Kubectl), "1.36.1", "1.36.2", "1.37.0")
 	got := ensure(t, o)
-	if got.Source != FromStore || got.Version != "1.36.2" || got.Dir != storeFolder(o.StoreDirs[0], "1.36.2") || g.count() != 0 {
+	if got.Source != fromStore || got.Version != "1.36.2" || got.Dir != storeFolder(o.StoreDirs[0], "1.36.2") || g.count() != 0 {
 		t.Errorf("%+v", got)
 	}
 	if !strings.Contains(progress.String(), "downloading etcd and kube-apiserver v1.36.2") {
@@ -149,7 +149,7 @@ func TestEnsureBuildsWithoutDownload(t *testing.T) {
 			t.Parallel()
 			o := offline(t, &fakeGo{})
 			o.NoDownload, o.IndexURL = false, index
-			if got := ensure(t, o); got.Source != FromBuild {
+			if got := ensure(t, o); got.Source != fromBuild {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -7,8 +7,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// StorageClass is the name of the default storage class of the simulated node. Its volumes have no storage.
-const StorageClass = "standard"
+// storageClass is the name of the default storage class of the simulated node. Its volumes have no storage.
+const storageClass = "standard"
 
 // provisioner is the provisioner of the storage class.
 const provisioner = SimulatedLabel
@@ -50,7 +50,7 @@ type volume struct {
 func (n *node) addStorage(ctx context.Context) error {
 	err := n.client.Do(ctx, http.MethodPost, "/apis/storage.k8s.io/v1/storageclasses", "", fields{
 		"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
-		"metadata":    fields{"name": StorageClass, "annotations": fields{"storageclass.kubernetes.io/is-default-class": "true"}},
+		"metadata":    fields{"name": storageClass, "annotations": fields{"storageclass.kubernetes.io/is-default-class": "true"}},
 		"provisioner": provisioner, "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate",
 	}, nil)
 	if kube.IsConflict(err) {

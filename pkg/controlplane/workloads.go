@@ -18,7 +18,7 @@ func WorkloadParts() []string {
 }
 
 // StartWorkloads adds kube-controller-manager, kube-scheduler and a simulated node to a running control plane, and returns when the
-// node is ready. Its pods are Running and Ready, but have no containers. Claims of StorageClass, the default storage class, are bound to
+// node is ready. Its pods are Running and Ready, but have no containers. Claims of storageClass, the default storage class, are bound to
 // volumes without storage. now is the clock of the node. The control plane should be started with StartOptions.ServiceAccounts.
 func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now func() time.Time) error {
 	client, err := kube.New(cp.kubeconfig)

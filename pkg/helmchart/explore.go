@@ -9,8 +9,8 @@ import (
 // The release that charts are rendered for. The names are unlikely to be part of others, so that names that depend on the
 // release are recognized.
 const (
-	RenderRelease   = "zrelease"
-	RenderNamespace = "znamespace"
+	renderRelease   = "zrelease"
+	renderNamespace = "znamespace"
 )
 
 // A ValueSet is a set of values to render a chart with.
@@ -75,7 +75,7 @@ type explorer struct {
 
 func (e *explorer) run(ctx context.Context, sets []ValueSet, builtin bool) ([]RenderedSet, error) {
 	request := RenderRequest{
-		Protocol: Protocol, Files: e.files, ReleaseName: RenderRelease, Namespace: RenderNamespace, BuiltinOnly: builtin,
+		Protocol: Protocol, Files: e.files, ReleaseName: renderRelease, Namespace: renderNamespace, BuiltinOnly: builtin,
 	}
 	for _, set := range sets {
 		request.Values = append(request.Values, set.Values)

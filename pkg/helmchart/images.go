@@ -141,7 +141,7 @@ func (s *imageSearch) try(ctx context.Context, form int) error {
 
 // renderWith renders the chart twice for each set of candidates: with tags, and with digests.
 func (s *imageSearch) renderWith(ctx context.Context, form int, sets [][]int) ([]Rendering, error) {
-	request := RenderRequest{Protocol: Protocol, Files: s.files, ReleaseName: RenderRelease, Namespace: RenderNamespace}
+	request := RenderRequest{Protocol: Protocol, Files: s.files, ReleaseName: renderRelease, Namespace: renderNamespace}
 	for _, set := range sets {
 		for _, digest := range []bool{false, true} {
 			values := cloneValues(s.base.Values)

@@ -26,7 +26,7 @@ func (o RenderedObject) roleNamespace() string {
 	case strings.HasPrefix(o.text("kind"), "Cluster"):
 		return ""
 	case namespace == "":
-		return RenderNamespace
+		return renderNamespace
 	default:
 		return namespace
 	}
@@ -34,7 +34,7 @@ func (o RenderedObject) roleNamespace() string {
 
 // dependsOnRelease reports whether a name contains the name of the release or its namespace.
 func dependsOnRelease(name string) bool {
-	return strings.Contains(name, RenderRelease) || strings.Contains(name, RenderNamespace)
+	return strings.Contains(name, renderRelease) || strings.Contains(name, renderNamespace)
 }
 
 // author returns the author of the roles and bindings of a template.
@@ -48,5 +48,5 @@ func (r *ruler) author(o RenderedObject) rbac.Author {
 
 // displayName replaces the names that charts are rendered with by what they stand for.
 func displayName(name string) string {
-	return strings.NewReplacer(RenderRelease, "RELEASE", RenderNamespace, "NAMESPACE").Replace(name)
+	return strings.NewReplacer(renderRelease, "RELEASE", renderNamespace, "NAMESPACE").Replace(name)
 }

@@ -126,9 +126,7 @@ func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 		v.set(name, field)
 	}
 	for _, from := range merged {
-		if from.Kind == yaml.AliasNode {
-			from = from.Alias
-		}
+		from = safeyaml.Resolve(from)
 		sources := []*yaml.Node{from}
 		if from.Kind == yaml.SequenceNode {
 			sources = from.Content
@@ -146,9 +144,7 @@ func (r valueReader) readFields(v *value, node *yaml.Node, path string) {
 
 // keyName returns the name of a key as Helm reads it. A number or a boolean is named by its value: 010 is "8", and on is "true".
 func keyName(key *yaml.Node) string {
-	if key.Kind == yaml.AliasNode {
-		key = key.Alias
-	}
+	key = safeyaml.Resolve(key)
 	if key.Kind != yaml.ScalarNode {
 		return key.Value
 	}

@@ -127,7 +127,7 @@ func (a *archive) index() error {
 	end, err := a.scan(func(h *tar.Header, stream *limitedReader, content io.Reader) (bool, error) {
 		names += len(h.Name) + len(h.Linkname)
 		if len(h.Name) > maxName || names > maxNames {
-			return false, &LimitError{"has entry names that are too long"}
+			return false, &limitError{"has entry names that are too long"}
 		}
 		name := path.Clean(h.Name)
 		if strings.HasPrefix(h.Name, "/") || slices.Contains(strings.Split(h.Name, "/"), "..") {
@@ -201,7 +201,7 @@ func (a *archive) openCompressed(e section) (io.ReadCloser, error) {
 		}
 		return content != nil, nil
 	})
-	if limit, ok := errors.AsType[*LimitError](err); ok {
+	if limit, ok := errors.AsType[*limitError](err); ok {
 		return nil, fmt.Errorf("%w, as it is read again for each large entry; decompress the tarball first", limit)
 	}
 	switch {

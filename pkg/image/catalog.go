@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// CatalogLabel names the directory of a file-based catalog in its image.
-const CatalogLabel = labelPrefix + "index.configs.v1"
+// catalogLabel names the directory of a file-based catalog in its image.
+const catalogLabel = labelPrefix + "index.configs.v1"
 
 // CatalogDir is the directory of a catalog in the images of CatalogRecipe.
 const CatalogDir = "configs"
 
 // CatalogRecipe returns the recipe of an image that serves its catalog with the opm of the base, unless that is Scratch.
 func CatalogRecipe(base string) Recipe {
-	r := Recipe{Base: base, Labels: map[string]string{CatalogLabel: "/" + CatalogDir}}
+	r := Recipe{Base: base, Labels: map[string]string{catalogLabel: "/" + CatalogDir}}
 	if base != Scratch {
 		r.Entrypoint = []string{"/bin/opm"}
 		r.Cmd = []string{"serve", "/" + CatalogDir, "--cache-dir=/tmp/cache", "--cache-enforce-integrity=false"}
@@ -49,23 +49,23 @@ func openCatalog(ctx context.Context, ref string, o Options) (fs.FS, error) {
 		return nil, err
 	}
 	labels := image.config.Config.Labels
-	value, ok := labels[CatalogLabel]
+	value, ok := labels[catalogLabel]
 	switch {
 	case !ok && labels[databaseLabel] != "":
 		return nil, errors.New("is a catalog in the unsupported database format; convert it with 'opm migrate'")
 	case !ok:
-		return nil, fmt.Errorf("is not a catalog image: it has no label %s", CatalogLabel)
+		return nil, fmt.Errorf("is not a catalog image: it has no label %s", catalogLabel)
 	}
 	dir := path.Clean(strings.TrimPrefix(value, "/"))
 	if !fs.ValidPath(dir) || dir == "." {
-		return nil, fmt.Errorf("the label %s must name a directory of the image, not %q", CatalogLabel, truncate(value))
+		return nil, fmt.Errorf("the label %s must name a directory of the image, not %q", catalogLabel, truncate(value))
 	}
 	files, err := unpackDirs(ctx, image, []string{dir}, limits)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := fs.Stat(files, dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the directory %s of the label %s is missing", printable(dir), CatalogLabel)
+		return nil, fmt.Errorf("the directory %s of the label %s is missing", printable(dir), catalogLabel)
 	}
 	return fs.Sub(files, dir)
 }

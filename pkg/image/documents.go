@@ -14,7 +14,7 @@ const (
 	maxDocuments = 128 << 20
 )
 
-var errDocuments = &LimitError{"has manifests and configurations larger than " + formatSize(maxDocuments)}
+var errDocuments = &limitError{"has manifests and configurations larger than " + formatSize(maxDocuments)}
 
 // A DocumentError reports an invalid manifest or index.
 type DocumentError struct{ text string }

@@ -54,7 +54,7 @@ func (e *keyError) Unwrap() error { return e.err }
 // redirects, as both may contain secrets.
 func (s source) explain(err error) error {
 	host := s.ref.Context().RegistryStr()
-	if _, ok := errors.AsType[*LimitError](err); ok || errors.Is(err, ErrNotBundle) {
+	if _, ok := errors.AsType[*limitError](err); ok || errors.Is(err, ErrNotBundle) {
 		return err
 	}
 	if credential, ok := errors.AsType[*credentialError](err); ok {

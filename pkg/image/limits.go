@@ -94,17 +94,17 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 	b.n += int64(n)
 	switch {
 	case b.before+b.n > b.limits.Total:
-		return 0, &LimitError{fmt.Sprintf("exceeds %s when decompressed", formatSize(b.limits.Total))}
+		return 0, &limitError{fmt.Sprintf("exceeds %s when decompressed", formatSize(b.limits.Total))}
 	case b.n > b.limits.RatioFrom && b.n/b.limits.Ratio > b.packed.n:
-		return 0, &LimitError{fmt.Sprintf("decompresses to more than %d times its size", b.limits.Ratio)}
+		return 0, &limitError{fmt.Sprintf("decompresses to more than %d times its size", b.limits.Ratio)}
 	}
 	return n, err
 }
 
-// A LimitError reports an image that exceeds Limits.
-type LimitError struct{ text string }
+// A limitError reports an image that exceeds Limits.
+type limitError struct{ text string }
 
-func (e *LimitError) Error() string { return e.text }
+func (e *limitError) Error() string { return e.text }
 
 // formatSize formats a number of bytes.
 func formatSize(n int64) string {

@@ -74,7 +74,7 @@ func (r Registries) push(ctx context.Context, img *Image, ref string, progress f
 // caches the counts.
 func countImages(index v1.ImageIndex, depth int, counts map[v1.Hash]int) (int, error) {
 	if depth > maxNesting {
-		return 0, &LimitError{fmt.Sprintf("has more than %d nested indexes", maxNesting)}
+		return 0, &limitError{fmt.Sprintf("has more than %d nested indexes", maxNesting)}
 	}
 	m, err := index.IndexManifest()
 	if err != nil {
@@ -97,7 +97,7 @@ func countImages(index v1.ImageIndex, depth int, counts map[v1.Hash]int) (int, e
 			counts[d.Digest] = count
 		}
 		if total += count; total > maxImages {
-			return 0, &LimitError{fmt.Sprintf("lists more than %d images", maxImages)}
+			return 0, &limitError{fmt.Sprintf("lists more than %d images", maxImages)}
 		}
 	}
 	return total, nil

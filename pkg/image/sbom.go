@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	spdxjson "github.com/spdx/tools-golang/json"
@@ -70,6 +71,9 @@ func relation(from common.ElementID, kind string, to common.ElementID) *spdx.Rel
 // identifiers counts the uses of each identifier.
 type identifiers map[string]int
 
+// notInID matches what identifiers of SPDX cannot contain.
+var notInID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9.]+`) })
+
 // module returns a module as an SPDX package. A replaced module is described by its replacement.
 func (ids identifiers) module(m *debug.Module) *spdx.Package {
 	source := ""
@@ -81,7 +85,7 @@ func (ids identifiers) module(m *debug.Module) *spdx.Package {
 		source = "replaces " + m.Path + " " + m.Version
 		m = r
 	}
-	id := "Module-" + strings.Trim(regexp.MustCompile(`[^A-Za-z0-9.]+`).ReplaceAllString(m.Path, "-"), "-.")
+	id := "Module-" + strings.Trim(notInID().ReplaceAllString(m.Path, "-"), "-.")
 	if ids[id]++; ids[id] > 1 {
 		id = fmt.Sprintf("%s-%d", id, ids[id])
 	}

@@ -126,7 +126,7 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 		return err
 	}
 	if u.names += len(h.Name) + len(h.Linkname); u.names > maxNames {
-		return &LimitError{"makes the names of all entries exceed " + formatSize(maxNames)}
+		return &limitError{"makes the names of all entries exceed " + formatSize(maxNames)}
 	}
 	if len(parts) == 0 {
 		if h.Typeflag != tar.TypeDir {
@@ -225,7 +225,7 @@ func (u *unpacker) add(upper *node, h *tar.Header, content io.Reader) error {
 // content reads a file of the bundle.
 func (u *unpacker) content(h *tar.Header, r io.Reader) ([]byte, error) {
 	if h.Size > u.limits.File {
-		return nil, &LimitError{fmt.Sprintf("has %d bytes, more than the maximum of %s for a file of a bundle", h.Size, formatSize(u.limits.File))}
+		return nil, &limitError{fmt.Sprintf("has %d bytes, more than the maximum of %s for a file of a bundle", h.Size, formatSize(u.limits.File))}
 	}
 	if err := u.count(h.Size); err != nil {
 		return nil, err
@@ -240,13 +240,13 @@ func (u *unpacker) content(h *tar.Header, r io.Reader) ([]byte, error) {
 // count counts bytes that are kept.
 func (u *unpacker) count(n int64) error {
 	if u.kept += n; u.kept > u.limits.Bundle {
-		return &LimitError{fmt.Sprintf("makes the bundle larger than %s; OLM accepts 1 MiB", formatSize(u.limits.Bundle))}
+		return &limitError{fmt.Sprintf("makes the bundle larger than %s; OLM accepts 1 MiB", formatSize(u.limits.Bundle))}
 	}
 	return nil
 }
 
 func (u *unpacker) tooManyEntries() error {
-	return &LimitError{fmt.Sprintf("exceeds the maximum of %d files and directories in an image", u.limits.Entries)}
+	return &limitError{fmt.Sprintf("exceeds the maximum of %d files and directories in an image", u.limits.Entries)}
 }
 
 func (u *unpacker) isKept(name string) bool {
@@ -288,7 +288,7 @@ func isSparse(h *tar.Header) bool {
 
 // readError describes the error of a damaged stream. Limits and ended contexts have descriptions of their own.
 func readError(err error) error {
-	if _, ok := errors.AsType[*LimitError](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if _, ok := errors.AsType[*limitError](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return fmt.Errorf("cannot be unpacked: %w", redact(err))

@@ -43,14 +43,14 @@ type Client struct {
 	settings *rest.Config
 }
 
-// ErrNoKubeconfig means that there is no kubeconfig, or none with a cluster.
-var ErrNoKubeconfig = errors.New("there is no kubeconfig")
+// errNoKubeconfig means that there is no kubeconfig, or none with a cluster.
+var errNoKubeconfig = errors.New("there is no kubeconfig")
 
-// A ConfigError reports an invalid kubeconfig.
-type ConfigError struct{ Err error }
+// A configError reports an invalid kubeconfig.
+type configError struct{ Err error }
 
-func (e *ConfigError) Error() string { return fmt.Sprintf("reading the kubeconfig: %v", e.Err) }
-func (e *ConfigError) Unwrap() error { return e.Err }
+func (e *configError) Error() string { return fmt.Sprintf("reading the kubeconfig: %v", e.Err) }
+func (e *configError) Unwrap() error { return e.Err }
 
 // Load returns a client for the current context of kubeconfig files, which are merged as by kubectl. A single file must exist; of
 // several, some may be missing. It opens no connection.
@@ -61,26 +61,26 @@ func Load(files ...string) (*Client, error) {
 	}
 	raw, err := rules.Load()
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &configError{Err: err}
 	}
 	if len(raw.Clusters) == 0 && len(raw.Contexts) == 0 {
-		return nil, ErrNoKubeconfig
+		return nil, errNoKubeconfig
 	}
 	if raw.CurrentContext == "" {
-		return nil, &ConfigError{Err: errors.New("current-context is required; set it with 'kubectl config use-context'")}
+		return nil, &configError{Err: errors.New("current-context is required; set it with 'kubectl config use-context'")}
 	}
 	config := clientcmd.NewNonInteractiveClientConfig(*raw, "", &clientcmd.ConfigOverrides{}, nil)
 	settings, err := config.ClientConfig()
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &configError{Err: err}
 	}
 	namespace, _, err := config.Namespace()
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &configError{Err: err}
 	}
 	client, err := newClient(settings)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &configError{Err: err}
 	}
 	client.Context, client.Namespace = raw.CurrentContext, namespace
 	return client, nil
@@ -90,11 +90,11 @@ func Load(files ...string) (*Client, error) {
 func New(kubeconfig []byte) (*Client, error) {
 	settings, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &configError{Err: err}
 	}
 	client, err := newClient(settings)
 	if err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, &configError{Err: err}
 	}
 	client.Namespace = "default"
 	return client, nil

@@ -69,13 +69,13 @@ func TestLoad(t *testing.T) {
 	if err != nil || client.URL != "http://127.0.0.1:1" || client.Context != "c" || client.Namespace != "team" {
 		t.Errorf("got %+v, %v", client, err)
 	}
-	if _, err := Load(empty); !errors.Is(err, ErrNoKubeconfig) {
+	if _, err := Load(empty); !errors.Is(err, errNoKubeconfig) {
 		t.Errorf("Load of an empty file: %v, want ErrNoKubeconfig", err)
 	}
 	for _, files := range [][]string{{missing}, {broken}, {good, broken}} {
 		if _, err := Load(files...); err == nil {
 			t.Errorf("Load(%v) succeeded", files)
-		} else if _, ok := errors.AsType[*ConfigError](err); !ok {
+		} else if _, ok := errors.AsType[*configError](err); !ok {
 			t.Errorf("Load(%v) = %v, want a *ConfigError", files, err)
 		}
 	}

@@ -2,9 +2,7 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,15 +24,12 @@ type Object = unstructured.Unstructured
 // Decode parses a stream of YAML documents. It skips empty documents and returns the items of lists.
 func Decode(data []byte) ([]*Object, error) {
 	var objects []*Object
-	decoder := safeyaml.NewDecoder(data)
-	for {
-		var node yaml.Node
-		if err := decoder.Decode(&node); errors.Is(err, io.EOF) {
-			return objects, nil
-		} else if err != nil {
-			return nil, err
-		}
-		text, err := yaml.Marshal(&node)
+	nodes, err := safeyaml.Documents[yaml.Node](data)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range nodes {
+		text, err := yaml.Marshal(node)
 		if err != nil {
 			return nil, err
 		}
@@ -63,6 +58,7 @@ func Decode(data []byte) ([]*Object, error) {
 			return nil, err
 		}
 	}
+	return objects, nil
 }
 
 // Name returns kind/name of an object: memcached/sample.

@@ -10,7 +10,7 @@ type condition struct {
 }
 
 // conditional evaluates a conditional line. active reports whether the line is in a branch that applies.
-func (m *Makefile) conditional(nested []condition, s Statement, active bool) []condition {
+func (m *Makefile) conditional(nested []condition, s statement, active bool) []condition {
 	switch s.Keyword {
 	case "endif":
 		if len(nested) == 0 {

@@ -37,7 +37,7 @@ type Makefile struct {
 	scopes  []map[string]*variable
 	rules   []*rule
 	named   map[string][]*rule // of explicit targets
-	order   []string           // explicit targets in order of appearance
+	order   []string           // explicit targets with rules, in order of appearance
 	at      diag.Position
 	shells  []string
 	budget  int
@@ -89,7 +89,7 @@ func (m *Makefile) Targets() []string {
 func (m *Makefile) Value(name string) string { return m.expand("$(" + name + ")") }
 
 // HasTarget reports whether a rule has the target.
-func (m *Makefile) HasTarget(name string) bool { return m.named[name] != nil }
+func (m *Makefile) HasTarget(name string) bool { return slices.Contains(m.order, name) }
 
 // problem records a problem at the current line.
 func (m *Makefile) problem(format string, args ...any) {
@@ -107,16 +107,16 @@ func (m *Makefile) read(name string, data []byte) {
 	m.files = append(m.files, name)
 	m.current = nil
 	m.variables["MAKEFILE_LIST"] = &variable{value: " " + strings.Join(m.files, " "), origin: "file"}
-	m.run(name, 0, Parse(data))
+	m.run(name, 0, parse(data))
 }
 
 // run evaluates statements. Their line numbers count from offset.
-func (m *Makefile) run(name string, offset int, statements []Statement) {
+func (m *Makefile) run(name string, offset int, statements []statement) {
 	var nested []condition
 	for _, s := range statements {
 		m.at = diag.Position{File: name, Line: offset + s.Line}
 		active := len(nested) == 0 || nested[len(nested)-1].active
-		if s.Kind == Conditional {
+		if s.Kind == kindConditional {
 			nested = m.conditional(nested, s, active)
 			continue
 		}
@@ -130,34 +130,34 @@ func (m *Makefile) run(name string, offset int, statements []Statement) {
 }
 
 // statement evaluates a statement that is not conditional.
-func (m *Makefile) statement(s Statement) {
+func (m *Makefile) statement(s statement) {
 	switch s.Kind {
-	case Assignment:
+	case kindAssignment:
 		m.current = nil
 		m.assign(m.variables, s.Name, s.Operator, s.Value, slices.Contains(s.Modifiers, "define"))
-	case Rule:
+	case kindRule:
 		m.rule(s)
-	case Recipe:
+	case kindRecipe:
 		if m.current == nil {
 			m.problem("recipe without a target")
 			return
 		}
 		m.current.recipe = append(m.current.recipe, recipeLine{m.at, s.Value})
 		m.current.hasRecipe = true
-	case Include:
+	case kindInclude:
 		m.current = nil
 		for _, pattern := range strings.Fields(m.expand(s.Value)) {
 			m.include(pattern, s.Keyword == "include")
 		}
-	case Directive:
+	case kindDirective:
 		m.current = nil
 		if s.Keyword == "undefine" {
 			delete(m.variables, strings.TrimSpace(m.expand(s.Value)))
 		}
-	case Expression:
+	case kindExpression:
 		if text := strings.TrimSpace(m.expand(s.Value)); text != "" {
 			if colon := strings.Index(text, ":"); colon > 0 {
-				m.rule(Parse([]byte(text))[0])
+				m.rule(parse([]byte(text))[0])
 				return
 			}
 			m.problem("missing separator")

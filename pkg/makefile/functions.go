@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // functions maps the functions of make to their maximum number of arguments; 0 means any number.
-func functions() map[string]int {
+var functions = sync.OnceValue(func() map[string]int {
 	return map[string]int{
 		"subst": 3, "patsubst": 3, "strip": 1, "findstring": 2, "filter": 2, "filter-out": 2, "sort": 1, "word": 2,
 		"wordlist": 3, "words": 1, "firstword": 1, "lastword": 1, "dir": 1, "notdir": 1, "suffix": 1, "basename": 1,
@@ -16,7 +17,7 @@ func functions() map[string]int {
 		"foreach": 3, "call": 0, "value": 1, "eval": 1, "origin": 1, "flavor": 1, "error": 1, "warning": 1, "info": 1,
 		"shell": 1, "file": 2,
 	}
-}
+})
 
 // cutFunction splits the text of a reference to a function into name and arguments.
 func cutFunction(inner string) (name, arguments string, ok bool) {
@@ -187,7 +188,7 @@ func (m *Makefile) call(name, text string, open byte) string {
 		return ""
 	case "eval":
 		current := m.current
-		m.run(m.at.File, m.at.Line-1, Parse([]byte(arg(0))))
+		m.run(m.at.File, m.at.Line-1, parse([]byte(arg(0))))
 		m.current = current
 		return ""
 	case "origin":

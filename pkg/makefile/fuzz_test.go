@@ -20,7 +20,7 @@ func FuzzEvaluate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var b strings.Builder
 		line := 1
-		for _, s := range Parse([]byte(text)) {
+		for _, s := range parse([]byte(text)) {
 			if s.Line != line {
 				t.Fatalf("statement %q is in line %d, want %d", s.Text, s.Line, line)
 			}

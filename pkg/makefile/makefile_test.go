@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -141,6 +142,15 @@ last: pre
 		"mk/a.mk":  "FROM = $(notdir $(lastword $(MAKEFILE_LIST)))\ntool:\n\techo tool\n",
 		"mk/b.mk":  "FROM += b\r\nOTHER = crlf\r\n",
 	},
+	"values of targets": {"Makefile": `
+NAME := global
+last: NAME = of the last
+last: export NAME += one
+%.out: NAME = pattern
+middle: SHELL = bash
+all: first last middle any.out
+first last middle any.out: ; echo $@ $(NAME) $(SHELL)
+`},
 	"one shell":  {"Makefile": ".ONESHELL:\nSHELL = bash\nall:\n\tcd x\n\t@echo $@\n"},
 	"overridden": {"Makefile": "all: one\n\techo all\none:\n\techo old\none:\n\techo new\n"},
 }
@@ -173,6 +183,15 @@ func options(dir string) Options {
 			out, err := c.Output()
 			return string(out), err == nil
 		},
+	}
+}
+
+// TestDefaultTarget expects the first target with a rule: a value for a target is no rule.
+func TestDefaultTarget(t *testing.T) {
+	t.Parallel()
+	m, err := Evaluate("Makefile", Options{Read: func(string) ([]byte, error) { return []byte("b: X = 1\na: b ; echo\nb: ; echo $(X)\nc: X = 2\n"), nil }})
+	if err != nil || !slices.Equal(m.Targets(), []string{"a", "b"}) || m.HasTarget("c") {
+		t.Errorf("targets %q, HasTarget(c) %v, error %v", m.Targets(), m.HasTarget("c"), err)
 	}
 }
 

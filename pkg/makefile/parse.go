@@ -8,40 +8,40 @@ import (
 	"strings"
 )
 
-// A Kind is the kind of a Statement.
-type Kind int
+// A statementKind is the kind of a statement.
+type statementKind int
 
 // The kinds of statements.
 const (
-	// Blank is a line of white space.
-	Blank Kind = iota
-	// Comment is a line that contains only a comment.
-	Comment
-	// Assignment sets a variable, by an operator or by define and endef.
-	Assignment
-	// Rule has targets and prerequisites. The lines of the recipe are separate statements.
-	Rule
-	// Recipe is a line of the recipe of the last rule.
-	Recipe
-	// Conditional is an ifeq, ifneq, ifdef, ifndef, else or endif line.
-	Conditional
-	// Include is an include, -include or sinclude line.
-	Include
-	// Directive is any other directive: export, unexport, undefine, vpath, load.
-	Directive
-	// Expression is a line without an operator, such as $(call NAME) or $(eval TEXT).
-	Expression
+	// kindBlank is a line of white space.
+	kindBlank statementKind = iota
+	// kindComment is a line that contains only a comment.
+	kindComment
+	// kindAssignment sets a variable, by an operator or by define and endef.
+	kindAssignment
+	// kindRule has targets and prerequisites. The lines of the recipe are separate statements.
+	kindRule
+	// kindRecipe is a line of the recipe of the last rule.
+	kindRecipe
+	// kindConditional is an ifeq, ifneq, ifdef, ifndef, else or endif line.
+	kindConditional
+	// kindInclude is an include, -include or sinclude line.
+	kindInclude
+	// kindDirective is any other directive: export, unexport, undefine, vpath, load.
+	kindDirective
+	// kindExpression is a line without an operator, such as $(call NAME) or $(eval TEXT).
+	kindExpression
 )
 
-// A Statement is a logical line of a makefile, with the lines that a backslash continues, or a define with its endef.
-type Statement struct {
-	Kind Kind
+// A statement is a logical line of a makefile, with the lines that a backslash continues, or a define with its endef.
+type statement struct {
+	Kind statementKind
 	// Line is the number of the first line, from 1.
 	Line int
 	// Text is the source with line breaks. The concatenated texts of all statements are the file.
 	Text string
 
-	// Keyword is the directive of a Conditional, an Include or a Directive.
+	// Keyword is the directive of a conditional, an include or another directive.
 	Keyword string
 	// Modifiers precede an assignment: export, override, private, define.
 	Modifiers []string
@@ -59,13 +59,13 @@ type Statement struct {
 	HasInline bool
 }
 
-// Parse splits a makefile into statements. It accepts every input: a line that make rejects becomes an Expression.
-func Parse(data []byte) []Statement {
+// parse splits a makefile into statements. It accepts every input: a line that make rejects becomes an expression.
+func parse(data []byte) []statement {
 	p := &parser{rest: strings.SplitAfter(string(data), "\n"), line: 1}
 	if last := len(p.rest) - 1; p.rest[last] == "" {
 		p.rest = p.rest[:last]
 	}
-	var statements []Statement
+	var statements []statement
 	for len(p.rest) > 0 {
 		statements = append(statements, p.next())
 	}
@@ -97,11 +97,11 @@ func (p *parser) logical(i int) int {
 }
 
 // next removes the first statement of the rest and returns it.
-func (p *parser) next() Statement {
-	s := Statement{Line: p.line}
+func (p *parser) next() statement {
+	s := statement{Line: p.line}
 	n := p.logical(0)
 	if p.inRule && strings.HasPrefix(p.rest[0], "\t") {
-		s.Kind, s.Text = Recipe, p.take(n)
+		s.Kind, s.Text = kindRecipe, p.take(n)
 		s.Value = recipeText(s.Text[1:])
 		return s
 	}
@@ -111,9 +111,9 @@ func (p *parser) next() Statement {
 	word, argument := cutWord(code)
 	switch {
 	case code == "" && strings.TrimSpace(line) == "":
-		s.Kind = Blank
+		s.Kind = kindBlank
 	case code == "":
-		s.Kind = Comment
+		s.Kind = kindComment
 	case isAssignment(word, argument):
 		p.inRule = false
 		p.assignment(&s, full) // white space at the end is part of the value
@@ -121,16 +121,16 @@ func (p *parser) next() Statement {
 			n = p.define(&s, n)
 		}
 	case slices.Contains([]string{"ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"}, word) || strings.HasPrefix(word, "ifeq(") || strings.HasPrefix(word, "ifneq("):
-		s.Kind, s.Keyword, s.Value = Conditional, word, argument
+		s.Kind, s.Keyword, s.Value = kindConditional, word, argument
 		if keyword, _, ok := strings.Cut(word, "("); ok {
 			s.Keyword, s.Value = keyword, strings.TrimPrefix(code, keyword)
 		}
 	case slices.Contains([]string{"include", "-include", "sinclude"}, word):
 		p.inRule = false
-		s.Kind, s.Keyword, s.Value = Include, word, argument
+		s.Kind, s.Keyword, s.Value = kindInclude, word, argument
 	case slices.Contains([]string{"export", "unexport", "undefine", "vpath", "load", "-load"}, word) && !strings.HasPrefix(argument, ":"):
 		p.inRule = false
-		s.Kind, s.Keyword, s.Value = Directive, word, argument
+		s.Kind, s.Keyword, s.Value = kindDirective, word, argument
 	default:
 		p.rule(&s, code, line)
 	}
@@ -152,8 +152,8 @@ func isAssignment(word, argument string) bool {
 }
 
 // assignment sets the name, operator and value of a statement from a line for which isAssignment is true.
-func (p *parser) assignment(s *Statement, code string) {
-	s.Kind = Assignment
+func (p *parser) assignment(s *statement, code string) {
+	s.Kind = kindAssignment
 	for {
 		word, rest := cutWord(code)
 		if !slices.Contains([]string{"export", "override", "private", "define"}, word) {
@@ -175,7 +175,7 @@ func (p *parser) assignment(s *Statement, code string) {
 }
 
 // define sets the value to the lines up to endef and returns the number of lines of the statement.
-func (p *parser) define(s *Statement, n int) int {
+func (p *parser) define(s *statement, n int) int {
 	depth := 1
 	var body strings.Builder
 	for n < len(p.rest) {
@@ -201,14 +201,14 @@ func (p *parser) define(s *Statement, n int) int {
 }
 
 // rule sets the fields of a rule, a target-specific assignment or an expression.
-func (p *parser) rule(s *Statement, code, line string) {
+func (p *parser) rule(s *statement, code, line string) {
 	colon := indexOutside(code, ":")
 	if colon < 0 {
-		s.Kind, s.Value = Expression, code
+		s.Kind, s.Value = kindExpression, code
 		return
 	}
 	p.inRule = true
-	s.Kind, s.Targets, s.Separator = Rule, strings.TrimSpace(code[:colon]), ":"
+	s.Kind, s.Targets, s.Separator = kindRule, strings.TrimSpace(code[:colon]), ":"
 	if targets, ok := strings.CutSuffix(s.Targets, "&"); ok {
 		s.Targets, s.Separator = strings.TrimSpace(targets), "&:"
 	}
@@ -220,6 +220,7 @@ func (p *parser) rule(s *Statement, code, line string) {
 	if word, argument := cutWord(rest); isAssignment(word, argument) {
 		p.inRule = false
 		p.assignment(s, rest)
+		s.Kind = kindRule // of its targets, and not for all
 		return
 	}
 	// Unlike other text, a recipe after a semicolon may contain number signs. A comment before it includes the semicolon.

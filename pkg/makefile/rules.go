@@ -29,7 +29,7 @@ type assignment struct {
 }
 
 // rule evaluates a rule line.
-func (m *Makefile) rule(s Statement) {
+func (m *Makefile) rule(s statement) {
 	targets := strings.Fields(m.expand(s.Targets))
 	if len(targets) == 0 {
 		m.current = &rule{} // make ignores such a rule with its recipe
@@ -65,7 +65,7 @@ func (m *Makefile) add(r *rule) {
 		return
 	}
 	for _, target := range r.targets {
-		if m.named[target] == nil {
+		if r.assignments == nil && !m.HasTarget(target) {
 			m.order = append(m.order, target)
 		}
 		m.named[target] = append(m.named[target], r)

@@ -38,7 +38,7 @@ type answer struct {
 func (r Remote) BuildAgain(ctx context.Context, dir, path string, loose bool, files map[string][]byte, before *Built) ([]byte, *Built, error) {
 	fsys := newOverlayFS(dir, files)
 	fsys.remote, fsys.loose = r, loose
-	if before != nil && before.Kustomize == KustomizeVersion && before.Dir == path && before.Loose == loose && before.valid(fsys) {
+	if before != nil && before.Kustomize == kustomizeVersion && before.Dir == path && before.Loose == loose && before.valid(fsys) {
 		return before.Output, nil, nil
 	}
 	watched := &watchedFS{FileSystem: fsys, recorded: map[answer]bool{}}
@@ -46,7 +46,7 @@ func (r Remote) BuildAgain(ctx context.Context, dir, path string, loose bool, fi
 	if err != nil || watched.uncacheable {
 		return out, nil, err
 	}
-	return out, &Built{Kustomize: KustomizeVersion, Dir: path, Loose: loose, Accesses: watched.answers, Output: out}, nil
+	return out, &Built{Kustomize: kustomizeVersion, Dir: path, Loose: loose, Accesses: watched.answers, Output: out}, nil
 }
 
 // ReadBuilt parses a cached result. It returns nil if it is invalid.

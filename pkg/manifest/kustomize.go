@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// KustomizeVersion is the version of the built-in kustomize.
-const KustomizeVersion = "v5.8.1"
+// kustomizeVersion is the version of the built-in kustomize.
+const kustomizeVersion = "v5.8.1"
 
 // KustomizationFiles returns the names of kustomizations, in the order of precedence.
 func KustomizationFiles() []string { return konfig.RecognizedKustomizationFileNames() }
@@ -149,7 +149,7 @@ func Kustomize(ctx context.Context, remote Remote, dir string, args []string, ou
 	build.AddFunctionAlphaEnablementFlags(buildCommand.Flags())
 	root := &cobra.Command{
 		Use:           konfig.ProgramName,
-		Short:         "Compose Kubernetes manifests (kustomize " + KustomizeVersion + ")",
+		Short:         "Compose Kubernetes manifests (kustomize " + kustomizeVersion + ")",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -164,7 +164,7 @@ func Kustomize(ctx context.Context, remote Remote, dir string, args []string, ou
 			Short: "Print the version of kustomize",
 			Args:  cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
-				_, err := fmt.Fprintln(out, KustomizeVersion)
+				_, err := fmt.Fprintln(out, kustomizeVersion)
 				return err
 			},
 		},

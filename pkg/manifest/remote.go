@@ -97,15 +97,13 @@ func plugins(data []byte) (found []any) {
 	if !bytes.Contains(data, []byte("builtin")) {
 		return nil
 	}
-	for decoder := safeyaml.NewDecoder(data); ; {
-		var document any
-		if decoder.Decode(&document) != nil {
-			return found
-		}
-		if object, ok := document.(map[string]any); ok && object["apiVersion"] == "builtin" {
+	documents, _ := safeyaml.Documents[any](data)
+	for _, document := range documents {
+		if object, ok := (*document).(map[string]any); ok && object["apiVersion"] == "builtin" {
 			found = append(found, object)
 		}
 	}
+	return found
 }
 
 // notReferences are the fields whose values are no references: text, and what selects or changes fields of objects.

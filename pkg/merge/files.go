@@ -159,7 +159,7 @@ func mergeTexts(name string, base, ours, theirs []byte, o FilesOptions) (merged 
 	if conflicts == 0 { // the lines fit, but not what they mean
 		byLines, _ = Lines(nil, ours, theirs, o.Options)
 	}
-	b, err := NewBase(name, base)
+	b, err := newBase(name, base)
 	if err != nil {
 		return byLines, Conflicting, nil
 	}

@@ -70,8 +70,8 @@ func mergeHunk(base, ours, theirs []string, o Options) (lines []string, conflict
 // A textBase is the base of a text that is known completely.
 type textBase map[string]bool
 
-// NewBase returns the facts of a text as a base.
-func NewBase(name string, text []byte) (Base, error) {
+// newBase returns the facts of a text as a base.
+func newBase(name string, text []byte) (Base, error) {
 	facts, err := FileFacts(name, text)
 	if err != nil {
 		return nil, err

@@ -45,10 +45,10 @@ func errChecksums() error {
 // String formats the checksums as a value of the flag --sha256.
 func (c Checksums) String() string { return crdsFile + "=" + c.CRDs + "," + olmFile + "=" + c.OLM }
 
-// ChecksumError reports that a file of a release is not the one that is pinned.
-type ChecksumError struct{ Version, File, Got, Want string }
+// checksumError reports that a file of a release is not the one that is pinned.
+type checksumError struct{ Version, File, Got, Want string }
 
-func (e *ChecksumError) Error() string {
+func (e *checksumError) Error() string {
 	return fmt.Sprintf("OLM %s: %s has the SHA-256 digest %s, but %s is pinned; the file was changed or damaged: find out why before pinning another digest with --sha256",
 		e.Version, e.File, e.Got, e.Want)
 }
@@ -63,10 +63,10 @@ func (r *Release) verify(pinned *Checksums) error {
 	}
 	r.Pinned = true
 	if r.Checksums.CRDs != pinned.CRDs {
-		return &ChecksumError{Version: r.Version, File: crdsFile, Got: r.Checksums.CRDs, Want: pinned.CRDs}
+		return &checksumError{Version: r.Version, File: crdsFile, Got: r.Checksums.CRDs, Want: pinned.CRDs}
 	}
 	if r.Checksums.OLM != pinned.OLM {
-		return &ChecksumError{Version: r.Version, File: olmFile, Got: r.Checksums.OLM, Want: pinned.OLM}
+		return &checksumError{Version: r.Version, File: olmFile, Got: r.Checksums.OLM, Want: pinned.OLM}
 	}
 	return nil
 }

@@ -50,13 +50,13 @@ func Older(a, b string) bool {
 
 // Fetch returns the release of a version as Canonical spells it. DefaultVersion is part of the program; others are downloaded
 // through transport and verified with the pinned checksums, or with published ones if pinned is nil. The error is a
-// *ChecksumError if they differ. Releases without known checksums are not Pinned.
+// *checksumError if they differ. Releases without known checksums are not Pinned.
 func Fetch(ctx context.Context, transport http.RoundTripper, version string, pinned *Checksums) (*Release, error) {
 	if version == DefaultVersion {
 		return Embedded()
 	}
 	r, err := download(ctx, transport, version, pinned)
-	if _, ok := errors.AsType[*ChecksumError](err); ok {
+	if _, ok := errors.AsType[*checksumError](err); ok {
 		return nil, err
 	}
 	if err != nil {

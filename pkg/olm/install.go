@@ -21,14 +21,14 @@ type InstallOptions struct {
 	Reporter
 }
 
-// RefusedError reports why an operation was refused before anything was changed.
-type RefusedError struct{ Problem string }
+// refusedError reports why an operation was refused before anything was changed.
+type refusedError struct{ Problem string }
 
-func (e *RefusedError) Error() string { return e.Problem }
+func (e *refusedError) Error() string { return e.Problem }
 
-// Refusef returns a *RefusedError.
+// Refusef returns a *refusedError.
 func Refusef(format string, args ...any) error {
-	return &RefusedError{Problem: fmt.Sprintf(format, args...)}
+	return &refusedError{Problem: fmt.Sprintf(format, args...)}
 }
 
 // Install applies a release and waits until OLM is ready or ctx ends. It repairs existing objects, completes an interrupted

@@ -183,14 +183,14 @@ func TestFetchVerified(t *testing.T) {
 	for name, test := range map[string]struct {
 		version, crds, objects string
 		pinned                 *Checksums
-		want                   *ChecksumError
+		want                   *checksumError
 	}{
 		"given":                  {"v0.45.0", crds, objects, served, nil},
-		"other than given":       {"v0.45.0", crds, objects, other, &ChecksumError{"v0.45.0", olmFile, served.OLM, other.OLM}},
-		"other than known":       {"v0.28.0", crds, objects, nil, &ChecksumError{"v0.28.0", crdsFile, served.CRDs, known.CRDs}},
-		"no YAML":                {"v0.28.0", "<html>", objects, nil, &ChecksumError{"v0.28.0", crdsFile, sum("<html>"), known.CRDs}},
-		"latest with given":      {Latest, crds, objects, other, &ChecksumError{Latest, olmFile, served.OLM, other.OLM}},
-		"latest is a known one":  {Latest, crds, older, nil, &ChecksumError{"v0.28.0", crdsFile, served.CRDs, known.CRDs}},
+		"other than given":       {"v0.45.0", crds, objects, other, &checksumError{"v0.45.0", olmFile, served.OLM, other.OLM}},
+		"other than known":       {"v0.28.0", crds, objects, nil, &checksumError{"v0.28.0", crdsFile, served.CRDs, known.CRDs}},
+		"no YAML":                {"v0.28.0", "<html>", objects, nil, &checksumError{"v0.28.0", crdsFile, sum("<html>"), known.CRDs}},
+		"latest with given":      {Latest, crds, objects, other, &checksumError{Latest, olmFile, served.OLM, other.OLM}},
+		"latest is a known one":  {Latest, crds, older, nil, &checksumError{"v0.28.0", crdsFile, served.CRDs, known.CRDs}},
 		"given instead of known": {"v0.28.0", crds, objects, served, nil},
 	} {
 		base := releases + "/download/" + test.version + "/"
@@ -198,7 +198,7 @@ func TestFetchVerified(t *testing.T) {
 			base = releases + "/latest/download/"
 		}
 		r, err := Fetch(t.Context(), site{base + crdsFile: test.crds, base + olmFile: test.objects}, test.version, test.pinned)
-		got, _ := errors.AsType[*ChecksumError](err)
+		got, _ := errors.AsType[*checksumError](err)
 		switch {
 		case test.want == nil && (err != nil || !r.Pinned):
 			t.Errorf("%s: %v", name, err)

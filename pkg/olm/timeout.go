@@ -7,23 +7,23 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// NotReadyError reports which objects were not ready in time.
-type NotReadyError struct {
+// notReadyError reports which objects were not ready in time.
+type notReadyError struct {
 	// Cause is the cause of the context.
 	Cause error
 	Diagnosis
 }
 
-func (e *NotReadyError) Unwrap() error { return e.Cause }
+func (e *notReadyError) Unwrap() error { return e.Cause }
 
-func (e *NotReadyError) Error() string { return e.Text(fmt.Sprintf("OLM is not ready: %v", e.Cause)) }
+func (e *notReadyError) Error() string { return e.Text(fmt.Sprintf("OLM is not ready: %v", e.Cause)) }
 
 // notReady finds the causes of objects that are not ready, after ctx has ended.
 func (in *installation) notReady(ctx context.Context, objects []*kube.Object) error {
 	cause := context.Cause(ctx)
 	ctx, cancel := DiagnosisContext(ctx)
 	defer cancel()
-	e := &NotReadyError{Cause: cause}
+	e := &notReadyError{Cause: cause}
 	for _, object := range objects {
 		s, err := inspect(ctx, in.Client, object)
 		if err != nil {
@@ -39,7 +39,7 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 }
 
 // explain adds an object that is not ready, and what OLM created for it.
-func (e *NotReadyError) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
+func (e *notReadyError) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
 	t := Problem{Object: kube.FullName(object), Reason: s.Reason}
 	switch {
 	case s.live == nil:
@@ -74,7 +74,7 @@ func (e *NotReadyError) explain(ctx context.Context, client *kube.Client, object
 }
 
 // pods describes why the pods of a deployment are not ready.
-func (e *NotReadyError) pods(ctx context.Context, client *kube.Client, live *kube.Object) []string {
+func (e *notReadyError) pods(ctx context.Context, client *kube.Client, live *kube.Object) []string {
 	cause := e.ExplainDeployment(ctx, client, live,
 		"give --image-registry with a registry that they can reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
 	if cause.Crashed {

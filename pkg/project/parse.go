@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -49,20 +48,16 @@ func readDocument(text []byte) (*yaml.Node, error) {
 	if err := checkEncoding(text); err != nil {
 		return nil, err
 	}
-	decoder := safeyaml.NewDecoder(text)
-	var document yaml.Node
-	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+	documents, err := safeyaml.Documents[yaml.Node](text)
+	switch {
+	case len(documents) > 1:
+		return nil, findingAt(documents[1], "keep only the first one", "a second YAML document starts here")
+	case err != nil:
+		return nil, syntaxError(text, err)
+	case documents == nil:
 		return nil, finding(0, 0, "the file contains only comments", restoreFix)
-	} else if err != nil {
-		return nil, syntaxError(text, err)
 	}
-	var next yaml.Node
-	if err := decoder.Decode(&next); err == nil {
-		return nil, findingAt(&next, "keep only the first one", "a second YAML document starts here")
-	} else if !errors.Is(err, io.EOF) {
-		return nil, syntaxError(text, err)
-	}
-	root := document.Content[0]
+	root := documents[0].Content[0]
 	if root.Kind != yaml.MappingNode {
 		return nil, findingAt(root, restoreFix, "expected keys with values, found %s", describe(root))
 	}
@@ -185,16 +180,8 @@ func locateError(text []byte, reported int) (line, column int) {
 
 // isYAML reports whether a text is a valid YAML stream.
 func isYAML(text string) bool {
-	decoder := safeyaml.NewDecoder([]byte(text))
-	for {
-		var node yaml.Node
-		switch err := decoder.Decode(&node); {
-		case errors.Is(err, io.EOF):
-			return true
-		case err != nil:
-			return false
-		}
-	}
+	_, err := safeyaml.Documents[yaml.Node]([]byte(text))
+	return err == nil
 }
 
 // describe returns the kind or value of a node for messages.

@@ -165,10 +165,10 @@ func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 			return err
 		}
 		if findings := libs.Check(p.m, nil); len(findings) > 0 {
-			return &CodeError{Findings: findings}
+			return &codeError{Findings: findings}
 		}
 		if findings := libs.Check(after, nil); len(findings) > 0 {
-			return &CodeError{After: true, Findings: findings}
+			return &codeError{After: true, Findings: findings}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.moves.files)) {
@@ -188,13 +188,13 @@ func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 	return nil
 }
 
-// CodeError reports that the code does not type-check, or would not after the change.
-type CodeError struct {
+// codeError reports that the code does not type-check, or would not after the change.
+type codeError struct {
 	After    bool
 	Findings diag.Findings
 }
 
-func (e *CodeError) Error() string {
+func (e *codeError) Error() string {
 	if e.After {
 		return "nothing was changed, because the code would not compile after the move; places are those of the moved files:\n" +
 			limited(e.Findings) + "\nwhat several groups share must be exported from a package of its own first"
@@ -212,7 +212,7 @@ func limited(findings diag.Findings) string {
 }
 
 // Unwrap returns the findings.
-func (e *CodeError) Unwrap() error { return e.Findings }
+func (e *codeError) Unwrap() error { return e.Findings }
 
 // updateProject sets the new layout in PROJECT.
 func (p *plan) updateProject() error {

@@ -39,7 +39,7 @@ func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	}
 	m, err := gosource.ReadModule(tree)
 	if findings, ok := errors.AsType[diag.Findings](err); ok {
-		return nil, &CodeError{Findings: findings}
+		return nil, &codeError{Findings: findings}
 	}
 	if err != nil {
 		return nil, err

@@ -2,6 +2,14 @@ package safeyaml
 
 import "go.yaml.in/yaml/v3"
 
+// Resolve returns the node that an alias refers to, and other nodes unchanged.
+func Resolve(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
 // Child returns the value of a key of a mapping, or of a path of keys of nested mappings. It returns nil if node is nil or not a
 // mapping, or has no such key. Aliases are not followed.
 func Child(node *yaml.Node, path ...string) *yaml.Node {

@@ -18,8 +18,8 @@ const (
 	annotationsFile = "annotations.yaml"
 )
 
-// ErrNoMetadata means that a directory is not a bundle.
-var ErrNoMetadata = errors.New("annotations of a bundle not found, neither in " + metadataDir + "/" + annotationsFile + " nor in other files")
+// errNoMetadata means that a directory is not a bundle.
+var errNoMetadata = errors.New("annotations of a bundle not found, neither in " + metadataDir + "/" + annotationsFile + " nor in other files")
 
 // findAnnotations reads the annotations of a bundle from their file or, if it has none, from the first file that has any.
 func findAnnotations(fsys fs.FS) (map[string]string, error) {
@@ -40,7 +40,7 @@ func findAnnotations(fsys fs.FS) (map[string]string, error) {
 		return nil
 	})
 	if err == nil && len(found) == 0 {
-		err = ErrNoMetadata
+		err = errNoMetadata
 	}
 	return found, err
 }

@@ -159,7 +159,7 @@ func checkBundle(b Bundle, _ *apimanifests.Bundle, r *v1alpha3.TestResult) {
 	r.Log = format.log.String()
 	dir := manifestsDir
 	annotations, err := findAnnotations(b.FS)
-	if err != nil && !errors.Is(err, ErrNoMetadata) {
+	if err != nil && !errors.Is(err, errNoMetadata) {
 		fail(r, "%s", err)
 		return
 	}

@@ -6,10 +6,10 @@ package textdiff
 // of the other, counted from 0; the upper ends are exclusive.
 type Hunk struct{ From, To, OtherFrom, OtherTo int }
 
-// Match pairs the a lines of a text with equal lines of another text of b lines in order, and returns their indexes
+// match pairs the a lines of a text with equal lines of another text of b lines in order, and returns their indexes
 // there, or -1. Differing parts of up to maxCells pairs are matched with the greatest possible weight. Larger parts are
 // matched greedily, so that time and memory are bounded.
-func Match(a, b int, weight func(i int) int32, equal func(i, j int) bool) []int {
+func match(a, b int, weight func(i int) int32, equal func(i, j int) bool) []int {
 	m := &matcher{endA: a, endB: b, weight: weight, equal: equal, pairs: make([]int, a)}
 	for i := range m.pairs {
 		m.pairs[i] = -1
@@ -133,7 +133,7 @@ func (m *matcher) advance() {
 
 // MatchLines pairs as many lines of a as possible with equal lines of b in order; -1 for those without.
 func MatchLines(a, b []string) []int {
-	return Match(len(a), len(b), func(int) int32 { return 1 }, func(i, j int) bool { return a[i] == b[j] })
+	return match(len(a), len(b), func(int) int32 { return 1 }, func(i, j int) bool { return a[i] == b[j] })
 }
 
 // Hunks returns the differences of a matching in order. The other text has otherLen lines.

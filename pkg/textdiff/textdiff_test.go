@@ -24,7 +24,7 @@ func TestMatchWeighted(t *testing.T) {
 			}
 			return 1
 		}
-		if got := Match(len(a), len(b), weight, func(i, j int) bool { return a[i] == b[j] }); !slices.Equal(got, test.want) {
+		if got := match(len(a), len(b), weight, func(i, j int) bool { return a[i] == b[j] }); !slices.Equal(got, test.want) {
 			t.Errorf("heavy %q: %v, want %v", test.heavy, got, test.want)
 		}
 	}

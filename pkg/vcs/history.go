@@ -27,8 +27,8 @@ const (
 	maxText    = 1 << 20
 )
 
-// ErrNoHistory means that there is no git history that can be read.
-var ErrNoHistory = errors.New("no git history")
+// errNoHistory means that there is no git history that can be read.
+var errNoHistory = errors.New("no git history")
 
 // A History is the git history of a directory up to the checked out commit. It is read from the objects of the repository without the
 // git program, which may run what the configuration of the repository names.
@@ -46,7 +46,7 @@ type entryKey struct {
 	name string
 }
 
-// OpenHistory opens the history of a directory. It returns ErrNoHistory if the directory is in no repository, or in one without
+// OpenHistory opens the history of a directory. It returns errNoHistory if the directory is in no repository, or in one without
 // commits or with objects in another place, as of git clone --shared.
 func OpenHistory(dir string) (*History, error) {
 	top, own, common, err := findRepository(dir)
@@ -54,11 +54,11 @@ func OpenHistory(dir string) (*History, error) {
 		return nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(common, "objects", "info", "alternates")); err == nil {
-		return nil, ErrNoHistory
+		return nil, errNoHistory
 	}
 	rel, err := filepath.Rel(top, dir)
 	if err != nil {
-		return nil, ErrNoHistory
+		return nil, errNoHistory
 	}
 	h := &History{entries: map[entryKey]object.TreeEntry{}, shallow: map[plumbing.Hash]bool{}}
 	if rel != "." {
@@ -69,7 +69,7 @@ func OpenHistory(dir string) (*History, error) {
 	h.store = filesystem.NewStorageWithOptions(files, cache.NewObjectLRUDefault(), filesystem.Options{LargeObjectThreshold: maxText})
 	ref, err := storer.ResolveReference(h.store, plumbing.HEAD)
 	if err != nil {
-		return nil, ErrNoHistory
+		return nil, errNoHistory
 	}
 	h.head = ref.Hash()
 	shallow, err := h.store.Shallow()
@@ -102,7 +102,7 @@ func findRepository(dir string) (top, own, common string, err error) {
 			return top, own, common, err
 		}
 		if top == filepath.Dir(top) {
-			return "", "", "", ErrNoHistory
+			return "", "", "", errNoHistory
 		}
 	}
 }
@@ -115,7 +115,7 @@ func readPath(file, prefix string) (string, error) {
 	}
 	name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
 	if !ok || strings.HasPrefix(name, "//") || strings.HasPrefix(name, `\\`) {
-		return "", ErrNoHistory
+		return "", errNoHistory
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(file), name)

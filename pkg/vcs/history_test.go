@@ -71,11 +71,11 @@ func TestHistory(t *testing.T) {
 		t.Fatal("the test requires git")
 	}
 	dir := t.TempDir()
-	if _, err := OpenHistory(dir); !errors.Is(err, ErrNoHistory) {
+	if _, err := OpenHistory(dir); !errors.Is(err, errNoHistory) {
 		t.Errorf("without a repository: error %v", err)
 	}
 	git(t, dir, "init", "--quiet")
-	if _, err := OpenHistory(dir); !errors.Is(err, ErrNoHistory) {
+	if _, err := OpenHistory(dir); !errors.Is(err, errNoHistory) {
 		t.Errorf("without commits: error %v", err)
 	}
 	commit(t, dir, map[string]string{"p/PROJECT": "1\n", "p/api/a.go": "scaffold\n  kept \n"})
@@ -110,7 +110,7 @@ func TestHistory(t *testing.T) {
 
 	shared := filepath.Join(t.TempDir(), "shared")
 	git(t, dir, "clone", "--quiet", "--shared", dir, shared)
-	if _, err := OpenHistory(shared); !errors.Is(err, ErrNoHistory) {
+	if _, err := OpenHistory(shared); !errors.Is(err, errNoHistory) {
 		t.Errorf("objects in another repository: error %v", err)
 	}
 	for _, path := range []string{`\\host\share`, "//host/share"} {
@@ -118,7 +118,7 @@ func TestHistory(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(elsewhere, ".git"), []byte("gitdir: "+path+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenHistory(elsewhere); !errors.Is(err, ErrNoHistory) {
+		if _, err := OpenHistory(elsewhere); !errors.Is(err, errNoHistory) {
 			t.Errorf("repository on another machine: error %v", err)
 		}
 	}

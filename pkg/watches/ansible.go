@@ -9,8 +9,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// DefaultMaxRunnerArtifacts is the number of runs of a custom resource whose artifacts are kept.
-const DefaultMaxRunnerArtifacts = 20
+// defaultMaxRunnerArtifacts is the number of runs of a custom resource whose artifacts are kept.
+const defaultMaxRunnerArtifacts = 20
 
 // An AnsibleWatch is an entry of the file of an Ansible operator: a kind whose custom resources are reconciled by runs of a playbook or
 // a role. NewAnsibleWatch returns one with defaults.
@@ -74,7 +74,7 @@ type AnsibleFinalizer struct {
 // NewAnsibleWatch returns an entry with the defaults of the file format, without playbook and role.
 func NewAnsibleWatch(gvk schema.GroupVersionKind) AnsibleWatch {
 	return AnsibleWatch{
-		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, MaxRunnerArtifacts: DefaultMaxRunnerArtifacts,
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, MaxRunnerArtifacts: defaultMaxRunnerArtifacts,
 		ManageStatus: true, WatchDependentResources: true, SnakeCaseParameters: true,
 	}
 }

@@ -92,7 +92,7 @@ func (w *AnsibleWatch) check(p *parser, node *yaml.Node) {
 // isCollection reports whether the value of a key is a list or a map, which is a finding already.
 func isCollection(node *yaml.Node, key string) bool {
 	value := safeyaml.Child(node, key)
-	return value != nil && resolve(value).Kind != yaml.ScalarNode
+	return value != nil && safeyaml.Resolve(value).Kind != yaml.ScalarNode
 }
 
 func (p *parser) blacklist(node *yaml.Node) []schema.GroupVersionKind {
@@ -105,7 +105,7 @@ func (p *parser) blacklist(node *yaml.Node) []schema.GroupVersionKind {
 	}
 	var kinds []schema.GroupVersionKind
 	for _, element := range node.Content {
-		mapping := resolve(element)
+		mapping := safeyaml.Resolve(element)
 		if mapping.Kind != yaml.MappingNode {
 			p.addf(element, "must be a kind with the keys group, version and kind")
 			continue
@@ -153,7 +153,7 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(len(w.Vars) > 0, "vars", w.Vars)
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
-	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != DefaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
+	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != defaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
 	t.addIf(w.MaxConcurrentReconciles != 0, "maxConcurrentReconciles", w.MaxConcurrentReconciles)
 	t.addIf(!w.ManageStatus, "manageStatus", false)
 	t.addIf(!w.WatchDependentResources, "watchDependentResources", false)

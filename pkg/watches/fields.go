@@ -50,7 +50,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"maxHistory":              p.number(0, func(n int) { w.MaxHistory = &n }),
 		"maxConcurrentReconciles": p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
 		"dryRunOption": func(value *yaml.Node) {
-			valid := []string{DryRunClient, DryRunNone, DryRunServer}
+			valid := []string{dryRunClient, dryRunNone, dryRunServer}
 			if w.DryRunOption = value.Value; value.Kind == yaml.ScalarNode && (value.Value == "" || slices.Contains(valid, value.Value)) {
 				return
 			}

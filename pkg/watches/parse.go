@@ -2,8 +2,6 @@ package watches
 
 import (
 	"errors"
-	"io"
-	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -66,37 +64,35 @@ func (p *parser) document(data []byte) (*yaml.Node, error) {
 		limit := safeyaml.TooLarge(int64(len(data)), maxBytes)
 		return nil, fail(0, "the file "+limit.Problem, limit)
 	}
+	documents, err := safeyaml.Documents[yaml.Node](data)
+	if limit, ok := errors.AsType[*safeyaml.Error](err); ok {
+		return nil, fail(limit.Line, "the file "+limit.Problem, limit)
+	}
 	var document *yaml.Node
-	for decoder := safeyaml.NewDecoder(data); ; {
-		var next yaml.Node
-		err := decoder.Decode(&next)
-		if limit, ok := errors.AsType[*safeyaml.Error](err); ok {
-			return nil, fail(limit.Line, "the file "+limit.Problem, limit)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return document, nil
-		case err != nil:
-			return nil, fail(0, "not valid YAML: "+p.expanded.originalLines(syntaxProblem(err)), err)
-		case document != nil && !isNull(document):
+	for _, next := range documents {
+		if document != nil && !isNull(document) {
 			return nil, diag.Finding{Position: p.at(next.Content[0]), Problem: "a second YAML document starts here", Fix: "write all entries in one list"}
 		}
 		document = next.Content[0]
 	}
+	if err != nil {
+		return nil, fail(0, "not valid YAML: "+p.expanded.originalLines(syntaxProblem(err)), err)
+	}
+	return document, nil
 }
 
 func entries[W any](f format[W], p *parser, root *yaml.Node) []W {
 	if root == nil || isNull(root) {
 		return nil
 	}
-	if root = resolve(root); root.Kind != yaml.SequenceNode {
+	if root = safeyaml.Resolve(root); root.Kind != yaml.SequenceNode {
 		p.addf(root, "must be a list of entries with %s", f.required)
 		return nil
 	}
 	var watches []W
 	first := map[schema.GroupVersionKind]int{}
 	for _, node := range root.Content {
-		mapping := resolve(node)
+		mapping := safeyaml.Resolve(node)
 		if mapping.Kind != yaml.MappingNode {
 			p.addf(node, "an entry must have the keys %s", f.required)
 			continue
@@ -140,11 +136,11 @@ func (p *parser) mapping(node *yaml.Node, readers map[string]func(*yaml.Node), i
 			p.addf(key, "a key must be a name")
 		case !ok && isForeign != nil && isForeign(key):
 		case !ok:
-			p.unknownKey(key, slices.Sorted(maps.Keys(readers)))
+			p.unknownKey(key, sortedKeys(readers))
 		case isNull(value):
 			// As without the key.
 		default:
-			read(resolve(value))
+			read(safeyaml.Resolve(value))
 		}
 		seen[key.Value] = p.at(key).Line
 	}
@@ -153,7 +149,7 @@ func (p *parser) mapping(node *yaml.Node, readers map[string]func(*yaml.Node), i
 // require adds a finding if a text is missing, unless its value is invalid, which is a finding already.
 func (p *parser) require(node *yaml.Node, key, text string) {
 	value := safeyaml.Child(node, key)
-	if text == "" && (value == nil || isNull(value) || resolve(value).Kind == yaml.ScalarNode && resolve(value).Value == "") {
+	if text == "" && (value == nil || isNull(value) || safeyaml.Resolve(value).Kind == yaml.ScalarNode && safeyaml.Resolve(value).Value == "") {
 		p.addf(node, "%s is required", key)
 	}
 }
@@ -166,14 +162,7 @@ func (p *parser) unknownKey(key *yaml.Node, known []string) {
 	p.addf(key, "unknown key %q", key.Value)
 }
 
-func resolve(node *yaml.Node) *yaml.Node {
-	if node.Kind == yaml.AliasNode {
-		return node.Alias
-	}
-	return node
-}
-
 func isNull(node *yaml.Node) bool {
-	node = resolve(node)
+	node = safeyaml.Resolve(node)
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }

@@ -16,9 +16,9 @@ const FileName = "watches.yaml"
 
 // The values of Watch.DryRunOption.
 const (
-	DryRunClient = "client"
-	DryRunNone   = "none"
-	DryRunServer = "server"
+	dryRunClient = "client"
+	dryRunNone   = "none"
+	dryRunServer = "server"
 )
 
 // A Watch is an entry of the file of a Helm operator: a kind whose custom resources are releases of a chart.
@@ -40,7 +40,7 @@ type Watch struct {
 	Selector *metav1.LabelSelector
 	// ReconcilePeriod is the time between two passes of a custom resource; 0 is the operator's default.
 	ReconcilePeriod time.Duration
-	// DryRunOption is how releases are rendered for comparisons; empty is DryRunClient.
+	// DryRunOption is how releases are rendered for comparisons; empty is dryRunClient.
 	DryRunOption string
 	// MaxHistory is the number of revisions that are kept of a release. 0 keeps all; nil is the default.
 	MaxHistory *int

@@ -3,9 +3,7 @@ package base
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -35,16 +33,8 @@ func Check(name string, data []byte) error {
 func read(name string, data []byte) (*existing, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	e := &existing{name: name}
-	decoder := safeyaml.NewDecoder(data)
-	for {
-		var document yaml.Node
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, yamlProblems(name, err)
-		}
+	documents, err := safeyaml.Documents[yaml.Node](data)
+	for _, document := range documents {
 		node := document.Content[0]
 		if node.Tag == "!!null" {
 			continue
@@ -53,6 +43,9 @@ func read(name string, data []byte) (*existing, error) {
 			return nil, diag.Findings{e.at(node, "unexpected second object; the file must contain one ClusterServiceVersion")}
 		}
 		e.root = node
+	}
+	if err != nil {
+		return nil, yamlProblems(name, err)
 	}
 	if e.root == nil {
 		return nil, diag.Findings{{Position: diag.Position{File: name}, Problem: "the file is empty; remove it to generate a new base, or restore it"}}

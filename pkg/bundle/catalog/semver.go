@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/template/semver"
@@ -17,9 +18,12 @@ import (
 // Archetypes returns the name prefixes of channels of the semver template.
 func Archetypes() []string { return []string{"candidate", "fast", "stable"} }
 
+// semverChannel matches the name of a channel of the semver template.
+var semverChannel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(candidate|fast|stable)-v\d+(\.\d+)?$`) })
+
 // archetype returns the prefix of a channel of the semver template, "" for any other channel.
 func archetype(channel string) string {
-	if m := regexp.MustCompile(`^(candidate|fast|stable)-v\d+(\.\d+)?$`).FindStringSubmatch(channel); m != nil {
+	if m := semverChannel().FindStringSubmatch(channel); m != nil {
 		return m[1]
 	}
 	return ""

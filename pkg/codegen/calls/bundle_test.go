@@ -38,6 +38,10 @@ func TestFindBundle(t *testing.T) {
 				"one: ; $(MAKE) two\ntwo:\n\tcd out/$(D) && kustomize build ../../config/$(D) | sdk generate bundle --output-dir . $(F)\n"},
 			"Makefile:6 base [.] --package f\nMakefile:9 bundle [out/b] --output-dir . f < config/b\n",
 		},
+		"a version of another target": {
+			tree{"Makefile": "VERSION = 1.2.3\nlatest: VERSION = latest\nlatest bundle: ; sdk generate bundle --version $(VERSION)\n"},
+			"Makefile:3 bundle [.] --version 1.2.3\n",
+		},
 		"other ways to build": {
 			tree{"Makefile": "bundle:\n\tkubectl kustomize a | sdk generate bundle\n\tgo run sigs.k8s.io/kustomize/kustomize/v5@v5.4.1 build b | sdk generate bundle\n" +
 				"\toperon tool kustomize build c | envsubst | sdk generate bundle\n\t(cd d && kustomize build) | sdk generate bundle\n\tcat e | sdk generate bundle\n\tsdk generate bundle --deploy-dir f\n"},

@@ -99,6 +99,10 @@ func TestFind(t *testing.T) {
 			tree{"Makefile": "include gone.mk\ngenerate: ; $(GENERATE)\n"},
 			"note: Makefile:1: include gone.mk: cannot be read\n",
 		},
+		"a value for another target": {
+			tree{"Makefile": "OPTIONS = maxDescLen=0\ndocs: OPTIONS = maxDescLen=9\ndocs generate:\n\tcontroller-gen crd:$(OPTIONS)\n"},
+			"Makefile:4 [] crd:maxDescLen=0\n",
+		},
 		"Operon": {
 			tree{"Makefile": "manifests:\n\toperon generate manifests\n", "hack/x.sh": "controller-gen crd\n"},
 			"",
@@ -124,11 +128,11 @@ func TestFind(t *testing.T) {
 			"hack/a.sh:1 [] crd\n",
 		},
 		"settings": {
-			tree{"Makefile": "generate: ; controller-gen object\n", ConfigFile: "# ours\ngenerate:\n  calls:\n  - args: crd:headerFile=\"a b\" 'paths=./a;./b'\n    dir: api\n"},
+			tree{"Makefile": "generate: ; controller-gen object\n", configFile: "# ours\ngenerate:\n  calls:\n  - args: crd:headerFile=\"a b\" 'paths=./a;./b'\n    dir: api\n"},
 			".operon/config.yaml:4 [api] crd:headerFile=a b paths=./a;./b\n",
 		},
 		"settings about something else": {
-			tree{"Makefile": "generate: ; controller-gen object\n", ConfigFile: "# nothing yet\n"},
+			tree{"Makefile": "generate: ; controller-gen object\n", configFile: "# nothing yet\n"},
 			"Makefile:1 [] object\n",
 		},
 	} {
@@ -174,12 +178,12 @@ func TestInvalidSettings(t *testing.T) {
 		"generate:\n  calls:\n  - args: a\n    args: b\n":     `duplicate key "args"`,
 		"generate: [\n":                                       `.operon/config.yaml: yaml: line 1`,
 	} {
-		_, err := Find(tree{ConfigFile: text})
+		_, err := Find(tree{configFile: text})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
-		if f, ok := errors.AsType[diag.Finding](err); !ok || f.File != ConfigFile {
-			t.Errorf("%q: %v is not a finding in %s", text, err, ConfigFile)
+		if f, ok := errors.AsType[diag.Finding](err); !ok || f.File != configFile {
+			t.Errorf("%q: %v is not a finding in %s", text, err, configFile)
 		}
 	}
 }

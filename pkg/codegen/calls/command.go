@@ -141,7 +141,7 @@ func (s *shell) call(args []string) {
 		s.found |= codegen.GeneratorOf(arg) & codegen.All
 	}
 	unsupported := func(problem string) {
-		s.addNote(s.at, "controller-gen is not run: %s; set generate.calls in %s", problem, ConfigFile)
+		s.addNote(s.at, "controller-gen is not run: %s; set generate.calls in %s", problem, configFile)
 	}
 	if strings.Contains(s.dir, unresolvedStart) {
 		unsupported("directory " + s.readable(s.dir) + " cannot be evaluated")

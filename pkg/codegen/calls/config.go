@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// ConfigFile contains a project's settings for Operon:
+// configFile contains a project's settings for Operon:
 //
 //	generate:
 //	  calls:
@@ -23,19 +23,19 @@ import (
 //
 // Each call has the arguments of controller-gen, quoted as in a shell, and the directory that they are relative to (default:
 // the directory of the project). An empty list means the calls of the scaffold; the Makefile is not read then.
-const ConfigFile = ".operon/config.yaml"
+const configFile = ".operon/config.yaml"
 
-// readConfig returns the calls of ConfigFile, or nil if it contains none. The error is a diag.Finding if the file is invalid.
+// readConfig returns the calls of configFile, or nil if it contains none. The error is a diag.Finding if the file is invalid.
 func readConfig(files Files) (*Found, error) {
-	data, err := files.ReadFile(ConfigFile)
+	data, err := files.ReadFile(configFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", ConfigFile, err)
+		return nil, fmt.Errorf("reading %s: %w", configFile, err)
 	}
 	var document yaml.Node
 	if err := safeyaml.Unmarshal(data, &document); err != nil {
-		return nil, diag.Finding{Position: diag.Position{File: ConfigFile}, Problem: err.Error(), Err: err}
+		return nil, diag.Finding{Position: diag.Position{File: configFile}, Problem: err.Error(), Err: err}
 	}
 	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
 		return nil, nil
@@ -113,9 +113,7 @@ func problem(err error) string {
 
 // mapping returns the values of a mapping with allowed keys.
 func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) {
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
+	node = safeyaml.Resolve(node)
 	if node.Kind != yaml.MappingNode {
 		return nil, invalid(node, "must be a mapping with the keys %q", allowed)
 	}
@@ -135,9 +133,9 @@ func mapping(node *yaml.Node, allowed ...string) (map[string]*yaml.Node, error) 
 	return values, nil
 }
 
-// position returns the position of a node in ConfigFile.
+// position returns the position of a node in configFile.
 func position(node *yaml.Node) diag.Position {
-	return diag.Position{File: ConfigFile, Line: node.Line}
+	return diag.Position{File: configFile, Line: node.Line}
 }
 
 // invalid returns a finding at a node.

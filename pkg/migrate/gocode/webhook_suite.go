@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
@@ -142,12 +143,17 @@ func isCommonDeclaration(f *source, decl ast.Decl) bool {
 	return slices.Contains([]string{"cfg", "k8sClient", "testEnv", "ctx", "cancel"}, declared(decl))
 }
 
+var (
+	objectLiteral = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(&\w+\{\}\)`) })
+	versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+\.[0-9.]+`) })
+)
+
 // suiteLine returns a line in the form for comparison, without parts that differ between projects.
 func suiteLine(line string) string {
 	line = strings.TrimSpace(strings.ReplaceAll(line, "//+", "// +"))
 	line = strings.ReplaceAll(line, `"..", `, "")
-	line = regexp.MustCompile(`\(&\w+\{\}\)`).ReplaceAllString(line, "(&K{})")
-	line = strings.Join(strings.Fields(regexp.MustCompile(`[0-9]+\.[0-9.]+`).ReplaceAllString(line, "0")), " ")
+	line = objectLiteral().ReplaceAllString(line, "(&K{})")
+	line = strings.Join(strings.Fields(versionNumber().ReplaceAllString(line, "0")), " ")
 	if line == "" {
 		return ""
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// InstallError reports why an operator was not installed.
-type InstallError struct {
+// installError reports why an operator was not installed.
+type installError struct {
 	// Err is the failed step. Cause is the cause of the context, if that has ended.
 	Err, Cause error
 	olm.Diagnosis
 }
 
-func (e *InstallError) Unwrap() error { return e.Err }
+func (e *installError) Unwrap() error { return e.Err }
 
-func (e *InstallError) Error() string {
+func (e *installError) Error() string {
 	first := e.Err.Error()
 	if e.Cause != nil {
 		first += fmt.Sprintf(" (%v)", e.Cause)
@@ -32,7 +32,7 @@ func (r *run) failed(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	ctx, cancel := olm.DiagnosisContext(ctx)
 	defer cancel()
-	e := &InstallError{Err: err, Cause: cause}
+	e := &installError{Err: err, Cause: cause}
 	r.registryCause(ctx, e)
 	if len(e.Problems) == 0 {
 		r.catalogCause(ctx, e)
@@ -49,7 +49,7 @@ func (r *run) failed(ctx context.Context, err error) error {
 }
 
 // registryCause explains why the registry's pod is not ready.
-func (r *run) registryCause(ctx context.Context, e *InstallError) {
+func (r *run) registryCause(ctx context.Context, e *installError) {
 	if r.Serving.CatalogImage != "" {
 		return
 	}
@@ -63,7 +63,7 @@ func (r *run) registryCause(ctx context.Context, e *InstallError) {
 }
 
 // explain describes why the pods of a deployment are not ready. flag is the setting of their images.
-func (e *InstallError) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
+func (e *installError) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
 	cause := e.ExplainDeployment(ctx, r.Client, live,
 		"push it to a registry that they can reach, give --pull-secret-name, or set another image with "+flag, "free resources, no taints, the labels of --node-selector")
 	e.AddProblem(kube.FullName(live), reason, cause.Lines...)
@@ -73,8 +73,8 @@ func (e *InstallError) explain(ctx context.Context, r *run, live *kube.Object, r
 }
 
 // catalogCause explains why OLM cannot read the catalog.
-func (r *run) catalogCause(ctx context.Context, e *InstallError) {
-	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, CatalogName(r.Bundle.Package)))
+func (r *run) catalogCause(ctx context.Context, e *installError) {
+	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, catalogName(r.Bundle.Package)))
 	if err != nil || live == nil {
 		return
 	}
@@ -97,7 +97,7 @@ func (r *run) catalogCause(ctx context.Context, e *InstallError) {
 }
 
 // subscriptionCause describes the state of the Subscription, its InstallPlan and the unpacking of the bundle.
-func (r *run) subscriptionCause(ctx context.Context, e *InstallError) {
+func (r *run) subscriptionCause(ctx context.Context, e *installError) {
 	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, r.subscription))
 	if err != nil || live == nil {
 		return
@@ -109,7 +109,7 @@ func (r *run) subscriptionCause(ctx context.Context, e *InstallError) {
 		}
 		unpacking = unpacking || strings.HasPrefix(c.Type, "BundleUnpack")
 		e.AddProblem(kube.FullName(live), strings.TrimRight(strings.Join([]string{c.Type, c.Reason, c.Message}, ": "), ": "))
-		if namespace, name := brokenCatalog(c.Message); c.Type == "ResolutionFailed" && name != "" && name != CatalogName(r.Bundle.Package) {
+		if namespace, name := brokenCatalog(c.Message); c.Type == "ResolutionFailed" && name != "" && name != catalogName(r.Bundle.Package) {
 			e.Advise("OLM installs nothing while catalogsource %s/%s does not respond: repair it, or 'kubectl --namespace %[1]s delete catalogsource %s'", namespace, name)
 		} else if c.Type == "ResolutionFailed" {
 			e.Advise("OLM cannot install it together with the installed operators: see the message, and dependencies.yaml of the bundle")
@@ -148,7 +148,7 @@ func brokenCatalog(message string) (namespace, name string) {
 }
 
 // unpackCause describes OLM's jobs that unpack bundle images.
-func (r *run) unpackCause(ctx context.Context, e *InstallError) {
+func (r *run) unpackCause(ctx context.Context, e *installError) {
 	jobs, err := r.Client.List(ctx, jobs(), r.Namespace, url.Values{"labelSelector": {unpackLabel}})
 	if err != nil {
 		return
@@ -171,7 +171,7 @@ func (r *run) unpackCause(ctx context.Context, e *InstallError) {
 }
 
 // operatorCause describes the state of the ClusterServiceVersion and its deployments.
-func (r *run) operatorCause(ctx context.Context, e *InstallError) {
+func (r *run) operatorCause(ctx context.Context, e *installError) {
 	csv, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CSVKind, r.Namespace, r.Bundle.CSV))
 	if err != nil || csv == nil {
 		return

@@ -126,7 +126,7 @@ func (c *cleanup) csvs(ctx context.Context, subscription *kube.Object) ([]*kube.
 
 // catalog removes the catalog and its registry, if Run created them.
 func (c *cleanup) catalog(ctx context.Context) error {
-	name := CatalogName(c.Package)
+	name := catalogName(c.Package)
 	live, err := c.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, c.Namespace, name))
 	if err != nil {
 		return err

@@ -16,21 +16,21 @@ import (
 type InstallMode struct {
 	// Type is one of Modes.
 	Type string
-	// Namespaces are those of SingleNamespace and MultiNamespace, sorted.
+	// Namespaces are those of singleNamespace and multiNamespace, sorted.
 	Namespaces []string
 }
 
 // The install modes.
 const (
-	AllNamespaces   = "AllNamespaces"
-	OwnNamespace    = "OwnNamespace"
-	SingleNamespace = "SingleNamespace"
-	MultiNamespace  = "MultiNamespace"
+	allNamespaces   = "AllNamespaces"
+	ownNamespace    = "OwnNamespace"
+	singleNamespace = "SingleNamespace"
+	multiNamespace  = "MultiNamespace"
 )
 
 // Modes returns the types of install modes.
 func Modes() []string {
-	return []string{AllNamespaces, OwnNamespace, SingleNamespace, MultiNamespace}
+	return []string{allNamespaces, ownNamespace, singleNamespace, multiNamespace}
 }
 
 // ParseInstallMode parses TYPE or TYPE=namespace,namespace.
@@ -52,15 +52,15 @@ func ParseInstallMode(text string) (InstallMode, error) {
 		mode.Namespaces = slices.Compact(mode.Namespaces)
 	}
 	switch kind {
-	case AllNamespaces, OwnNamespace:
+	case allNamespaces, ownNamespace:
 		if given {
 			return InstallMode{}, fmt.Errorf("%s must not have namespaces", kind)
 		}
-	case SingleNamespace:
+	case singleNamespace:
 		if len(mode.Namespaces) != 1 {
 			return InstallMode{}, fmt.Errorf("must have one namespace, as %s=NAMESPACE", kind)
 		}
-	case MultiNamespace:
+	case multiNamespace:
 		if len(mode.Namespaces) == 0 {
 			return InstallMode{}, fmt.Errorf("must have namespaces, as %s=ONE,TWO", kind)
 		}
@@ -85,28 +85,28 @@ func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 	kind := m.Type
 	if kind == "" {
 		switch {
-		case slices.Contains(b.Modes, AllNamespaces):
-			kind = AllNamespaces
-		case slices.Contains(b.Modes, OwnNamespace):
-			kind = OwnNamespace
+		case slices.Contains(b.Modes, allNamespaces):
+			kind = allNamespaces
+		case slices.Contains(b.Modes, ownNamespace):
+			kind = ownNamespace
 		default:
 			return nil, olm.Refusef("%s supports only %s; give the namespaces that it watches, as --install-mode %s=NAMESPACE",
 				b.CSV, strings.Join(b.Modes, " and "), b.Modes[0])
 		}
 	}
-	if kind == SingleNamespace && m.Namespaces[0] == namespace {
-		return nil, olm.Refusef("%s is the operator's own namespace; that is --install-mode %s", namespace, OwnNamespace)
+	if kind == singleNamespace && m.Namespaces[0] == namespace {
+		return nil, olm.Refusef("%s is the operator's own namespace; that is --install-mode %s", namespace, ownNamespace)
 	}
 	if !slices.Contains(b.Modes, kind) {
 		return nil, olm.Refusef("%s does not support the install mode %s; it supports %s", b.CSV, kind, strings.Join(b.Modes, ", "))
 	}
-	if b.Converts && kind != AllNamespaces {
-		return nil, olm.Refusef("%s has conversion webhooks, for which OLM requires the install mode %s", b.CSV, AllNamespaces)
+	if b.Converts && kind != allNamespaces {
+		return nil, olm.Refusef("%s has conversion webhooks, for which OLM requires the install mode %s", b.CSV, allNamespaces)
 	}
 	switch kind {
-	case OwnNamespace:
+	case ownNamespace:
 		return []string{namespace}, nil
-	case AllNamespaces:
+	case allNamespaces:
 		return nil, nil
 	}
 	return m.Namespaces, nil
@@ -116,13 +116,13 @@ func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 func modeOf(targets []string, namespace string) string {
 	switch {
 	case len(targets) == 0:
-		return AllNamespaces
+		return allNamespaces
 	case len(targets) == 1 && targets[0] == namespace:
-		return OwnNamespace
+		return ownNamespace
 	case len(targets) == 1:
-		return SingleNamespace
+		return singleNamespace
 	}
-	return MultiNamespace
+	return multiNamespace
 }
 
 // group returns the OperatorGroup of the namespace, nil if there is none, and the namespaces that the operator will watch.

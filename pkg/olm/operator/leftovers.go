@@ -14,7 +14,7 @@ type leftover struct{ APIVersion, Kind, Namespace, Name string }
 
 // recordName is the name of the ConfigMap with the list of leftovers during a removal: the objects from which the list is read
 // are deleted first.
-func (c *cleanup) recordName() string { return CatalogName(c.Package) + "-cleanup" }
+func (c *cleanup) recordName() string { return catalogName(c.Package) + "-cleanup" }
 
 // leftovers returns what OLM will not delete: cluster-scoped manifests of the bundle, and the role binding for the configuration
 // of authentication, which OLM creates for webhooks.
@@ -35,7 +35,7 @@ func (c *cleanup) leftovers(ctx context.Context, csvs []*kube.Object) ([]leftove
 		for _, step := range kube.ListAt(plan.Object, "status", "plan") {
 			text := func(fields ...string) string { return kube.StringAt(step, fields...) }
 			// A catalog of Run contains only versions of the operator, also those before an upgrade.
-			own := text("resource", "sourceName") == CatalogName(c.Package) && text("resource", "sourceNamespace") == c.Namespace ||
+			own := text("resource", "sourceName") == catalogName(c.Package) && text("resource", "sourceNamespace") == c.Namespace ||
 				slices.ContainsFunc(csvs, func(csv *kube.Object) bool { return csv.GetName() == text("resolving") })
 			if !own {
 				continue

@@ -75,8 +75,8 @@ func subscriptionName(csv string) string {
 	return shorten(strings.ReplaceAll(strings.ToLower(csv), ".", "-"), "-sub")
 }
 
-// CatalogName returns the name of the CatalogSource of a package, as in operator-sdk.
-func CatalogName(pkg string) string {
+// catalogName returns the name of the CatalogSource of a package, as in operator-sdk.
+func catalogName(pkg string) string {
 	return shorten(strings.ReplaceAll(strings.ToLower(pkg), ".", "-"), "-catalog")
 }
 
@@ -106,7 +106,7 @@ func labelValue(pkg string) string {
 
 // objects renders the objects from the templates.
 func (r *run) objects(targets []string) (*objectSet, error) {
-	catalog := CatalogName(r.Bundle.Package)
+	catalog := catalogName(r.Bundle.Package)
 	sum := sha256.Sum256(r.Bundle.Catalog)
 	s := r.Serving
 	values := map[string]string{
@@ -154,7 +154,7 @@ func (r *run) objects(targets []string) (*objectSet, error) {
 // registryName returns the name of the registry. It depends on the catalog, since OLM caches what it reads from an address.
 func (r *run) registryName() string {
 	sum := sha256.Sum256(r.Bundle.Catalog)
-	return CatalogName(r.Bundle.Package) + "-registry-" + hex.EncodeToString(sum[:4])
+	return catalogName(r.Bundle.Package) + "-registry-" + hex.EncodeToString(sum[:4])
 }
 
 // render returns the objects of a template in the directory run.

@@ -38,7 +38,7 @@ func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 		r.Reportf("the operator is not permitted to read all of its custom resources: %s", problem)
 		return nil
 	}
-	e := &InstallError{Err: errors.New("OLM has installed the operator, but it is not permitted to read its custom resources")}
+	e := &installError{Err: errors.New("OLM has installed the operator, but it is not permitted to read its custom resources")}
 	e.AddProblem(kube.FullName(csv), problem)
 	e.Advise("add permissions to the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
 	if !r.CleanUp {

@@ -108,7 +108,7 @@ func (r *run) upgradeObjects(ctx context.Context) (*objectSet, error) {
 
 // checkCatalog returns an error if the CatalogSource exists and was created neither by Run nor by operator-sdk.
 func (r *run) checkCatalog(ctx context.Context) error {
-	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, CatalogName(r.Bundle.Package)))
+	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, catalogName(r.Bundle.Package)))
 	if err != nil || live == nil || isManaged(live, r.Bundle.Package) || kube.ValueAt(live.Object, "spec", "publisher") == "operator-sdk" {
 		return err
 	}
