@@ -13,6 +13,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/layout"
 )
 
+// completePlugins completes --plugins by the layouts and other plugins.
+func (a *app) completePlugins(c *cobra.Command, others ...string) {
+	var keys []string
+	for _, f := range append(layout.All(), a.layouts()...) {
+		keys = append(keys, f.Short())
+	}
+	completeValues(c, "plugins", append(keys, others...)...)
+}
+
 // layouts returns the facts of the layouts beyond those of layout.All.
 func (a *app) layouts() []*layout.Facts {
 	var facts []*layout.Facts
