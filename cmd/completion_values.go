@@ -23,7 +23,6 @@ type completer func(c *cobra.Command, args []string) []string
 // nothing, not even the files of the directory.
 func (a *app) completeAll(c *cobra.Command) {
 	values := a.flagValues()
-	a.hideRefused(c)
 	for _, flags := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { completeFlag(c, flags, f, values) })
 	}

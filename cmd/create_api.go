@@ -87,7 +87,7 @@ called in main.go, and the module of Operon to go.mod.`,
 	f.StringVar(&o.Image.Port, "image-container-port", "", "`port` of the container")
 	f.StringVar(&o.Image.RunAsUser, "run-as-user", "", "numeric `user` ID of the container")
 	a.addPlugins(f, "`plugins` to use; --image selects deploy-image/v1-alpha")
-	completeValues(c, "plugins", "go/v4", "helm/v1", "ansible/v1", "deploy-image/v1-alpha")
+	a.completePlugins(c, "deploy-image/v1-alpha")
 	return c
 }
 

@@ -75,7 +75,7 @@ and the header file: hack/boilerplate.go.txt, unless controller-gen is called wi
 	a.addPlugins(f, "`plugins` to add: grafana/v1-alpha or autoupdate/v1-alpha; or the layout of the project")
 	addRetired(c, retiredPlugin())
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
-	completeValues(c, "plugins", "go/v4", "grafana/v1-alpha", "autoupdate/v1-alpha")
+	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
 	return c
 }
 

@@ -90,7 +90,7 @@ way, all of them are listed and nothing is written.`,
 	addRetired(c, retiredPlugin())
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	a.addOutput(c, textOutput, jsonOutput)
-	completeValues(c, "plugins", "go/v4", "helm/v1", "ansible/v1", "grafana/v1-alpha", "autoupdate/v1-alpha")
+	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
 }

@@ -13,6 +13,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/layout"
 )
 
+// completePlugins completes --plugins by the layouts and other plugins.
+func (a *app) completePlugins(c *cobra.Command, others ...string) {
+	var keys []string
+	for _, f := range append(layout.All(), a.layouts()...) {
+		keys = append(keys, f.Short())
+	}
+	completeValues(c, "plugins", append(keys, others...)...)
+}
+
 // layouts returns the facts of the layouts beyond those of layout.All.
 func (a *app) layouts() []*layout.Facts {
 	var facts []*layout.Facts
@@ -39,19 +48,25 @@ func refuse(c *cobra.Command, facts *layout.Facts, command string) diag.Findings
 	return findings
 }
 
-// hideRefused hides the flags that a command does not have for the layout of the project that it is called in, in help and completion.
+// hideRefused hides the flags that a command and its sub-commands do not have for the layout of the project that they are called in, in
+// help and completion.
 func (a *app) hideRefused(c *cobra.Command) {
-	config := a.completionProject()
-	if config == nil {
-		return
+	if config := a.completionProject(); config != nil {
+		hideFlags(c, config.Facts())
 	}
+}
+
+func hideFlags(c *cobra.Command, facts *layout.Facts) {
 	_, command, _ := strings.Cut(c.CommandPath(), " ")
-	for _, r := range config.Facts().Refusals(command) {
+	for _, r := range facts.Refusals(command) {
 		for name := range r.Reasons {
 			if flag := c.Flags().Lookup(name); flag != nil {
 				flag.Hidden = true
 			}
 		}
+	}
+	for _, sub := range c.Commands() {
+		hideFlags(sub, facts)
 	}
 }
 

@@ -119,6 +119,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	nameValues(root)
 	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // only shells need it
 		a.completeAll(root)
+		a.hideRefused(root)
 	}
 	return root
 }
