@@ -2,13 +2,13 @@ package ansiblerole
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -116,7 +116,7 @@ func (a *analysis) parse(lines []string) []*yaml.Node {
 }
 
 // scanned matches a line with the kind or the API version of an object.
-var scanned = regexp.MustCompile(`^([ ]*(?:- )?[ ]*)["']?(apiVersion|kind)["']?:[ ]+["']?([^"',#\s]+)["']?,?[ ]*(?:#.*)?$`)
+var scanned = lazyregexp.New(`^([ ]*(?:- )?[ ]*)["']?(apiVersion|kind)["']?:[ ]+["']?([^"',#\s]+)["']?,?[ ]*(?:#.*)?$`)
 
 // scan returns a mapping with the kinds and API versions of the least indented lines that have both.
 func scan(lines []string) []*yaml.Node {

@@ -1,12 +1,12 @@
 package ansiblerole
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
@@ -290,7 +290,7 @@ func (a *analysis) register(c *call, object value) {
 }
 
 // clusterCommand matches a command of a program that uses the cluster.
-var clusterCommand = regexp.MustCompile(`(?:^|[\s;|&("'/\x60])(kubectl|oc|helm|kustomize)[ \t]`)
+var clusterCommand = lazyregexp.New(`(?:^|[\s;|&("'/\x60])(kubectl|oc|helm|kustomize)[ \t]`)
 
 // command notes a command that uses the cluster.
 func (a *analysis) command(line string, at position) {
@@ -328,7 +328,7 @@ func (a *analysis) commands(c *call) {
 }
 
 // apiServer matches the URL of a request to the API server.
-var apiServer = regexp.MustCompile(`/apis/[\w-]+(\.[\w.-]+)?/v\d|/api/v1/(namespaces|nodes|pods)|kubernetes\.default\b`)
+var apiServer = lazyregexp.New(`/apis/[\w-]+(\.[\w.-]+)?/v\d|/api/v1/(namespaces|nodes|pods)|kubernetes\.default\b`)
 
 // uri notes requests to the API server.
 func (a *analysis) uri(c *call) {
