@@ -41,22 +41,32 @@ func (r *Regexp) FindSubmatch(b []byte) [][]byte { return r.Compiled().FindSubma
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.Compiled().FindStringSubmatch(s) }
 
 // FindStringSubmatchIndex is regexp.Regexp.FindStringSubmatchIndex.
-func (r *Regexp) FindStringSubmatchIndex(s string) []int { return r.Compiled().FindStringSubmatchIndex(s) }
+func (r *Regexp) FindStringSubmatchIndex(s string) []int {
+	return r.Compiled().FindStringSubmatchIndex(s)
+}
 
 // FindAll is regexp.Regexp.FindAll.
 func (r *Regexp) FindAll(b []byte, n int) [][]byte { return r.Compiled().FindAll(b, n) }
 
 // FindAllStringIndex is regexp.Regexp.FindAllStringIndex.
-func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.Compiled().FindAllStringIndex(s, n) }
+func (r *Regexp) FindAllStringIndex(s string, n int) [][]int {
+	return r.Compiled().FindAllStringIndex(s, n)
+}
 
 // FindAllSubmatch is regexp.Regexp.FindAllSubmatch.
-func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte { return r.Compiled().FindAllSubmatch(b, n) }
+func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
+	return r.Compiled().FindAllSubmatch(b, n)
+}
 
 // FindAllStringSubmatch is regexp.Regexp.FindAllStringSubmatch.
-func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string { return r.Compiled().FindAllStringSubmatch(s, n) }
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.Compiled().FindAllStringSubmatch(s, n)
+}
 
 // FindAllSubmatchIndex is regexp.Regexp.FindAllSubmatchIndex.
-func (r *Regexp) FindAllSubmatchIndex(b []byte, n int) [][]int { return r.Compiled().FindAllSubmatchIndex(b, n) }
+func (r *Regexp) FindAllSubmatchIndex(b []byte, n int) [][]int {
+	return r.Compiled().FindAllSubmatchIndex(b, n)
+}
 
 // FindIndex is regexp.Regexp.FindIndex.
 func (r *Regexp) FindIndex(b []byte) []int { return r.Compiled().FindIndex(b) }
@@ -68,13 +78,19 @@ func (r *Regexp) Split(s string, n int) []string { return r.Compiled().Split(s, 
 func (r *Regexp) ReplaceAll(src, with []byte) []byte { return r.Compiled().ReplaceAll(src, with) }
 
 // ReplaceAllString is regexp.Regexp.ReplaceAllString.
-func (r *Regexp) ReplaceAllString(src, with string) string { return r.Compiled().ReplaceAllString(src, with) }
+func (r *Regexp) ReplaceAllString(src, with string) string {
+	return r.Compiled().ReplaceAllString(src, with)
+}
 
 // ReplaceAllFunc is regexp.Regexp.ReplaceAllFunc.
-func (r *Regexp) ReplaceAllFunc(src []byte, with func([]byte) []byte) []byte { return r.Compiled().ReplaceAllFunc(src, with) }
+func (r *Regexp) ReplaceAllFunc(src []byte, with func([]byte) []byte) []byte {
+	return r.Compiled().ReplaceAllFunc(src, with)
+}
 
 // ReplaceAllStringFunc is regexp.Regexp.ReplaceAllStringFunc.
-func (r *Regexp) ReplaceAllStringFunc(src string, with func(string) string) string { return r.Compiled().ReplaceAllStringFunc(src, with) }
+func (r *Regexp) ReplaceAllStringFunc(src string, with func(string) string) string {
+	return r.Compiled().ReplaceAllStringFunc(src, with)
+}
 
 // FindStringIndex is regexp.Regexp.FindStringIndex.
 func (r *Regexp) FindStringIndex(s string) []int { return r.Compiled().FindStringIndex(s) }

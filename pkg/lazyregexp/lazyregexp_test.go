@@ -25,7 +25,7 @@ func TestRegexp(t *testing.T) {
 	}
 }
 
-// TestPatterns compiles the constant patterns of all packages.
+// TestPatterns compiles the constant patterns of all packages, and finds package-level variables that are compiled at initialization.
 func TestPatterns(t *testing.T) {
 	t.Parallel()
 	patterns := 0
@@ -39,17 +39,23 @@ func TestPatterns(t *testing.T) {
 				return err
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
+				if _, ok := n.(*ast.FuncLit); ok {
+					return false
+				}
+				if _, ok := n.(*ast.FuncDecl); ok {
+					return false
+				}
 				call, ok := n.(*ast.CallExpr)
-				if !ok || len(call.Args) != 1 {
-					return true
-				}
-				if sel, ok := call.Fun.(*ast.SelectorExpr); !ok || sel.Sel.Name != "New" || !isPackage(sel.X) {
-					return true
-				}
-				if pattern, ok := constant(call.Args[0]); ok {
+				switch {
+				case !ok:
+				case isCall(call, "regexp", "MustCompile") && !strings.HasPrefix(name, "internal/"):
+					t.Errorf("%s compiles a package-level variable at initialization; use lazyregexp.New", name)
+				case isCall(call, "lazyregexp", "New"):
 					patterns++
-					if _, err := regexp.Compile(pattern); err != nil {
-						t.Errorf("%s: %v", name, err)
+					if pattern, ok := constant(call.Args[0]); ok {
+						if _, err := regexp.Compile(pattern); err != nil {
+							t.Errorf("%s: %v", name, err)
+						}
 					}
 				}
 				return true
@@ -65,9 +71,13 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-func isPackage(x ast.Expr) bool {
-	name, ok := x.(*ast.Ident)
-	return ok && name.Name == "lazyregexp"
+func isCall(call *ast.CallExpr, pkg, function string) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != function {
+		return false
+	}
+	name, ok := sel.X.(*ast.Ident)
+	return ok && name.Name == pkg
 }
 
 // constant returns the value of a literal, or of literals joined with +.
