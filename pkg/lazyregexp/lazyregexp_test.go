@@ -20,7 +20,7 @@ func TestRegexp(t *testing.T) {
 	if got := number.ReplaceAllString("a12", "$2$1"); got != "a21" {
 		t.Errorf("ReplaceAllString = %q", got)
 	}
-	if number.Compiled() != number.Compiled() {
+	if compiled := number.Compiled(); compiled != number.Compiled() {
 		t.Error("the pattern is compiled again")
 	}
 }
