@@ -2,13 +2,14 @@ package cmd
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // completableName matches the names that the scripts of all shells can use in the names of functions and variables.
-var completableName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var completableName = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 func newCompletion(a *app) *cobra.Command {
 	c := &cobra.Command{

@@ -3,11 +3,11 @@ package action
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/rolebinding"
@@ -28,7 +28,7 @@ type foundBinding struct {
 }
 
 // roleRef matches the reference of a binding, also in a template.
-var roleRef = regexp.MustCompile(`(?m)^[ \t]*roleRef:[ \t]*\r?\n((?:[ \t]+.*\n?)+)`)
+var roleRef = lazyregexp.New(`(?m)^[ \t]*roleRef:[ \t]*\r?\n((?:[ \t]+.*\n?)+)`)
 
 // findBindings returns the bindings in all YAML files of a project that the user wrote: without generated ones, also in bundles and in the
 // installers and charts that are generated from the installation.
@@ -101,8 +101,8 @@ func (b foundBinding) refersTo(kind, name string, prefixes []string) bool {
 }
 
 var (
-	templateAction = regexp.MustCompile(`\{\{.*?\}\}`)
-	quotedText     = regexp.MustCompile(`"([^"]*)"`)
+	templateAction = lazyregexp.New(`\{\{.*?\}\}`)
+	quotedText     = lazyregexp.New(`"([^"]*)"`)
 )
 
 // isNameIn reports whether a template for a name can be a name that the kustomization may give a prefix. One that consists of a single

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/watches"
@@ -214,7 +214,7 @@ func otherOverride(w watches.Watch, image helmchart.Image) string {
 	return ""
 }
 
-var relatedVariable = regexp.MustCompile(helmchart.RelatedPrefix + `[A-Za-z0-9_]+`)
+var relatedVariable = lazyregexp.New(helmchart.RelatedPrefix + `[A-Za-z0-9_]+`)
 
 // relatedVariables returns the variables with images in override values.
 func relatedVariables(overrides map[string]string) map[string]bool {

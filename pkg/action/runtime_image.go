@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -19,7 +20,7 @@ const (
 )
 
 // anyStage matches the instructions of a Dockerfile that begin a stage, with the image.
-var anyStage = regexp.MustCompile(`(?m)^FROM\s+(?:--platform=\S+\s+)?(\S+).*$`)
+var anyStage = lazyregexp.New(`(?m)^FROM\s+(?:--platform=\S+\s+)?(\S+).*$`)
 
 // upgradeBaseImage replaces operator-sdk's runtime in the Dockerfile by the current base image, before the file is merged: many
 // projects have the runtime of another release than that of their scaffold. Where steps of the user may need packages of the base
@@ -121,9 +122,9 @@ func commentsBefore(text []byte, at int) int {
 }
 
 var (
-	runStep = regexp.MustCompile(`(?m)^\s*RUN\s(?:.*\\\n)*.*$`)
+	runStep = lazyregexp.New(`(?m)^\s*RUN\s(?:.*\\\n)*.*$`)
 	// scaffoldedStep matches the step of operator-sdk's scaffold that installs collections, with single spaces.
-	scaffoldedStep = regexp.MustCompile(`^RUN ansible-galaxy collection install (?:--force )?-r \S+( && chmod -R \S+ \S+)?$`)
+	scaffoldedStep = lazyregexp.New(`^RUN ansible-galaxy collection install (?:--force )?-r \S+( && chmod -R \S+ \S+)?$`)
 )
 
 // hasOwnSteps reports whether a stage has RUN instructions that operator-sdk does not scaffold.

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // DefaultMetricsAddress is the address that the module osdk_metric of the collection operator_sdk.util sends metrics to.
@@ -25,7 +26,7 @@ const (
 	userMetricTimeout  = 10 * time.Second
 )
 
-var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
+var metricName = lazyregexp.New(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
 
 // userMetrics is a server on the local host that adds metrics of runs to a registry.
 type userMetrics struct {

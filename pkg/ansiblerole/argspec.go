@@ -1,7 +1,6 @@
 package ansiblerole
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // An argument is an argument of a role, or a key of one.
@@ -148,8 +148,8 @@ func (r *specReader) fieldName(name string) string {
 
 var (
 	// linkMarkup matches Ansible's markup for a text with a link, and textMarkup the markup for a kind of text.
-	linkMarkup = regexp.MustCompile(`\bL\(([^,()]*), *([^()]*)\)`)
-	textMarkup = regexp.MustCompile(`\b[BCEIMOPRUV]\(([^()]*)\)`)
+	linkMarkup = lazyregexp.New(`\bL\(([^,()]*), *([^()]*)\)`)
+	textMarkup = lazyregexp.New(`\b[BCEIMOPRUV]\(([^()]*)\)`)
 )
 
 // prose returns a description without markup: a text or a list of paragraphs.

@@ -2,7 +2,6 @@ package ansiblerole
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -124,7 +124,7 @@ func (t *templates) parse(lines []string) []*yaml.Node {
 }
 
 // scanned matches a line with the kind or the API version of an object.
-var scanned = regexp.MustCompile(`^([ ]*(?:- )?[ ]*)["']?(apiVersion|kind)["']?:[ ]+["']?([^"',#\s]+)["']?,?[ ]*(?:#.*)?$`)
+var scanned = lazyregexp.New(`^([ ]*(?:- )?[ ]*)["']?(apiVersion|kind)["']?:[ ]+["']?([^"',#\s]+)["']?,?[ ]*(?:#.*)?$`)
 
 // scan returns a mapping with the kinds and API versions of the least indented lines that have both.
 func scan(lines []string) []*yaml.Node {

@@ -1,12 +1,12 @@
 package ansiblerole
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
@@ -222,7 +222,7 @@ func (m *modules) commands(c *call) {
 }
 
 // apiServer matches the URL of a request to the API server.
-var apiServer = regexp.MustCompile(`/apis/[\w-]+(\.[\w.-]+)?/v\d|/api/v1/(namespaces|nodes|pods)|kubernetes\.default\b`)
+var apiServer = lazyregexp.New(`/apis/[\w-]+(\.[\w.-]+)?/v\d|/api/v1/(namespaces|nodes|pods)|kubernetes\.default\b`)
 
 // uri notes requests to the API server.
 func (m *modules) uri(c *call) {

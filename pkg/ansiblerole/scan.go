@@ -2,13 +2,13 @@ package ansiblerole
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/ansiblerole/jinja"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // conditions are the keys whose values are expressions without braces. It is constant.
@@ -166,7 +166,7 @@ func canBeEmpty(v value) bool {
 }
 
 // clusterCommand matches a command of a program that uses the cluster.
-var clusterCommand = regexp.MustCompile(`(?:^|[\s;|&("'/\x60])(kubectl|oc|helm|kustomize)[ \t]`)
+var clusterCommand = lazyregexp.New(`(?:^|[\s;|&("'/\x60])(kubectl|oc|helm|kustomize)[ \t]`)
 
 // command notes a command that uses the cluster.
 func (sc *scanner) command(line string, at diag.Position) {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // The programs that a run of a role starts.
@@ -95,8 +95,8 @@ func (m *Machine) ReadCollections(ctx context.Context, run Run) error {
 }
 
 var (
-	playbookVersion = regexp.MustCompile(`(?m)^` + Playbook + ` \[?(?:core |base )?(\d[^]\s]*)`)
-	pythonVersion   = regexp.MustCompile(`(?m)^\s*python version = .*\((.+)\)\s*$`)
+	playbookVersion = lazyregexp.New(`(?m)^` + Playbook + ` \[?(?:core |base )?(\d[^]\s]*)`)
+	pythonVersion   = lazyregexp.New(`(?m)^\s*python version = .*\((.+)\)\s*$`)
 )
 
 // parsePlaybookVersion returns the version in the output of ansible-playbook --version, and its interpreter.

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -32,7 +33,7 @@ type Requirement struct {
 	Position diag.Position
 }
 
-var collectionName = regexp.MustCompile(`^[a-zA-Z_]\w*\.[a-zA-Z_]\w*$`)
+var collectionName = lazyregexp.New(`^[a-zA-Z_]\w*\.[a-zA-Z_]\w*$`)
 
 // maxSource limits the size of a file that is read.
 const maxSource = 1 << 20
@@ -96,8 +97,8 @@ func Requirements(file string, data []byte) ([]Requirement, error) {
 }
 
 var (
-	exactVersion = regexp.MustCompile(`^(==)?\d+\.\d+\.\d+[-+.0-9A-Za-z]*$`)
-	commit       = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	exactVersion = lazyregexp.New(`^(==)?\d+\.\d+\.\d+[-+.0-9A-Za-z]*$`)
+	commit       = lazyregexp.New(`^[0-9a-f]{40}$`)
 )
 
 // isExact reports whether the entry names one version, which is always the same.
@@ -124,7 +125,7 @@ func (m *Machine) CheckCollections(required []Requirement) (missing, other diag.
 	return missing, other
 }
 
-var rangePart = regexp.MustCompile(`^(==|!=|>=|<=|>|<|)\s*(\d.*)$`)
+var rangePart = lazyregexp.New(`^(==|!=|>=|<=|>|<|)\s*(\d.*)$`)
 
 // inRange reports whether a version is in a range of a requirements file. It accepts parts of the range that it does not support.
 func inRange(version, required string) bool {

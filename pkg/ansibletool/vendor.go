@@ -12,11 +12,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
@@ -117,8 +117,8 @@ func contentOf(pointer string) string {
 
 // The names of pointers and of directories with collections in the cache.
 var (
-	pointerName = regexp.MustCompile(`^[0-9a-f]{16}$`)
-	contentName = regexp.MustCompile(`^content-[0-9a-f]{16}$`)
+	pointerName = lazyregexp.New(`^[0-9a-f]{16}$`)
+	contentName = lazyregexp.New(`^content-[0-9a-f]{16}$`)
 )
 
 // install runs ansible-galaxy.
@@ -160,7 +160,7 @@ func (v *Vendor) install(ctx context.Context, root, file, to string) error {
 }
 
 // unreachable matches the messages of ansible-galaxy about a server that does not respond.
-var unreachable = regexp.MustCompile(`(?i)urlopen error|timed out|connection (refused|reset)|HTTP Code: 5|Could not satisfy`)
+var unreachable = lazyregexp.New(`(?i)urlopen error|timed out|connection (refused|reset)|HTTP Code: 5|Could not satisfy`)
 
 // galaxyError returns the error of ansible-galaxy with its message, which starts at the last "ERROR!".
 func galaxyError(output string, offline bool, err error) error {

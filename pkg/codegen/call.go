@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/rbac"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // CurrentYear is the value of year= in a call whose year is that of the clock. Generate replaces it by Options.Year, or by
@@ -171,8 +171,8 @@ func (c Call) errorf(format string, args ...any) error {
 }
 
 var (
-	trivialVersions       = regexp.MustCompile(`([:,]) *trivialVersions(=\w+)?(,|$)`)
-	preserveUnknownFields = regexp.MustCompile(`([:,]) *preserveUnknownFields=`)
+	trivialVersions       = lazyregexp.New(`([:,]) *trivialVersions(=\w+)?(,|$)`)
+	preserveUnknownFields = lazyregexp.New(`([:,]) *preserveUnknownFields=`)
 )
 
 // modernOption translates CRD options of controller-gen before version 0.9: trivialVersions has no effect on the current

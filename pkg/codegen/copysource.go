@@ -4,12 +4,13 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // A copySource answers which types have DeepCopy methods.
@@ -138,7 +139,7 @@ func (s *copySource) isInFiles(pkg *loader.Package, name string) bool {
 }
 
 // intoMethod matches the declaration of a method DeepCopyInto.
-var intoMethod = regexp.MustCompile(`(?m)^func \((?:\w+ )?\*?(\w+)\) DeepCopyInto\(`)
+var intoMethod = lazyregexp.New(`(?m)^func \((?:\w+ )?\*?(\w+)\) DeepCopyInto\(`)
 
 // methodsInFiles returns the types with a method DeepCopyInto in the files of a package whose names match a pattern. An empty name stands for
 // all types, if the package has no files on disk.

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 
 	"github.com/operon-sdk/operon/pkg/filecache"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // controllerToolsVersion is the release of controller-tools whose output the generated files equal, and that they contain.
@@ -234,7 +235,7 @@ func (g crdGenerator) write(
 }
 
 // versionLine matches the line of a manifest with the version of controller-gen.
-var versionLine = regexp.MustCompile(`(?m)^ +` + regexp.QuoteMeta(versionAnnotation) + `: .*\n`)
+var versionLine = lazyregexp.New(`(?m)^ +` + regexp.QuoteMeta(versionAnnotation) + `: .*\n`)
 
 // keepVersions replaces files by those of the project that differ only in the version of controller-gen, with
 // Options.KeepVersion.

@@ -3,12 +3,12 @@ package codegen
 import (
 	"errors"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Errors whose causes are outside of the project.
@@ -26,13 +26,13 @@ var (
 type positions struct{ root string }
 
 // modulePath matches the module, version and file in a path of the module cache.
-var modulePath = regexp.MustCompile(`[/\\]pkg[/\\]mod[/\\](.+@v.+)$`)
+var modulePath = lazyregexp.New(`[/\\]pkg[/\\]mod[/\\](.+@v.+)$`)
 
 var (
 	// commandPrefix is what the packages library and the loader add to the output of the go command.
-	commandPrefix = regexp.MustCompile(`(?s)^(load packages in root "[^"]*": )?(err: exit status \d+: stderr: )?(go: )?`)
+	commandPrefix = lazyregexp.New(`(?s)^(load packages in root "[^"]*": )?(err: exit status \d+: stderr: )?(go: )?`)
 	// inModFile matches a position in go.mod, go.work or go.sum.
-	inModFile = regexp.MustCompile(`(?:^|\s|/)(go\.mod|go\.work|go\.sum):(\d+)(?::(\d+))?: (.*)`)
+	inModFile = lazyregexp.New(`(?:^|\s|/)(go\.mod|go\.work|go\.sum):(\d+)(?::(\d+))?: (.*)`)
 )
 
 // commandFinding returns the finding for an error of the go command that is not about a package.
@@ -49,7 +49,7 @@ func (p positions) commandFinding(err error) diag.Finding {
 }
 
 // lineBreak matches a line break in a message of the go command.
-var lineBreak = regexp.MustCompile(`\s*\n\s*`)
+var lineBreak = lazyregexp.New(`\s*\n\s*`)
 
 // file returns the name to print for an absolute path.
 func (p positions) file(abs string) string {

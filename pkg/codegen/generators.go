@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/controller-tools/pkg/applyconfiguration"
 	"sigs.k8s.io/controller-tools/pkg/crd"
@@ -88,8 +89,8 @@ func (g Generators) registry() (*markers.Registry, error) {
 }
 
 // optionsRegistry returns the generators, output rules and paths of the command line as markers, which is how
-// controller-tools parses them.
-func optionsRegistry() (*markers.Registry, error) {
+// controller-tools parses them. It is the same for all calls, and only read.
+var optionsRegistry = sync.OnceValues(func() (*markers.Registry, error) {
 	registry := &markers.Registry{}
 	if err := genall.RegisterOptionsMarkers(registry); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func optionsRegistry() (*markers.Registry, error) {
 		}
 	}
 	return registry, nil
-}
+})
 
 // register adds a marker to a registry, whose arguments are the fields of value.
 func register(registry *markers.Registry, name string, target markers.TargetType, value any) error {

@@ -3,28 +3,28 @@ package codegen
 import (
 	"fmt"
 	"go/token"
-	"regexp"
 	"strings"
 
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Markers in comments that generators don't take for markers, from their name.
 var (
 	// withSpace and withoutPlus match the beginning of a line comment.
-	withSpace   = regexp.MustCompile(`^//\s*\+\s+(kubebuilder:.*)`)
-	withoutPlus = regexp.MustCompile(`^//\s*(kubebuilder:.*)`)
+	withSpace   = lazyregexp.New(`^//\s*\+\s+(kubebuilder:.*)`)
+	withoutPlus = lazyregexp.New(`^//\s*(kubebuilder:.*)`)
 	// afterText matches a marker after a sentence, and inBlock a line of a block comment.
-	afterText = regexp.MustCompile(`^//.*[\pL\pN.!?)]\s*//\s*\+(kubebuilder:.*)`)
-	inBlock   = regexp.MustCompile(`^[\s*]*\+(kubebuilder:.*)`)
+	afterText = lazyregexp.New(`^//.*[\pL\pN.!?)]\s*//\s*\+(kubebuilder:.*)`)
+	inBlock   = lazyregexp.New(`^[\s*]*\+(kubebuilder:.*)`)
 )
 
 // malformedMarkers returns the markers that generators don't recognize as such because of what is around them.
 func (s *syntax) malformedMarkers(known *markers.Registry) diag.Findings {
 	var findings diag.Findings
-	find := func(pattern *regexp.Regexp, text string, at token.Pos, problem, fix string) {
+	find := func(pattern *lazyregexp.Regexp, text string, at token.Pos, problem, fix string) {
 		match := pattern.FindStringSubmatchIndex(text)
 		if match == nil {
 			return

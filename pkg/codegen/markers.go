@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/token"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/markers"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // isReadByOtherTools reports whether a marker is read by something other than a generator.
@@ -65,7 +65,7 @@ func (s *syntax) unknownMarkers(known *markers.Registry) diag.Findings {
 }
 
 // conversion is the prefix of the messages of package strconv.
-var conversion = regexp.MustCompile(`strconv\.\w+: parsing `)
+var conversion = lazyregexp.New(`strconv\.\w+: parsing `)
 
 // at returns the finding with a message at a position.
 func (s *syntax) at(pos token.Pos, message string) diag.Finding {
@@ -85,9 +85,9 @@ func findingAt(at token.Position, problem string) diag.Finding {
 
 var (
 	// badArgument matches the parser's message about an unknown argument.
-	badArgument = regexp.MustCompile(`^unknown argument "(.*)"`)
+	badArgument = lazyregexp.New(`^unknown argument "(.*)"`)
 	// scannedAt matches the column that the parser adds to its messages.
-	scannedAt = regexp.MustCompile(` \(at <input>:1:(\d+)\)$`)
+	scannedAt = lazyregexp.New(` \(at <input>:1:(\d+)\)$`)
 )
 
 // markerFindings returns the errors of markers that cannot be parsed, with their positions and suggestions.

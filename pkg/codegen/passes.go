@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/schemapatcher"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // A pass runs one generator that needs types. Each task has its own pass, because the result depends on which packages the
@@ -161,8 +161,8 @@ func (p *pass) explain(findings diag.Findings) diag.Findings {
 
 var (
 	// unserved and unstored match messages about all versions of a CRD.
-	unserved = regexp.MustCompile(`(?s)^CRD for (\w+)(?:\.(\S*))? with version\(s\) .* does not serve any version$`)
-	unstored = regexp.MustCompile(`^CRD for (\w+)(?:\.(\S*))? has no storage version$`)
+	unserved = lazyregexp.New(`(?s)^CRD for (\w+)(?:\.(\S*))? with version\(s\) .* does not serve any version$`)
+	unstored = lazyregexp.New(`^CRD for (\w+)(?:\.(\S*))? has no storage version$`)
 )
 
 // locate sets the position of an error that controller-tools reports for a package, and adds a fix to those about a kind.
@@ -197,7 +197,7 @@ func (s *syntax) locate(f diag.Finding) diag.Finding {
 }
 
 // undefined matches the type checker's message about a name that is not declared.
-var undefined = regexp.MustCompile(`^undefined: (\w+)$`)
+var undefined = lazyregexp.New(`^undefined: (\w+)$`)
 
 // isSourceError reports whether a type error is one in the source, and does not follow from checking it in part: generated
 // methods are left out, and so are packages that no relevant type refers to. Errors in type declarations count, unless they

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/crd"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // refused returns the problems for which an API server refuses a CRD, at the fields of the types in the project. What is wrong in the types of
@@ -60,8 +60,8 @@ func (g *generation) refused(parser *toolscrd.Parser, definition apiextensionsv1
 
 var (
 	// inVersion matches the beginning of a path that is the same for all fields, and property a step to a field.
-	inVersion = regexp.MustCompile(`^spec\.versions\[\d+\]\.(schema\.openAPIV3Schema\.?)?`)
-	property  = regexp.MustCompile(`\bproperties\[([^\]]*)\]\.?`)
+	inVersion = lazyregexp.New(`^spec\.versions\[\d+\]\.(schema\.openAPIV3Schema\.?)?`)
+	property  = lazyregexp.New(`\bproperties\[([^\]]*)\]\.?`)
 )
 
 // schemaPath splits the path of a problem into the JSON names of fields and the part of their schema.

@@ -3,17 +3,17 @@ package codegen
 import (
 	"fmt"
 	"go/ast"
-	"regexp"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Messages of controller-tools about types, which name neither the cause nor a fix. Most problems of types are found before it reads them.
 var (
-	unsupportedSyntax = regexp.MustCompile(`^unsupported AST kind \*ast\.Index(?:List)?Expr$`)
-	untagged          = regexp.MustCompile(`^encountered struct field "(\w*)" without JSON tag in type "([^"]+)"$`)
-	uncopied          = regexp.MustCompile(`^invalid (?:field|slice element|map (?:key|value)) type: (.*)$`)
+	unsupportedSyntax = lazyregexp.New(`^unsupported AST kind \*ast\.Index(?:List)?Expr$`)
+	untagged          = lazyregexp.New(`^encountered struct field "(\w*)" without JSON tag in type "([^"]+)"$`)
+	uncopied          = lazyregexp.New(`^invalid (?:field|slice element|map (?:key|value)) type: (.*)$`)
 )
 
 const unsupportedRule = "unsupported-type"

@@ -3,13 +3,14 @@ package crd
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // A Problem is a reason for which an API server refuses a CRD.
@@ -23,7 +24,7 @@ type Problem struct {
 }
 
 // goValue matches a value in Go syntax in a message, which a reader of YAML does not understand.
-var goValue = regexp.MustCompile(`Invalid value: (null|(\[\])?[\w*&.]*[\[{](?s:.*)[\]}]): `)
+var goValue = lazyregexp.New(`Invalid value: (null|(\[\])?[\w*&.]*[\[{](?s:.*)[\]}]): `)
 
 // WithoutGoValue removes a value in Go syntax from a message of Kubernetes' validation.
 func WithoutGoValue(message string) string {

@@ -5,10 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // ParseImports parses the package clause and the imports of a file only.
@@ -112,7 +113,7 @@ func PackageName(importPath string) string {
 	return names[0]
 }
 
-var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
+var majorVersion = lazyregexp.New(`^v[0-9]+$`)
 
 // packageNames returns names that the package with an import path may have, the most likely first.
 func packageNames(importPath string) []string {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // MissingError reports modules that a command needs and that are not in the module cache.
@@ -58,8 +58,8 @@ func (e *MissingError) Problem() string {
 
 // What the go command prints about a module that it cannot download.
 var (
-	downloading = regexp.MustCompile(`(?m)^go: downloading (\S+) (\S+)$`)
-	notFound    = regexp.MustCompile(`([^\s"]+@v[^\s":]+): (?:module lookup disabled|verifying )`)
+	downloading = lazyregexp.New(`(?m)^go: downloading (\S+) (\S+)$`)
+	notFound    = lazyregexp.New(`([^\s"]+@v[^\s":]+): (?:module lookup disabled|verifying )`)
 )
 
 // missing returns the modules in text and those that mod requires if they are not in the module cache, in the order of

@@ -13,13 +13,13 @@ package grafana
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -42,7 +42,7 @@ type Metric struct {
 func (m Metric) title() string { return m.Name + " (" + m.Type + ")" }
 
 // metricName is the form of names that need no quotes in PromQL.
-var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
+var metricName = lazyregexp.New(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
 
 func metricTypes() []string { return []string{"counter", "gauge", "histogram"} }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -150,7 +151,7 @@ func inDashboard(content []byte, err error) error {
 }
 
 // generatedTitle is the form of the titles of generated panels.
-var generatedTitle = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]* \((?i:` + strings.Join(metricTypes(), "|") + `)\)$`)
+var generatedTitle = lazyregexp.New(`^[a-zA-Z_:][a-zA-Z0-9_:]* \((?i:` + strings.Join(metricTypes(), "|") + `)\)$`)
 
 // match returns the index of the panel of each metric, or -1 if there is none: that with its title, or else that of the metric with
 // another type.

@@ -3,10 +3,11 @@ package helmchart
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // An imageForm is a way to set an image: the parts of a reference by the names of values.
@@ -110,12 +111,12 @@ func (s *imageSearch) result(chart string) (images []Image, left []string) {
 	return images, left
 }
 
-var containerImage = regexp.MustCompile(`/(containers|initContainers)/\d+/image$`)
+var containerImage = lazyregexp.New(`/(containers|initContainers)/\d+/image$`)
 
 // isPinned reports whether a reference has a tag or a digest.
 func isPinned(ref string) bool { return strings.Contains(ref[strings.LastIndex(ref, "/")+1:], ":") }
 
-var notInVariable = regexp.MustCompile(`[^A-Z0-9]+`)
+var notInVariable = lazyregexp.New(`[^A-Z0-9]+`)
 
 // variableOf returns the environment variable for an image: without "image" at the end of its path.
 func variableOf(chart string, path []string) string {

@@ -2,10 +2,11 @@ package helmchart
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // A note is the documentation of a key in the comments of values.yaml.
@@ -20,15 +21,15 @@ const longestNote = 1000
 
 var (
 	// paramLine matches the documentation of a key in the notation of Bitnami.
-	paramLine = regexp.MustCompile(`(?m)^[ \t]*##?[ \t]*@(?:param|extra)[ \t]+([^ \t\r\n]+)[ \t]*(\[[^\]\r\n]*\])?[ \t]*([^\r\n]*)`)
+	paramLine = lazyregexp.New(`(?m)^[ \t]*##?[ \t]*@(?:param|extra)[ \t]+([^ \t\r\n]+)[ \t]*(\[[^\]\r\n]*\])?[ \t]*([^\r\n]*)`)
 	// docsLine matches the first line of documentation in the notation of helm-docs.
-	docsLine = regexp.MustCompile(`^(?:([\w.\[\]"/-]+)[ \t]+)?--(?:[ \t]+|$)(?:\(([^)\r\n]*)\)[ \t]*)?(.*)$`)
+	docsLine = lazyregexp.New(`^(?:([\w.\[\]"/-]+)[ \t]+)?--(?:[ \t]+|$)(?:\(([^)\r\n]*)\)[ \t]*)?(.*)$`)
 	// tagLine matches annotations of documentation tools: @default, @section, @schema.
-	tagLine = regexp.MustCompile(`^@\w+`)
+	tagLine = lazyregexp.New(`^@\w+`)
 	// exampleLine matches a value that is commented out.
-	exampleLine = regexp.MustCompile(`^(?:-[ \t]*)?["']?[a-zA-Z0-9_./-]+["']?:(?:[ \t]+["'\[{|>&*]?[^ \t]*["'\]}]?)?$|^-[ \t]+[^ \t]*$|^[{}\[\]]|^\{\{`)
+	exampleLine = lazyregexp.New(`^(?:-[ \t]*)?["']?[a-zA-Z0-9_./-]+["']?:(?:[ \t]+["'\[{|>&*]?[^ \t]*["'\]}]?)?$|^-[ \t]+[^ \t]*$|^[{}\[\]]|^\{\{`)
 	// rulerLine matches a line of punctuation.
-	rulerLine = regexp.MustCompile(`^[-=#*_~+. \t]*$`)
+	rulerLine = lazyregexp.New(`^[-=#*_~+. \t]*$`)
 )
 
 // starterLines begin the comment at the top of the values of Helm's starter chart.
@@ -162,7 +163,7 @@ func isExample(line, content string) bool {
 }
 
 // exampleKey matches the beginning of a value that is commented out.
-var exampleKey = regexp.MustCompile(`^(?:-[ \t]*)?[a-zA-Z0-9_./-]+:(?:[ \t]|$)`)
+var exampleKey = lazyregexp.New(`^(?:-[ \t]*)?[a-zA-Z0-9_./-]+:(?:[ \t]|$)`)
 
 // isLink reports whether a line refers to documentation, such as "ref: https://example.com".
 func isLink(content string) bool {

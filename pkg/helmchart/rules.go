@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
@@ -157,9 +157,9 @@ func (o RenderedObject) template() string {
 
 var (
 	// templateAction matches actions of templates, without comments.
-	templateAction = regexp.MustCompile(`(?s)\{\{(?:-\s)?\s*[^-/\s].*?\}\}`)
+	templateAction = lazyregexp.New(`(?s)\{\{(?:-\s)?\s*[^-/\s].*?\}\}`)
 	// lookup matches calls of Helm's function lookup with the API version and the kind.
-	lookup = regexp.MustCompile(`[^.$\w]lookup\s+(?:"([^"]*)"|([^\s"}]+))\s+(?:"([^"]*)"|([^\s"}]+))`)
+	lookup = lazyregexp.New(`[^.$\w]lookup\s+(?:"([^"]*)"|([^\s"}]+))\s+(?:"([^"]*)"|([^\s"}]+))`)
 )
 
 // lookups adds the permissions to read the objects that templates look up in the cluster.
@@ -180,7 +180,7 @@ func (r *ruler) lookups(files Files) {
 }
 
 // literal matches a field at the beginning of an object whose value does not depend on values.
-var literal = regexp.MustCompile(`(?m)^(apiVersion|kind):[ \t]*["']?([\w./-]+)["']?[ \t]*(?:#.*)?\r?$`)
+var literal = lazyregexp.New(`(?m)^(apiVersion|kind):[ \t]*["']?([\w./-]+)["']?[ \t]*(?:#.*)?\r?$`)
 
 // unrendered adds the permissions for kinds in the text of templates, for charts that cannot be rendered at all.
 func (r *ruler) unrendered(files Files) {

@@ -2,16 +2,17 @@ package helmchart
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 var (
 	// action matches an action of a template.
-	action = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
+	action = lazyregexp.New(`(?s)\{\{.*?\}\}`)
 	// typeTest matches an expression that accepts values of several types, with the last key of the path of the value: kindOf
 	// .Values.annotations, kindIs "string" .Values.annotations, and Bitnami's function for templates in values.
-	typeTest = regexp.MustCompile(`\b(?:(?:typeOf|kindOf)|(?:typeIs|typeIsLike|kindIs)\s+"\w*")\s+\(?[$.\w]*?\.([A-Za-z_]\w*)(?:[^\w.]|$)|` +
+	typeTest = lazyregexp.New(`\b(?:(?:typeOf|kindOf)|(?:typeIs|typeIsLike|kindIs)\s+"\w*")\s+\(?[$.\w]*?\.([A-Za-z_]\w*)(?:[^\w.]|$)|` +
 		`"value"\s+\(?[$.\w]*?\.([A-Za-z_]\w*)(?:[^\w.]|$)|` +
 		`\.([A-Za-z_]\w*)\s*\|\s*(?:typeOf|kindOf)\b`)
 )

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -44,7 +44,7 @@ type value struct {
 }
 
 // documentMark matches the lines that separate the documents of a stream.
-var documentMark = regexp.MustCompile(`(?m)^---[ \t]*(#.*)?\r?$`)
+var documentMark = lazyregexp.New(`(?m)^---[ \t]*(#.*)?\r?$`)
 
 // readValues reads values.yaml. Later documents of a stream override earlier ones, as in Helm.
 func readValues(name string, data []byte) (*value, error) {

@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 
 	"github.com/gofrs/flock"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/userstate"
 )
 
@@ -27,7 +27,7 @@ type claimant struct {
 	PID int `json:"pid"`
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
+var validName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
 // IsValidName reports whether Options.Name can be name: at most 40 lower case letters, digits and dashes.
 func IsValidName(name string) bool { return name == "" || validName.MatchString(name) }

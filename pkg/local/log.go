@@ -3,8 +3,9 @@ package local
 import (
 	"bytes"
 	"io"
-	"regexp"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // maxLogLine is the longest line that a LogWriter holds back. It prints the parts of a longer one as they come.
@@ -103,8 +104,8 @@ func (w *LogWriter) print(out *bytes.Buffer, line []byte) {
 }
 
 var (
-	traceFunction = regexp.MustCompile(`^[\w./~@%-]+\.[\w.()*\[\]-]+$`)
-	traceFile     = regexp.MustCompile(`^\t\S.*:\d+$`)
+	traceFunction = lazyregexp.New(`^[\w./~@%-]+\.[\w.()*\[\]-]+$`)
+	traceFile     = lazyregexp.New(`^\t\S.*:\d+$`)
 )
 
 // skipTrace reports whether a line belongs to the stack trace that follows an entry: pairs of a function and a file. A

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // The escape sequences of colors.
@@ -50,8 +51,8 @@ func parseEntry(line []byte) (entry, bool) {
 }
 
 var (
-	escapeSequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
-	sourceLine     = regexp.MustCompile(`^\S+\.go:\d+$`)
+	escapeSequence = lazyregexp.New("\x1b\\[[0-9;]*m")
+	sourceLine     = lazyregexp.New(`^\S+\.go:\d+$`)
 )
 
 // parseTextEntry reads time, level, logger, source line, message and fields, which tabs separate. The logger, the source

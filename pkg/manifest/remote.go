@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -155,7 +155,7 @@ func isRemote(reference string) bool {
 }
 
 // option matches a part of a URL that a program can take for an option.
-var option = regexp.MustCompile(`(?:^|[/:@=&?\\])\s*-`)
+var option = lazyregexp.New(`(?:^|[/:@=&?\\])\s*-`)
 
 // remoteProblem returns why a reference is refused even where references to other machines are allowed, or an empty string.
 func remoteProblem(reference string) string {

@@ -2,9 +2,10 @@ package merge
 
 import (
 	"go/version"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // parseDockerfile splits a Dockerfile into its stages, and these into instructions. Instructions before the first stage
@@ -42,7 +43,7 @@ func isDockerComment(line string) bool {
 	return isBlank(line) || strings.HasPrefix(strings.TrimSpace(line), "#")
 }
 
-var hereDocument = regexp.MustCompile(`<<-?["']?([A-Za-z_][A-Za-z0-9_]*)["']?`)
+var hereDocument = lazyregexp.New(`<<-?["']?([A-Za-z_][A-Za-z0-9_]*)["']?`)
 
 // instructionEnd returns the line after the instruction that begins at the line i, with lines that continue it and here
 // documents.
@@ -117,7 +118,7 @@ func instructionKey(words []string) string {
 	return name
 }
 
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // commandKey returns the first two words of a command after its variables, each after a space.
 func commandKey(args []string) string {
@@ -135,7 +136,7 @@ func commandKey(args []string) string {
 }
 
 // golangImage matches a Go image up to its release.
-var golangImage = regexp.MustCompile(`\bgolang:([0-9]+\.[0-9]+)(?:\.[0-9]+|rc[0-9]+)?`)
+var golangImage = lazyregexp.New(`\bgolang:([0-9]+\.[0-9]+)(?:\.[0-9]+|rc[0-9]+)?`)
 
 // bumpGoImages updates the Go images of the user that are older than those of theirs in the same stage. Images with a
 // digest are kept.

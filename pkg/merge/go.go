@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -72,7 +72,7 @@ const (
 	closePath = "\ue001"
 )
 
-var markedPath = regexp.MustCompile(openPath + "([^" + closePath + "]*)" + closePath)
+var markedPath = lazyregexp.New(openPath + "([^" + closePath + "]*)" + closePath)
 
 func parseSource(text []byte) (*goSource, error) {
 	file, err := gosource.Parse("", text)
@@ -114,7 +114,7 @@ func (s *goSource) tree(lines []string) *Node {
 
 type goBuilder struct{ lines []string }
 
-var scaffoldMarker = regexp.MustCompile(`^\s*//\s*\+kubebuilder:scaffold:(\S+)\s*$`)
+var scaffoldMarker = lazyregexp.New(`^\s*//\s*\+kubebuilder:scaffold:(\S+)\s*$`)
 
 // endComment is the key of comments after the last unit, such as commented fields.
 const endComment = "comment at the end"

@@ -5,11 +5,11 @@ import (
 	"go/token"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -93,7 +93,7 @@ func freeName(name, importPath string, taken map[string]bool) string {
 	}
 }
 
-var notInName = regexp.MustCompile(`[^a-z]`)
+var notInName = lazyregexp.New(`[^a-z]`)
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

@@ -3,11 +3,11 @@ package merge
 import (
 	"go/ast"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // statementKey returns the identifier of a statement in the programs of all releases: what it declares, assigns or calls.
@@ -81,7 +81,7 @@ func isSetup(key string) bool {
 	return strings.HasPrefix(key, controllerKey) || strings.HasPrefix(key, webhookKey)
 }
 
-var webhookSetup = regexp.MustCompile(`^Setup(\w+)WebhookWithManager$`)
+var webhookSetup = lazyregexp.New(`^Setup(\w+)WebhookWithManager$`)
 
 // callKey returns the identifier of a call.
 func (s *goSource) callKey(call *ast.CallExpr) string {

@@ -3,11 +3,11 @@ package merge
 import (
 	"go/ast"
 	"go/token"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -160,7 +160,7 @@ func (g *goMerge) replaceSettings(text []byte) []byte {
 	return textdiff.Apply(text, edits)
 }
 
-var identifier = regexp.MustCompile(`[\pL_][\pL\pN_]*`)
+var identifier = lazyregexp.New(`[\pL_][\pL\pN_]*`)
 
 // goBase is a base that also has facts with the variables of ours instead of fields of theirs, and any license header.
 type goBase struct {

@@ -1,9 +1,10 @@
 package merge
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // parseMakefile splits a Makefile into variables, rules with their recipes, definitions, conditionals and includes. A
@@ -35,14 +36,14 @@ const startComment = "comment at the start"
 type makefile struct{ lines []string }
 
 var (
-	makeIf       = regexp.MustCompile(`^\s*(ifeq|ifneq|ifdef|ifndef)\b`)
-	makeEndif    = regexp.MustCompile(`^\s*endif\b`)
-	makeBranch   = regexp.MustCompile(`^\s*(else|endif|ifeq|ifneq|ifdef|ifndef)\b`)
-	makeDefine   = regexp.MustCompile(`^\s*(?:(?:override|export)\s+)*define\s+(\S+)`)
-	makeEndef    = regexp.MustCompile(`^\s*endef\b`)
-	makeInclude  = regexp.MustCompile(`^\s*[-s]?include\s+(.*)`)
-	makeVariable = regexp.MustCompile(`^\s*(?:(?:override|export|private)\s+)*([^\s:#=+?!]+|\$\([^)]*\))\s*(=|\?=|:{1,3}=|\+=|!=)`)
-	makeRule     = regexp.MustCompile(`^([^\t#=:][^#=:]*?)\s*&?::?(?:[^=]|$)`)
+	makeIf       = lazyregexp.New(`^\s*(ifeq|ifneq|ifdef|ifndef)\b`)
+	makeEndif    = lazyregexp.New(`^\s*endif\b`)
+	makeBranch   = lazyregexp.New(`^\s*(else|endif|ifeq|ifneq|ifdef|ifndef)\b`)
+	makeDefine   = lazyregexp.New(`^\s*(?:(?:override|export)\s+)*define\s+(\S+)`)
+	makeEndef    = lazyregexp.New(`^\s*endef\b`)
+	makeInclude  = lazyregexp.New(`^\s*[-s]?include\s+(.*)`)
+	makeVariable = lazyregexp.New(`^\s*(?:(?:override|export|private)\s+)*([^\s:#=+?!]+|\$\([^)]*\))\s*(=|\?=|:{1,3}=|\+=|!=)`)
+	makeRule     = lazyregexp.New(`^([^\t#=:][^#=:]*?)\s*&?::?(?:[^=]|$)`)
 )
 
 // isBlankOrComment reports whether a line outside of recipes is blank or a comment.
@@ -129,7 +130,7 @@ func (p *makefile) unitEnd(i int) int {
 }
 
 // blockEnd returns the line after a block, which may contain others.
-func (p *makefile) blockEnd(i int, open, close *regexp.Regexp) int {
+func (p *makefile) blockEnd(i int, open, close *lazyregexp.Regexp) int {
 	for depth := 0; i < len(p.lines); i = p.logicalEnd(i) {
 		switch {
 		case open.MatchString(p.lines[i]):

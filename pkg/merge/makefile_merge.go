@@ -2,9 +2,10 @@ package merge
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // mergeMakefile merges two Makefiles like mergeNodes. Edited units are kept. Units that theirs no longer has are kept if the
@@ -143,11 +144,11 @@ func (b makefileBase) Has(f Fact) bool {
 }
 
 var (
-	makeBraces    = regexp.MustCompile(`\$\{(\w+)\}`)
-	makeReference = regexp.MustCompile(`\$[({]\s*(?:(?:call|value|origin|flavor)\s+)?([\w.-]+)`)
-	makeSubmake   = regexp.MustCompile(`\$[({]MAKE[)}]((?:\s+[\w./=-]+)+)`)
-	makeWord      = regexp.MustCompile(`\$[({](\w+)[)}]`)
-	makeQuoted    = regexp.MustCompile(`"\$[({](\w+)[)}]"`)
+	makeBraces    = lazyregexp.New(`\$\{(\w+)\}`)
+	makeReference = lazyregexp.New(`\$[({]\s*(?:(?:call|value|origin|flavor)\s+)?([\w.-]+)`)
+	makeSubmake   = lazyregexp.New(`\$[({]MAKE[)}]((?:\s+[\w./=-]+)+)`)
+	makeWord      = lazyregexp.New(`\$[({](\w+)[)}]`)
+	makeQuoted    = lazyregexp.New(`"\$[({](\w+)[)}]"`)
 )
 
 // isReferred reports whether a tree refers to a variable or rule that it does not contain and that a unit defines.

@@ -1,8 +1,9 @@
 package merge
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Scaffolds offer options in kustomizations as commented entries:
@@ -17,9 +18,9 @@ import (
 // optionEntry matches the first line of a list entry, optionField that of a field, and markerComment a marker at which
 // commands insert text.
 var (
-	optionEntry   = regexp.MustCompile(`^( *)#( ?)(- *\S.*)$`)
-	optionField   = regexp.MustCompile(`^#( ?)(resources|components|patches|patchesStrategicMerge|patchesJson6902|vars|replacements|configurations):\s*$`)
-	markerComment = regexp.MustCompile(`^\s*#\s*\+(kubebuilder|operator-sdk|operon):scaffold:(\S+)\s*$`)
+	optionEntry   = lazyregexp.New(`^( *)#( ?)(- *\S.*)$`)
+	optionField   = lazyregexp.New(`^#( ?)(resources|components|patches|patchesStrategicMerge|patchesJson6902|vars|replacements|configurations):\s*$`)
+	markerComment = lazyregexp.New(`^\s*#\s*\+(kubebuilder|operator-sdk|operon):scaffold:(\S+)\s*$`)
 )
 
 // options finds the entries in the comments after a field: list entries become units of the list, fields are returned,

@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // renamedFlag matches an argument with a flag of the manager that kubebuilder v3 renamed, after its hyphens.
-var renamedFlag = regexp.MustCompile(`(?m)^(\s*- ["']?--)(metrics-addr|enable-leader-election)\b`)
+var renamedFlag = lazyregexp.New(`(?m)^(\s*- ["']?--)(metrics-addr|enable-leader-election)\b`)
 
 // renameFlags replaces renamed flags in the arguments of manifests, which the user wrote or which are in kept files, if
 // the program has them only under their new names.

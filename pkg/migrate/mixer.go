@@ -3,10 +3,11 @@ package migrate
 import (
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // A mixer finds the forms of a fact in which some words have the names of the project replaced and others do not. They match the
@@ -37,7 +38,7 @@ const maxMixedSize = 4 << 20
 const maxOptions = 64
 
 // word matches a word that can contain names. The byte 1 begins a replaced name.
-var word = regexp.MustCompile("[A-Za-z0-9_\x01-]+")
+var word = lazyregexp.New("[A-Za-z0-9_\x01-]+")
 
 func newMixer() *mixer { return &mixer{options: map[string]map[int][]string{}, limit: factForms} }
 

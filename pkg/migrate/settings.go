@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
@@ -73,7 +74,7 @@ func (u *upgrader) keepSelector() {
 // managerOptions matches the options of the current manifest that change how the container of an existing project works, with the
 // comments before them: variables with a value, the number of concurrent runs, and the restriction to a read-only root file system,
 // as roles and the programs that they call may write to any directory. A manifest with an option contains one of the groups.
-var managerOptions = regexp.MustCompile(`(?m)(?:^ *#[^\n+]*\n)*^ +(?:- (name: [A-Z_]+)\n +value: .*|- (--max-concurrent-reconciles)=.*|(readOnlyRootFilesystem:) .*)\n`)
+var managerOptions = lazyregexp.New(`(?m)(?:^ *#[^\n+]*\n)*^ +(?:- (name: [A-Z_]+)\n +value: .*|- (--max-concurrent-reconciles)=.*|(readOnlyRootFilesystem:) .*)\n`)
 
 // keepContainer removes the options from the current manifest that the project's does not have. In Go projects, the program is part of
 // the scaffold that is upgraded.
@@ -191,7 +192,7 @@ func (u *upgrader) moveMetrics(address string) bool {
 }
 
 // probeAddress matches the argument with the address of the probes, whose port depends on the layout.
-var probeAddress = regexp.MustCompile(`--health-probe-bind-address=:([0-9]+)`)
+var probeAddress = lazyregexp.New(`--health-probe-bind-address=:([0-9]+)`)
 
 // moveProbes moves the address of the probes.
 func (u *upgrader) moveProbes(address string) bool {

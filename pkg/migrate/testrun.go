@@ -1,14 +1,15 @@
 package migrate
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 var (
-	testPullPolicy = regexp.MustCompile(`(?m)^ *- path: pull_policy/\w+\.yaml\r?\n`)
-	testPatches    = regexp.MustCompile(`(?m)^patches:\r?\n((?:[ -].*\n)*)`)
-	testImage      = regexp.MustCompile(`(?m)^( *- name: testing\r?\n +newName: ).*(?:\r?\n +newTag: .*)?`)
+	testPullPolicy = lazyregexp.New(`(?m)^ *- path: pull_policy/\w+\.yaml\r?\n`)
+	testPatches    = lazyregexp.New(`(?m)^patches:\r?\n((?:[ -].*\n)*)`)
+	testImage      = lazyregexp.New(`(?m)^( *- name: testing\r?\n +newName: ).*(?:\r?\n +newTag: .*)?`)
 )
 
 // undoTestRun reverts what a run of Molecule has written to the kustomization of the tests of an older scaffold: the image and the

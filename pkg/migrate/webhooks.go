@@ -7,20 +7,20 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // webhookPosition matches the path of an operation in a JSON patch up to the index of a webhook.
-var webhookPosition = regexp.MustCompile(`(\bpath["']?\s*:\s*["']?/webhooks/)(\d+)`)
+var webhookPosition = lazyregexp.New(`(\bpath["']?\s*:\s*["']?/webhooks/)(\d+)`)
 
 // UpdateWebhookPatches updates the indexes in JSON patches of webhook configurations whose webhooks have another order
 // than before: controller-tools v0.23 sorts them by name.

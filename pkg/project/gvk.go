@@ -3,10 +3,10 @@ package project
 import (
 	"fmt"
 	"go/token"
-	"regexp"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // longestKind is the maximum length of a kind: Kubernetes allows 63 characters for its list type, the kind with suffix List.
@@ -86,7 +86,7 @@ func CheckVersion(version string) diag.Findings {
 		suggestVersion(version))
 }
 
-var versionPattern = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
+var versionPattern = lazyregexp.New(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
 
 // positive splits s after a leading positive decimal number without leading zero.
 func positive(s string) (digits, rest string) {

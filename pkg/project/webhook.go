@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // WebhookOptions are the flags of create webhook. API and Controller of the ResourceOptions are false.
@@ -115,7 +116,7 @@ func webhookKinds(o WebhookOptions) diag.Findings {
 }
 
 // webhookPath matches the paths that controller-runtime accepts, except the root.
-var webhookPath = regexp.MustCompile(`^(/[a-zA-Z0-9-_]+)+$`)
+var webhookPath = lazyregexp.New(`^(/[a-zA-Z0-9-_]+)+$`)
 
 // checkWebhookPath validates the path of a webhook, which kindFlag selects.
 func checkWebhookPath(flag, p, kindFlag string, kind bool) diag.Findings {

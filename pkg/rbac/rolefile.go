@@ -2,13 +2,13 @@ package rbac
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -25,7 +25,7 @@ func rulesNote(source string) string {
 }
 
 // rulesMarker matches the line at which operator-sdk inserts rules.
-var rulesMarker = regexp.MustCompile(`^\s*#\s*\+kubebuilder:scaffold:rules\s*$`)
+var rulesMarker = lazyregexp.New(`^\s*#\s*\+kubebuilder:scaffold:rules\s*$`)
 
 // UpdateRole returns a file with the manager's role in which the generated rules are replaced. They are in a block between
 // comments; the other rules of the role belong to the user and to operator-sdk, and are kept. Permissions that those grant are
@@ -82,7 +82,7 @@ func UpdateRole(name string, text []byte, rules []Rule, source string) ([]byte, 
 }
 
 // emptyList matches an empty list in flow style.
-var emptyList = regexp.MustCompile(`[ \t]*\[[ \t]*\]`)
+var emptyList = lazyregexp.New(`[ \t]*\[[ \t]*\]`)
 
 // otherBreaks are the characters that end lines in YAML, but not in the numbers of lines that are edited here.
 const otherBreaks = "\r\u0085\u2028\u2029"

@@ -7,10 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Replacement replaces secret data in texts.
@@ -25,12 +26,12 @@ const (
 )
 
 var (
-	passwordKey = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?s?|passw(or)?d[-_.]?hash|pwd)$`)
-	secretKey   = regexp.MustCompile(`(?i)(secret|token|credential|(api|private|access|ssh|encryption|signing|tls)[-_.]?key|htpasswd|dockerconfig)`)
+	passwordKey = lazyregexp.New(`(?i)(pass(word|wd|phrase)?s?|passw(or)?d[-_.]?hash|pwd)$`)
+	secretKey   = lazyregexp.New(`(?i)(secret|token|credential|(api|private|access|ssh|encryption|signing|tls)[-_.]?key|htpasswd|dockerconfig)`)
 	// referenceKey matches keys whose values are names of Secrets or files, which messages have to contain.
-	referenceKey = regexp.MustCompile(`(?i)((name|namespace|ref|reference|file|path)$|^(existing|image[-_]?pull)[-_]?secret)`)
+	referenceKey = lazyregexp.New(`(?i)((name|namespace|ref|reference|file|path)$|^(existing|image[-_]?pull)[-_]?secret)`)
 	// publicKey matches the keys of Secrets whose values are not secret. Messages without them could not be understood.
-	publicKey = regexp.MustCompile(`(?i)^(user(name)?|host(name)?|port|type|db[-_]?name|database|namespace|(ca|tls)\.crt)$`)
+	publicKey = lazyregexp.New(`(?i)^(user(name)?|host(name)?|port|type|db[-_]?name|database|namespace|(ca|tls)\.crt)$`)
 )
 
 // IsSecretKey reports whether values with a name are secret.

@@ -3,12 +3,12 @@ package refactor
 import (
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/typecheck"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -45,10 +45,10 @@ func isGenerated(f diag.Finding) bool {
 }
 
 // quotedPath matches an import path before the name of a declaration.
-var quotedPath = regexp.MustCompile(`"(?:[^"]*/)?([^"/]+)"\.`)
+var quotedPath = lazyregexp.New(`"(?:[^"]*/)?([^"/]+)"\.`)
 
 // relatedLine matches the line and column of a second place in a message.
-var relatedLine = regexp.MustCompile(`(; [^:; ]+):\d+:\d+:`)
+var relatedLine = lazyregexp.New(`(; [^:; ]+):\d+:\d+:`)
 
 // NewErrors returns the errors in the code of a tree that the earlier code did not have. Errors in generated files are
 // left out, because these files are generated again.

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // licenseText matches the text of a license.
-var licenseText = regexp.MustCompile(`(?i)copyright|licen[cs]e|SPDX`)
+var licenseText = lazyregexp.New(`(?i)copyright|licen[cs]e|SPDX`)
 
 // Copyright returns the notice in a header, such as "Copyright 2026 Example Inc.", or "".
 func Copyright(header string) string {
@@ -97,7 +98,7 @@ func withYear(header, year string) string {
 }
 
 // packageLine matches the package clause.
-var packageLine = regexp.MustCompile(`(?m)^package \w`)
+var packageLine = lazyregexp.New(`(?m)^package \w`)
 
 // packageClause returns the offset of the package clause, or -1.
 func packageClause(src string) int {

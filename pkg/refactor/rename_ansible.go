@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // freeFormName matches the role in the free-form arguments of a task, as in "include_role: name=site".
-var freeFormName = regexp.MustCompile(`(?:^|\s)name=["']?([^\s"']+)`)
+var freeFormName = lazyregexp.New(`(?:^|\s)name=["']?([^\s"']+)`)
 
 // RoleReferences returns the references to Ansible roles in a mapping, without those in its values: in the entry of a kind, a play, a
 // task that runs a role, or the metadata of a role. The value of the node is the name of the role, or free-form arguments with it.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/templates"
@@ -107,7 +107,7 @@ func changesOf(ours string, pairs []scaffold.RenderedPair, code bool) []change {
 	return append(changes, blocks...)
 }
 
-var quotedText = regexp.MustCompile(`"[^"]*"`)
+var quotedText = lazyregexp.New(`"[^"]*"`)
 
 // placedLines returns the new forms of lines at the place that a whole file of the scaffold has them.
 func placedLines(text []string, pairs []scaffold.RenderedPair, code bool) map[int]string {

@@ -3,13 +3,13 @@ package refactor
 import (
 	"bytes"
 	"go/ast"
-	"regexp"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // webhookSetup matches the set-up functions of create webhook, which suites call.
-var webhookSetup = regexp.MustCompile(`^Setup\w+WebhookWithManager$`)
+var webhookSetup = lazyregexp.New(`^Setup\w+WebhookWithManager$`)
 
 // removeOtherSetups removes the set-up calls for webhooks of other groups from a suite that is copied for several groups.
 func (r *rewriter) removeOtherSetups(f *gosource.File, d destination) []edit {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/templates"
 )
 
@@ -143,7 +144,7 @@ func (r boundRole) BindingPattern() string { return regexp.QuoteMeta(r.BindingNa
 func (r boundRole) ObjectsPattern() string { return r.NamePattern() + "|" + r.BindingPattern() }
 
 // namespaceName matches the name of a namespace.
-var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+var namespaceName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // IsNamespace reports whether a cluster accepts the name of a namespace. Empty is the namespace of the operator.
 func IsNamespace(name string) bool { return name == "" || namespaceName.MatchString(name) }

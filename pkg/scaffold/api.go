@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -56,7 +56,7 @@ func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 }
 
 // controllerName matches the name of a controller in logs and metrics.
-var controllerName = regexp.MustCompile(`\bNamed\("([^"]+)"\)`)
+var controllerName = lazyregexp.New(`\bNamed\("([^"]+)"\)`)
 
 // keepName sets the name of an existing controller in data. The default is another one after edit --multigroup.
 func keepName(tree *worktree.Tree, data *Data) {

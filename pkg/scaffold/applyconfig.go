@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -40,7 +41,7 @@ func hasApplyMarker(tree *worktree.Tree, name string) bool {
 }
 
 // packageMarker matches the marker with the API group in groupversion_info.go.
-var packageMarker = regexp.MustCompile(`(?m)^// \+groupName=`)
+var packageMarker = lazyregexp.New(`(?m)^// \+groupName=`)
 
 // enableApply adds the marker for apply configurations to the package of data's types.
 func enableApply(tree *worktree.Tree, data Data) error {
@@ -80,7 +81,7 @@ const (
 )
 
 // crdGeneration matches the call of controller-gen that generates manifests, up to and from its paths.
-var crdGeneration = regexp.MustCompile(`(?m)^(\t.*[ (]crd[ :].*)( paths=)`)
+var crdGeneration = lazyregexp.New(`(?m)^(\t.*[ (]crd[ :].*)( paths=)`)
 
 // DropApply removes generated apply configurations below a directory of types, so that only those that are generated
 // again remain.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -107,9 +108,9 @@ func uncommentBlock(lines []string, first *regexp.Regexp) []string {
 
 var (
 	// Match commented replacements and their targets. The space after the comment sign is part of the indentation.
-	commentedSource = regexp.MustCompile(`^#\s*- source:`)
-	commentedSelect = regexp.MustCompile(`^#\s*- select:`)
-	scaffoldMarker  = regexp.MustCompile(`^#\s*\+kubebuilder:scaffold:`)
+	commentedSource = lazyregexp.New(`^#\s*- source:`)
+	commentedSelect = lazyregexp.New(`^#\s*- select:`)
+	scaffoldMarker  = lazyregexp.New(`^#\s*\+kubebuilder:scaffold:`)
 )
 
 // uncommentReplacements uncomments the replacements that contain a wanted text, and such targets of active replacements.

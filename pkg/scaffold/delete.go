@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -296,7 +296,7 @@ func (x *deleter) hasOtherFiles(name string) bool {
 }
 
 // crdsRequired matches the line of a suite that depends on which controller was created first.
-var crdsRequired = regexp.MustCompile(`ErrorIfCRDPathMissing:\s*\w+,`)
+var crdsRequired = lazyregexp.New(`ErrorIfCRDPathMissing:\s*\w+,`)
 
 // isUnedited reports whether a file is as a create command wrote it.
 func isUnedited(name string, content []byte, r *rendering) bool {

@@ -2,15 +2,15 @@ package scaffold
 
 import (
 	"go/version"
-	"regexp"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // goImage matches the version of a Go image. Without a patch version, the tag is that of the latest one.
-var goImage = regexp.MustCompile(`(?i)^\s*(?:FROM\s|ARG\s+\w+=).*\bgolang:([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
+var goImage = lazyregexp.New(`(?i)^\s*(?:FROM\s|ARG\s+\w+=).*\bgolang:([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
 
 // CheckGoImage returns findings about Go images in the Dockerfile that are older than the Go version of go.mod. These images do not
 // download a newer Go version, so that the build of the operator's image fails.

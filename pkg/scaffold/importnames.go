@@ -2,10 +2,10 @@ package scaffold
 
 import (
 	"go/ast"
-	"regexp"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // importNames translates texts for a Go file that imports packages by other names than the scaffold does.
@@ -50,7 +50,7 @@ func (n importNames) compare(spec *ast.ImportSpec, name string, file *gosource.F
 	}
 }
 
-var qualifier = regexp.MustCompile(`(^|[^\w.])(\w+)\.`)
+var qualifier = lazyregexp.New(`(^|[^\w.])(\w+)\.`)
 
 // translate returns the text for a marker with the names that the file uses.
 func (n importNames) translate(marker, text string) string {

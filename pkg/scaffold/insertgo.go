@@ -7,11 +7,11 @@ import (
 	"go/format"
 	"go/scanner"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
 
@@ -174,7 +174,7 @@ func goTokens(src string) []goToken {
 
 // identifying matches the part of a text that occurs once in a file: the reconciler that it sets up, the function that
 // sets up a webhook, or the package whose types it registers.
-var identifying = regexp.MustCompile(`\b\w+\.(\w+Reconciler\{|Setup\w+WithManager\(|AddToScheme\()`)
+var identifying = lazyregexp.New(`\b\w+\.(\w+Reconciler\{|Setup\w+WithManager\(|AddToScheme\()`)
 
 // contains reports whether the file has the text, regardless of white space and comments, or the identifying call of the
 // text, around which the user has edited it.

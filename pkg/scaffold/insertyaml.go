@@ -2,12 +2,12 @@ package scaffold
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -21,7 +21,7 @@ type yamlSyntax struct {
 }
 
 // opensScalar matches the line above a block scalar: "key: |", "- >-", "key: |2 # comment".
-var opensScalar = regexp.MustCompile(`(^|[:\-]\s+)([!&]\S+\s+)*[|>][-+0-9]{0,2}\s*(\s#.*)?$`)
+var opensScalar = lazyregexp.New(`(^|[:\-]\s+)([!&]\S+\s+)*[|>][-+0-9]{0,2}\s*(\s#.*)?$`)
 
 func scanYAML(lines []string, filename string) *yamlSyntax {
 	y := &yamlSyntax{filename: filename, lines: lines, scalar: make([]bool, len(lines))}

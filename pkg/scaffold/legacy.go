@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -84,7 +84,7 @@ func adapt(tree *worktree.Tree, data *Data) error {
 }
 
 // webhookType matches the declaration of a webhook's type.
-var webhookType = regexp.MustCompile(`(?m)^type \w+?(Custom)?(Defaulter|Validator) struct`)
+var webhookType = lazyregexp.New(`(?m)^type \w+?(Custom)?(Defaulter|Validator) struct`)
 
 // findWebhookNames finds how the types of webhooks are named: as those of the kind, or of any kind, or as in PROJECT.
 func (p *Project) findWebhookNames(tree *worktree.Tree, data Data) error {

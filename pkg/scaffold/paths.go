@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -122,10 +122,10 @@ func (p *Project) FindPaths(tree *worktree.Tree) error {
 }
 
 var (
-	startsManager = regexp.MustCompile(`\bNewManager\(`)
-	builderMarker = regexp.MustCompile(`(?m)^\s*//\s?\+kubebuilder:scaffold:builder\s*$`)
-	packageMain   = regexp.MustCompile(`(?m)^package main\b`)
-	setsUp        = regexp.MustCompile(`\bSetupWithManager\(`)
+	startsManager = lazyregexp.New(`\bNewManager\(`)
+	builderMarker = lazyregexp.New(`(?m)^\s*//\s?\+kubebuilder:scaffold:builder\s*$`)
+	packageMain   = lazyregexp.New(`(?m)^package main\b`)
+	setsUp        = lazyregexp.New(`\bSetupWithManager\(`)
 )
 
 // findMain finds the file that starts the manager: that of the layout, or the only one with the marker for controllers,

@@ -16,6 +16,8 @@ const minHeap = 16 << 20
 // debug.SetGCPercent would be more direct. But packages are initialized in the order of their import paths, once their
 // imports are initialized: runtime/debug is initialized after flect, package runtime before it.
 func init() {
+	// Packages that Operon links refer to the profile of allocations, so the runtime records it. Nobody reads it.
+	runtime.MemProfileRate = 0
 	ballast := make([]byte, minHeap)
 	runtime.GC()
 	runtime.KeepAlive(ballast)

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -105,7 +105,7 @@ func (c Checker) generateCgo(ctx context.Context, tree *worktree.Tree, env *goen
 }
 
 // cgoLine matches an error of cgo or the C compiler.
-var cgoLine = regexp.MustCompile(`^(.+?\.\w+):(\d+)(?::(\d+))?: (.+)$`)
+var cgoLine = lazyregexp.New(`^(.+?\.\w+):(\d+)(?::(\d+))?: (.+)$`)
 
 // cgoFindings returns the findings in the output of cgo for a directory.
 func cgoFindings(dir, text string) diag.Findings {
@@ -125,7 +125,7 @@ func cgoFindings(dir, text string) diag.Findings {
 }
 
 // cgoSource matches the line directive that names the source of a generated file.
-var cgoSource = regexp.MustCompile(`(?m)^//line (?:.*[/\\])([^/\\\n]+\.go):`)
+var cgoSource = lazyregexp.New(`(?m)^//line (?:.*[/\\])([^/\\\n]+\.go):`)
 
 // replaceCgo replaces the sources of cgo in a package by what cgo has generated from them.
 func (c *checker) replaceCgo(dir string, p *packageFiles) {

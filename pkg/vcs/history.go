@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
@@ -38,7 +36,7 @@ type History struct {
 	prefix  string
 	head    plumbing.Hash
 	shallow map[plumbing.Hash]bool
-	entries map[entryKey]object.TreeEntry
+	entries map[entryKey]treeEntry
 }
 
 type entryKey struct {
@@ -60,7 +58,7 @@ func OpenHistory(dir string) (*History, error) {
 	if err != nil {
 		return nil, errNoHistory
 	}
-	h := &History{entries: map[entryKey]object.TreeEntry{}, shallow: map[plumbing.Hash]bool{}}
+	h := &History{entries: map[entryKey]treeEntry{}, shallow: map[plumbing.Hash]bool{}}
 	if rel != "." {
 		h.prefix = filepath.ToSlash(rel) + "/"
 	}
@@ -126,8 +124,8 @@ func readPath(file, prefix string) (string, error) {
 // A Commit is a commit of a History.
 type Commit struct {
 	history *History
-	commit  *object.Commit
-	parents []*object.Commit
+	commit  *commitObject
+	parents []*commitObject
 }
 
 // Changes returns the commits that added or changed a file, of the latest maxCommits. Where a shallow clone ends, it is not known what
@@ -144,10 +142,10 @@ func (h *History) Changes(ctx context.Context, name string) ([]*Commit, error) {
 			return nil, err
 		}
 		c := &Commit{history: h, commit: queue[n]}
-		if h.shallow[c.commit.Hash] {
+		if h.shallow[c.commit.hash] {
 			continue
 		}
-		if c.parents, err = h.commits(c.commit.ParentHashes); err != nil {
+		if c.parents, err = h.commits(c.commit.parents); err != nil {
 			return nil, err
 		}
 		changed, err := c.changes(name)
@@ -158,8 +156,8 @@ func (h *History) Changes(ctx context.Context, name string) ([]*Commit, error) {
 			changes = append(changes, c)
 		}
 		for _, parent := range c.parents {
-			if !seen[parent.Hash] {
-				seen[parent.Hash] = true
+			if !seen[parent.hash] {
+				seen[parent.hash] = true
 				queue = append(queue, parent)
 			}
 		}
@@ -167,12 +165,12 @@ func (h *History) Changes(ctx context.Context, name string) ([]*Commit, error) {
 	return changes, nil
 }
 
-func (h *History) commits(hashes []plumbing.Hash) ([]*object.Commit, error) {
-	var commits []*object.Commit
+func (h *History) commits(hashes []plumbing.Hash) ([]*commitObject, error) {
+	var commits []*commitObject
 	for _, hash := range hashes {
-		c, err := object.GetCommit(h.store, hash)
+		c, err := h.commit(hash)
 		if err != nil {
-			return nil, fmt.Errorf("reading the git history: %w", err)
+			return nil, err
 		}
 		commits = append(commits, c)
 	}
@@ -187,7 +185,7 @@ func (c *Commit) changes(name string) (bool, error) {
 	}
 	for _, parent := range c.parents {
 		before, found, err := c.history.entry(parent, name)
-		if err != nil || found && before.Hash == entry.Hash {
+		if err != nil || found && before.hash == entry.hash {
 			return false, err
 		}
 	}
@@ -195,32 +193,26 @@ func (c *Commit) changes(name string) (bool, error) {
 }
 
 // entry finds a file in a commit.
-func (h *History) entry(c *object.Commit, name string) (entry object.TreeEntry, found bool, err error) {
-	entry = object.TreeEntry{Hash: c.TreeHash, Mode: filemode.Dir}
+func (h *History) entry(c *commitObject, name string) (entry treeEntry, found bool, err error) {
+	entry = treeEntry{hash: c.tree, mode: filemode.Dir}
 	for element := range strings.SplitSeq(path.Clean(h.prefix+name), "/") {
-		if entry.Mode != filemode.Dir {
+		if entry.mode != filemode.Dir {
 			return entry, false, nil
 		}
-		key := entryKey{entry.Hash, element}
+		key := entryKey{entry.hash, element}
 		child, known := h.entries[key]
 		if !known {
-			tree, err := object.GetTree(h.store, entry.Hash)
-			if err != nil {
-				return entry, false, fmt.Errorf("reading the git history: %w", err)
-			}
-			for _, e := range tree.Entries {
-				if e.Name == element {
-					child = e
-				}
+			if child, err = h.child(entry.hash, element); err != nil {
+				return entry, false, err
 			}
 			h.entries[key] = child
 		}
-		if child.Hash.IsZero() {
+		if child.hash.IsZero() {
 			return entry, false, nil
 		}
 		entry = child
 	}
-	return entry, entry.Mode.IsFile(), nil
+	return entry, entry.mode.IsFile(), nil
 }
 
 // AddedLines returns the lines of a file that the commit added, without the space around them. Files that are too large for source files
@@ -246,26 +238,10 @@ func (c *Commit) AddedLines(name string) (map[string]bool, error) {
 	return added, nil
 }
 
-func (h *History) text(c *object.Commit, name string) ([]byte, error) {
+func (h *History) text(c *commitObject, name string) ([]byte, error) {
 	entry, found, err := h.entry(c, name)
 	if err != nil || !found {
 		return nil, err
 	}
-	blob, err := object.GetBlob(h.store, entry.Hash)
-	if err != nil {
-		return nil, fmt.Errorf("reading the git history: %w", err)
-	}
-	if blob.Size > maxText {
-		return nil, nil
-	}
-	r, err := blob.Reader()
-	if err != nil {
-		return nil, fmt.Errorf("reading the git history: %w", err)
-	}
-	defer func() { _ = r.Close() }()
-	text, err := io.ReadAll(io.LimitReader(r, maxText))
-	if err != nil {
-		return nil, fmt.Errorf("reading the git history: %w", err)
-	}
-	return text, nil
+	return h.read(plumbing.BlobObject, entry.hash, maxText)
 }

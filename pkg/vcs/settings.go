@@ -2,9 +2,10 @@ package vcs
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // harmlessSettings are settings of a repository that neither run programs nor change where git reads and writes, by section. A section with
@@ -46,9 +47,9 @@ func checkSetting(key, value, root string) string {
 }
 
 var (
-	transportHelper = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`)
-	remoteURL       = regexp.MustCompile(`^(?:https?|ssh|git|git\+ssh|ssh\+git)://[^-]`)
-	scpURL          = regexp.MustCompile(`^[^-/:\\][^/:\\]+:/?[^/]`)
+	transportHelper = lazyregexp.New(`^[A-Za-z0-9+.-]+::`)
+	remoteURL       = lazyregexp.New(`^(?:https?|ssh|git|git\+ssh|ssh\+git)://[^-]`)
+	scpURL          = lazyregexp.New(`^[^-/:\\][^/:\\]+:/?[^/]`)
 )
 
 // checkURL returns the problem of the URL of a remote repository. Hooks of a repository on this machine run when git pushes to it: it must not

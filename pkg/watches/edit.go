@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Marker is the comment before which Add inserts entries, as in files of operator-sdk.
 const Marker = "# +kubebuilder:scaffold:watch"
 
-var markerLine = regexp.MustCompile(`^\s*#\s*\+kubebuilder:scaffold:watch\s*$`)
+var markerLine = lazyregexp.New(`^\s*#\s*\+kubebuilder:scaffold:watch\s*$`)
 
 // errNotEdited means that an edit of the text would have changed other entries.
 var errNotEdited = errors.New("cannot be edited; write the entries as a list, each in lines of its own that begin with \"- \"")

@@ -1,15 +1,16 @@
 package watches
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // reference matches references to environment variables, and two dollars, which are none.
-var reference = regexp.MustCompile(`\$\$|\$\{([^{}\s]+)\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
+var reference = lazyregexp.New(`\$\$|\$\{([^{}\s]+)\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
 
 // An expansion is a text in which references to variables are replaced.
 type expansion struct {
@@ -71,7 +72,7 @@ func (e *expansion) original(line, column int) (int, int) {
 	return position(e.data, at)
 }
 
-var lineNumber = regexp.MustCompile(`\bline ([0-9]+)\b`)
+var lineNumber = lazyregexp.New(`\bline ([0-9]+)\b`)
 
 // originalLines replaces the numbers of lines in a message of a parser.
 func (e *expansion) originalLines(message string) string {

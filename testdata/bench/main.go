@@ -1,6 +1,6 @@
 // Bench compares the speed of Operon with that of kubebuilder, controller-gen and kustomize, built from the module proxy at the
 // versions of peers/go.mod. Every row runs both sides alternately, so that the ratio is valid on a busy machine, too, and
-// prints medians.
+// prints medians. In the end it prints what each program allocates before main.
 package main
 
 import (
@@ -47,5 +47,5 @@ func run(program string, rounds int) error {
 		}
 		fmt.Println(result)
 	}
-	return nil
+	return b.printStarts()
 }

@@ -3,13 +3,14 @@ package runner
 import (
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/go-logr/logr"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // tail keeps the end of what is written to it.
@@ -52,7 +53,7 @@ func readTail(path string, n int64) string {
 }
 
 // escapes matches the escape sequences of colors.
-var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+var escapes = lazyregexp.New(`\x1b\[[0-9;]*[A-Za-z]`)
 
 // plain returns the last lines of an output without colors and empty lines.
 func plain(text string) string {

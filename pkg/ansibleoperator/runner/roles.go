@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // collectionRole matches NAMESPACE.COLLECTION.ROLE; Ansible allows subdirectories of roles.
-var collectionRole = regexp.MustCompile(`^[a-zA-Z_]\w*(\.[a-zA-Z_]\w*){2,}$`)
+var collectionRole = lazyregexp.New(`^[a-zA-Z_]\w*(\.[a-zA-Z_]\w*){2,}$`)
 
 // FindRole returns the absolute path of a role, or its name if it is a role of a collection, which Ansible finds. It searches each
 // of rolesPaths, then the directory roles in each, then the directory roles in dir, as operator-sdk does. The error lists the

@@ -1,15 +1,16 @@
 package variables
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // initialisms are kept together, with a lower-case plural s. Of each, only the first one in a key is.
 var initialisms = []string{"HTTP", "URL", "IP"}
 
 // numbers matches a number between letters that another number follows, as in cpu2x4. It becomes a word.
-var numbers = regexp.MustCompile(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
+var numbers = lazyregexp.New(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
 
 // SnakeCase returns the name of a variable for a key in camel case: podCIDR becomes pod_cidr, egressIPs egress_ips, k8sVersion
 // k8s_version and Kind _kind. The results are the same as in operator-sdk's ansible-operator 1.42, as roles depend on them, including unusual

@@ -2,11 +2,11 @@ package calls
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/makefile"
 )
 
@@ -100,7 +100,7 @@ func IsResolved(word string) bool {
 }
 
 // installs matches a command that installs a program.
-var installs = regexp.MustCompile(`(?s)\bgo (install|get) |\b(curl|wget)\b.*(\bbin/|releases/download)|\bbin/.*\b(curl|wget)\b`)
+var installs = lazyregexp.New(`(?s)\bgo (install|get) |\b(curl|wget)\b.*(\bbin/|releases/download)|\bbin/.*\b(curl|wget)\b`)
 
 // recipes returns the commands of targets. For a bundle, these do not include prerequisites that only install programs, and those
 // with calls of controller-gen, which Find reports about.

@@ -3,12 +3,12 @@ package calls
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/makefile"
 )
 
@@ -93,7 +93,7 @@ func isOperon(words []string) bool {
 }
 
 // programVersion matches the version and the suffix of Windows in the file name of a program.
-var programVersion = regexp.MustCompile(`(/v\d+)?([-_@]v?\d[^/]*|@[^/]*)?(\.exe)?$`)
+var programVersion = lazyregexp.New(`(/v\d+)?([-_@]v?\d[^/]*|@[^/]*)?(\.exe)?$`)
 
 // isProgram reports whether a word names a program, such as controller-gen.
 func isProgram(word, name string) bool {

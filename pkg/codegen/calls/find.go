@@ -10,13 +10,13 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/makefile"
 )
 
@@ -281,7 +281,7 @@ func (f *finder) dead(m *makefile.Makefile) {
 }
 
 // goGenerateLine matches a go:generate line.
-var goGenerateLine = regexp.MustCompile(`(?m)^//go:generate[ \t]+(.*?)\r?$`)
+var goGenerateLine = lazyregexp.New(`(?m)^//go:generate[ \t]+(.*?)\r?$`)
 
 // goGenerate finds the calls of go:generate lines in a directory and its subdirectories.
 func (f *finder) goGenerate(dir string) {

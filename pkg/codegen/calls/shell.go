@@ -2,11 +2,11 @@ package calls
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // A shell evaluates a script to find the calls of controller-gen in it. It evaluates all branches of conditions, and the
@@ -164,8 +164,8 @@ func (s *shell) loop(tokens []token, i int) int {
 }
 
 var (
-	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	redirect   = regexp.MustCompile(`^[0-9&]*(>>?|<)(&?[0-9-]+$)?`)
+	assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	redirect   = lazyregexp.New(`^[0-9&]*(>>?|<)(&?[0-9-]+$)?`)
 )
 
 // command evaluates a simple command.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/vcs"
 )
@@ -29,7 +29,7 @@ var (
 	// byteOrderMark is at the start of some files made on Windows. Helm removes it.
 	byteOrderMark = []byte("\xEF\xBB\xBF")
 	// chartName matches valid names, as for Helm's create command. The name of a chart becomes the name of a directory.
-	chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
+	chartName = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
 )
 
 // loadChart loads the files of a chart as Helm does. The order of dependencies does not depend on the order of a map.

@@ -2,15 +2,16 @@ package source
 
 import (
 	"errors"
-	"regexp"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // maxMessage is the length of an error of Helm's library in bytes. Some contain whole manifests.
 const maxMessage = 500
 
 // notMapping matches the errors of files whose content is a list or a scalar, which name a type of Go.
-var notMapping = regexp.MustCompile(`(?:cannot unmarshal yaml document: )?(?:error unmarshaling JSON: )?(?:while decoding JSON: )?` +
+var notMapping = lazyregexp.New(`(?:cannot unmarshal yaml document: )?(?:error unmarshaling JSON: )?(?:while decoding JSON: )?` +
 	`json: cannot unmarshal \w+ into Go value of type map\[string\]interface ?\{\}`)
 
 // shorten returns an error as one line of limited length, without types of Go.
@@ -29,24 +30,24 @@ func oneLine(text string) string {
 
 var (
 	// atTemplate matches the errors of templates that cannot be parsed, and of the functions fail and required.
-	atTemplate = regexp.MustCompile(`^(?:parse|execution) error (?:at|in) \(([^()]*)\): (?s:(.*))$`)
+	atTemplate = lazyregexp.New(`^(?:parse|execution) error (?:at|in) \(([^()]*)\): (?s:(.*))$`)
 	// location is the first line of a step in the trace of a template that failed: its path, line and column.
-	location = regexp.MustCompile(`^([^\s:]+:\d+)(?::\d+)?$`)
+	location = lazyregexp.New(`^([^\s:]+:\d+)(?::\d+)?$`)
 	// column is the column after a path and a line.
-	column = regexp.MustCompile(`^(.*:\d+):\d+$`)
+	column = lazyregexp.New(`^(.*:\d+):\d+$`)
 	// executing is the second line of a step.
-	executing = regexp.MustCompile(`^executing ".*" at <(.*)>:$`)
+	executing = lazyregexp.New(`^executing ".*" at <(.*)>:$`)
 	// badDocument matches the errors of rendered text that is not YAML.
-	badDocument = regexp.MustCompile(`^YAML parse error on ([^:]+): (?:error (?:converting|unmarshaling) \w+(?: to \w+)?: )?(?s:(.*))$`)
+	badDocument = lazyregexp.New(`^YAML parse error on ([^:]+): (?:error (?:converting|unmarshaling) \w+(?: to \w+)?: )?(?s:(.*))$`)
 	// untraced is the error of a template in the form of package text/template.
-	untraced = regexp.MustCompile(`^template: ([^\s:]+:\d+)(?::\d+)?: (?s:(.*))$`)
+	untraced = lazyregexp.New(`^template: ([^\s:]+:\d+)(?::\d+)?: (?s:(.*))$`)
 )
 
 // templateError returns the error of a rendering as TEMPLATE:LINE: PROBLEM, without the chain of templates that Helm lists,
 // except for its ends.
 func templateError(err error) string {
 	text := strings.TrimSpace(err.Error())
-	for _, form := range []*regexp.Regexp{atTemplate, badDocument, untraced} {
+	for _, form := range []*lazyregexp.Regexp{atTemplate, badDocument, untraced} {
 		if m := form.FindStringSubmatch(text); m != nil {
 			problem := m[2]
 			if strings.HasSuffix(problem, " into Go value of type util.SimpleHead") {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,13 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 const notesFile = "NOTES.txt"
 
 // oldHook matches the annotation of a CRD in charts for Helm 2.
-var oldHook = regexp.MustCompile(`helm\.sh/hook["']?:\s*["']?crd-install`)
+var oldHook = lazyregexp.New(`helm\.sh/hook["']?:\s*["']?crd-install`)
 
 // splitObjects returns the objects in rendered templates, in the order in which Helm installs them, hooks last.
 func splitObjects(rendered map[string]string) (objects []helmchart.RenderedObject, warnings []string, err error) {

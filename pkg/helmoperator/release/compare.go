@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // A field is a field of an object, or with an empty path the existence of the object.
@@ -17,7 +18,7 @@ type field struct {
 	path []any // names and indexes
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 // String returns the field for messages, such as `Secret/my-db data.password`.
 func (f field) String() string {

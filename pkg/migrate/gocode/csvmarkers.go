@@ -2,14 +2,15 @@ package gocode
 
 import (
 	"go/ast"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // oldCSVMarker matches a marker for ClusterServiceVersions of operator-sdk before 1.0, with its path and value.
-var oldCSVMarker = regexp.MustCompile(`^(//\s*)\+operator-sdk:gen-csv:customresourcedefinitions\.([\w.-]+)=(.*)$`)
+var oldCSVMarker = lazyregexp.New(`^(//\s*)\+operator-sdk:gen-csv:customresourcedefinitions\.([\w.-]+)=(.*)$`)
 
 // csvMarker is the name of the current markers.
 const csvMarker = "+operator-sdk:csv:customresourcedefinitions:"
