@@ -90,7 +90,7 @@ func (api *helmAPI) apply(ctx context.Context, p *Project, tree *worktree.Tree, 
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 	if problem := api.rendered.DefaultError(); problem != "" {
-		p.reportf(Warning, "the templates of the chart fail with its default values, so that %s may lack permissions: %s", config.ChartsRole(), problem)
+		p.reportf(diag.Warning, "the templates of the chart fail with its default values, so that %s may lack permissions: %s", config.ChartsRole(), problem)
 	}
 	p.reportKept(report)
 	if api.Chart.RelatedImages {

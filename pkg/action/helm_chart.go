@@ -65,7 +65,7 @@ func (p *Project) prepareHelmAPI(ctx context.Context, config *project.Config, o 
 		return nil, err
 	}
 	for _, warning := range chart.Warnings {
-		p.reportf(Warning, "%s", warning)
+		p.reportf(diag.Warning, "%s", warning)
 	}
 	api := &helmAPI{CreateAPIOptions: o.withNames(config, chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
 	api.inPlace = o.Chart.Source != "" && p.absolute(o.Chart.Source) == filepath.Join(p.Root, filepath.FromSlash(api.dir))

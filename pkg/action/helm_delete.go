@@ -91,7 +91,7 @@ func (p *Project) applyHelmDeletion(ctx context.Context, tree *worktree.Tree, co
 		return &scaffold.EditedError{Places: edited}
 	}
 	if len(edited) > 0 {
-		p.reportf(Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
+		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
 	}
 	if config.IsHelm() || config.HasCharts() {
 		return nil

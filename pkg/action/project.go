@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -45,7 +46,7 @@ func (p *Project) recover(ctx context.Context) error {
 	if err != nil || recovery == nil {
 		return err
 	}
-	p.reportf(Progress, "%s", recovery)
+	p.reportf(diag.Progress, "%s", recovery)
 	if recovery.Completed && recovery.Command == p.Command {
 		return ErrCompleted
 	}

@@ -64,7 +64,7 @@ func (p *Project) updateOverConflicts(ctx context.Context, change func(*worktree
 	}
 	updated, err := worktree.Update(ctx, p.location(), p.lockOptions(), change)
 	if updated != nil && updated.Recovered != nil {
-		p.reportf(Progress, "%s", updated.Recovered)
+		p.reportf(diag.Progress, "%s", updated.Recovered)
 	}
 	if err != nil {
 		return nil, err
