@@ -274,8 +274,13 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
 	shown := filepath.ToSlash(arg)
-	problem := &diag.Finding{Position: diag.Position{File: shown}, Severity: diag.Error, Rule: "bundle", Problem: strings.TrimPrefix(strings.TrimPrefix(err.Error(), "image "), shown+": ")}
-	return validate.Source{Name: shown, Err: problem}
+	problem := diag.Finding{Position: diag.Position{File: shown}, Severity: diag.Error, Rule: "bundle", Problem: err.Error()}
+	if about, ok := errors.AsType[*image.Error](err); ok {
+		problem.Problem = about.Err.Error()
+	} else if about, ok := err.(diag.Finding); ok {
+		problem.Problem = about.Problem
+	}
+	return validate.Source{Name: shown, Err: &problem}
 }
 
 // externalValidators runs external validators for a bundle.

@@ -64,6 +64,11 @@ func (f Findings) Collapse() Findings {
 	return out
 }
 
+// WithRule returns the findings with a rule.
+func (f Findings) WithRule(rule string) Findings {
+	return slices.DeleteFunc(slices.Clone(f), func(one Finding) bool { return one.Rule != rule })
+}
+
 // Distinct returns the findings without repetitions, in their order.
 func (f Findings) Distinct() Findings { return f.without(map[identity]bool{}) }
 
