@@ -314,7 +314,7 @@ func (p *Project) reportNotes(notes diag.Findings, strict bool) error {
 		p.reportf(diag.Progress, "%s", line)
 	}
 	if len(dropped) > 0 {
-		return errors.Join(append(diag.Errors(dropped), errors.New("--strict: the bundle would lack what the errors name; nothing was written"))...)
+		return errors.Join(dropped, errors.New("--strict: the bundle would lack what the errors name; nothing was written"))
 	}
 	return nil
 }

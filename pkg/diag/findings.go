@@ -11,10 +11,22 @@ import (
 type Findings []Finding
 
 // Error lists the first findings, one per line.
-func (f Findings) Error() string { return Lines(f, "finding") }
+func (f Findings) Error() string {
+	first, lines := Shorten(f, "finding")
+	for i, one := range first {
+		lines = slices.Insert(lines, i, one.Error())
+	}
+	return strings.Join(lines, "\n")
+}
 
 // Unwrap returns the findings.
-func (f Findings) Unwrap() []error { return Errors(f) }
+func (f Findings) Unwrap() []error {
+	errs := make([]error, len(f))
+	for i, one := range f {
+		errs[i] = one
+	}
+	return errs
+}
 
 // Add adds a finding about a value that the user gave.
 func (f *Findings) Add(field, value, problem string) {
