@@ -6,7 +6,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/report"
 )
 
 // inActions reports whether the command runs in a job of GitHub Actions, where errors and warnings are annotations.
@@ -58,13 +57,4 @@ func (a *app) repositoryPath(path, shown string) string {
 		return shown
 	}
 	return filepath.ToSlash(rel)
-}
-
-// printError prints all parts of an error on stderr.
-func (a *app) printError(err error) {
-	if a.inActions() {
-		report.GitHub(a.Err, a.text(), err, a.placeInRepository)
-		return
-	}
-	report.Text(a.Err, a.text(), a.red("error:"), err)
 }

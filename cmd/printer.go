@@ -26,6 +26,18 @@ func (a *app) outputAs(format string) io.Writer {
 	return a.Out
 }
 
+// printError prints all parts of an error on stderr.
+func (a *app) printError(err error) {
+	if a.inActions() {
+		report.GitHub(a.Err, a.text(), err, a.placeInRepository)
+		return
+	}
+	report.Text(a.Err, a.text(), a.red("error:"), err)
+}
+
+// annotate prints a warning as an annotation of a job of GitHub Actions.
+func (a *app) annotate(f diag.Finding) { report.Annotate(a.Err, a.placeInRepository(f)) }
+
 // escaping returns a writer that escapes what acts on a terminal and, in jobs of GitHub Actions, workflow commands.
 func (a *app) escaping(w io.Writer, escape, escapeCommands func(string) string) io.Writer {
 	if !a.inActions() {

@@ -83,7 +83,7 @@ func (a *app) warn(warnings ...diag.Finding) {
 			a.result.warnings = append(a.result.warnings, a.placed(w))
 		case a.quiet:
 		case a.inActions():
-			report.Annotate(a.Err, a.placeInRepository(w))
+			a.annotate(w)
 		case w.Long: // it begins with its severity
 			a.progressf("%s", report.Line(w))
 		default:

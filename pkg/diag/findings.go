@@ -54,7 +54,7 @@ func (f Findings) Sort() Findings {
 	return slices.CompactFunc(f, func(a, b Finding) bool { return a.Position == b.Position && a.Problem == b.Problem })
 }
 
-// Collapse returns the findings as a person should read them: of more than three with the same text, only the first, with their Count.
+// Collapse shortens findings for people: of more than three with the same text, it returns only the first, with their Count.
 func (f Findings) Collapse() Findings {
 	const most = 3
 	type text struct{ object, problem, fix, rule string }
@@ -89,7 +89,7 @@ func (f Findings) Has(other Finding) bool {
 	return slices.ContainsFunc(f, func(one Finding) bool { return one.identity() == other.identity() })
 }
 
-// identity tells findings apart.
+// identity distinguishes findings.
 type identity struct {
 	Position
 	message, rule string

@@ -45,7 +45,7 @@ func WithFix(err error, fix string) error {
 	return finding
 }
 
-// A Section is a part of what an error says: findings, with a heading if they have one, and advice about them.
+// A Section is a part of an error: findings, with a heading if they have one, and advice about them.
 type Section struct {
 	Heading  string
 	Findings Findings
@@ -71,7 +71,7 @@ func (s Section) All() Findings {
 	return slices.Insert(slices.Clone(s.Findings), 0, Finding{Problem: s.Heading})
 }
 
-// Sections returns what an error says, without repetitions: several checks may have the same finding. Errors that list others are
+// Sections returns the parts of an error without repetitions: several checks may have the same finding. Errors that list others are
 // Findings, groups and the results of errors.Join, also below errors that add nothing to their text. Any other error is one finding.
 func Sections(err error) []Section {
 	all := sections(err)

@@ -20,7 +20,7 @@ func withRule(text string, f diag.Finding) string {
 	return text + " [" + f.Rule + "]"
 }
 
-// Text prints what an error says. label, such as "error:" in red, is printed to raw before headings and findings without one; text is the
+// Text prints an error. label, such as "error:" in red, is printed to raw before headings and findings without one; text is the
 // same stream for foreign text, which it escapes.
 func Text(raw, text io.Writer, label string, err error) {
 	print(text, err, func(f diag.Finding, listed bool) {
@@ -33,7 +33,7 @@ func Text(raw, text io.Writer, label string, err error) {
 	})
 }
 
-// GitHub prints what an error says as annotations to raw, and what is not a finding to text. place returns findings as Annotate expects them.
+// GitHub prints the findings of an error as annotations to raw, and what is not a finding to text. place returns findings as Annotate expects them.
 func GitHub(raw, text io.Writer, err error, place func(diag.Finding) diag.Finding) {
 	print(text, err, func(f diag.Finding, _ bool) { Annotate(raw, place(f)) })
 }
