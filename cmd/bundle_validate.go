@@ -275,10 +275,11 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 	}
 	shown := filepath.ToSlash(arg)
 	problem := diag.Finding{Position: diag.Position{File: shown}, Severity: diag.Error, Rule: "bundle", Problem: err.Error()}
-	if about, ok := errors.AsType[*image.Error](err); ok {
-		problem.Problem = about.Err.Error()
-	} else if about, ok := err.(diag.Finding); ok {
-		problem.Problem = about.Problem
+	switch err := err.(type) { // their text begins with the name
+	case diag.Finding:
+		problem.Problem = err.Problem
+	case *image.Error:
+		problem.Problem = err.Err.Error()
 	}
 	return validate.Source{Name: shown, Err: &problem}
 }
