@@ -54,7 +54,7 @@ func Bundle(ctx context.Context, source Source, o Options) (Result, error) {
 
 func check(ctx context.Context, source Source, o Options, phrases func() *phrasebook) (Result, error) {
 	if source.Err != nil {
-		return Result{Bundle: source.Name, Findings: diag.Findings{*source.Err}, Unread: fmt.Errorf("%s: %s", source.Err.File, source.Err.Problem)}, nil
+		return Result{Bundle: source.Name, Findings: tidy(diag.Findings{*source.Err}, o.Strict), Unread: fmt.Errorf("%s: %s", source.Err.File, source.Err.Problem)}, nil
 	}
 	if source.Close != nil {
 		defer source.Close()
