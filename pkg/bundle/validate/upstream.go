@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -129,7 +130,8 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 		if s, ok := err.BadValue.(string); ok {
 			value = ", Value " + s
 		}
-		finding.Err = fmt.Errorf("Error: Field %s%s: %s: %s", err.Field, value, err.Field, text)
+		message := fmt.Sprintf("Error: Field %s%s: %s: %s", err.Field, value, err.Field, text)
+		finding.Err = errors.New(message)
 		switch {
 		case err.Field == "spec.preserveUnknownFields" && obj.Version() == "v1beta1":
 			finding.Problem = "apiextensions.k8s.io/v1beta1 keeps unknown fields unless spec.preserveUnknownFields is false, and Kubernetes 1.22 dropped the version"
