@@ -37,7 +37,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 		}
 		return image.OpenDirectory(a.FS, abs, name)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w", filepath.ToSlash(arg), diag.Cause(err))
+		return nil, diag.Finding{Position: diag.Position{File: filepath.ToSlash(arg)}, Problem: diag.Cause(err).Error(), Err: err}
 	}
 	opened, err := image.Open(ctx, arg, image.Options{Registries: registries, FS: a.FS, Dir: dir})
 	if errors.Is(err, fs.ErrNotExist) && info == nil && !strings.ContainsAny(arg, ":@") {

@@ -157,7 +157,7 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 
 // summarize prints the number of findings of a bundle to stderr.
 func (a *app) summarize(r validate.Result, format string) {
-	counts := diag.Count(r.Count(validate.Error), "error") + ", " + diag.Count(r.Count(validate.Warning), "warning")
+	counts := diag.Count(r.Count(diag.Error), "error") + ", " + diag.Count(r.Count(diag.Warning), "warning")
 	verdict := "valid"
 	if !r.Passed() {
 		verdict = "not valid"
@@ -168,7 +168,7 @@ func (a *app) summarize(r validate.Result, format string) {
 	}
 	own := 0
 	for _, f := range r.Findings {
-		if f.Message == "" && f.Level != validate.Error {
+		if f.Err == nil && f.Severity != diag.Error {
 			own++
 		}
 	}
@@ -269,8 +269,14 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
 	shown := filepath.ToSlash(arg)
-	problem := &validate.Finding{Position: diag.Position{File: shown}, Level: validate.Error, Rule: "bundle", Text: strings.TrimPrefix(strings.TrimPrefix(err.Error(), "image "), shown+": ")}
-	return validate.Source{Name: shown, Err: problem}
+	problem := diag.Finding{Position: diag.Position{File: shown}, Severity: diag.Error, Rule: "bundle", Problem: err.Error()}
+	switch err := err.(type) { // their text begins with the name
+	case diag.Finding:
+		problem.Problem = err.Problem
+	case *image.Error:
+		problem.Problem = err.Err.Error()
+	}
+	return validate.Source{Name: shown, Err: &problem}
 }
 
 // externalValidators runs external validators for a bundle.

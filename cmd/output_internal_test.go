@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/buildinfo"
+	"github.com/operon-sdk/operon/pkg/report"
 )
 
 // TestJSONFieldsDocumented checks that docs/ci.md describes all fields of the output of -o json.
@@ -17,7 +18,7 @@ func TestJSONFieldsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for prefixes, value := range map[string]any{"": result{}, "changes[].": change{}, "warnings[]. errors[].": diagnostic{}, " ": buildinfo.Info{}} {
+	for prefixes, value := range map[string]any{"": result{}, "changes[].": change{}, "warnings[]. errors[].": report.Entry{}, " ": buildinfo.Info{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if name == "" {

@@ -1,19 +1,19 @@
 package cmd
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/report"
 )
 
 // text returns the stream for messages, which can contain text from projects, images and clusters.
-func (a *app) text() io.Writer { return a.escaping(a.Err, diag.Escape, withoutCommands) }
+func (a *app) text() io.Writer { return a.escaping(a.Err, diag.Escape, report.WithoutCommands) }
 
 // textOut returns the stream for results that people read, such as tables and diffs.
-func (a *app) textOut() io.Writer { return a.escaping(a.Out, diag.Escape, withoutCommands) }
+func (a *app) textOut() io.Writer { return a.escaping(a.Out, diag.Escape, report.WithoutCommands) }
 
 // outputAs returns the stream for results in a format. YAML and XML are written as they are.
 func (a *app) outputAs(format string) io.Writer {
@@ -26,9 +26,21 @@ func (a *app) outputAs(format string) io.Writer {
 	return a.Out
 }
 
+// printError prints all parts of an error on stderr.
+func (a *app) printError(err error) {
+	if a.inActions() {
+		report.GitHub(a.Err, a.text(), err, a.placeInRepository)
+		return
+	}
+	report.Text(a.Err, a.text(), a.red("error:"), err)
+}
+
+// annotate prints a warning as an annotation of a job of GitHub Actions.
+func (a *app) annotate(f diag.Finding) { report.Annotate(a.Err, a.placeInRepository(f)) }
+
 // escaping returns a writer that escapes what acts on a terminal and, in jobs of GitHub Actions, workflow commands.
 func (a *app) escaping(w io.Writer, escape, escapeCommands func(string) string) io.Writer {
-	if a.Getenv("GITHUB_ACTIONS") != "true" {
+	if !a.inActions() {
 		return &escapingWriter{w, escape}
 	}
 	return &escapingWriter{w, func(text string) string { return escapeCommands(escape(text)) }}
@@ -46,32 +58,6 @@ func (e *escapingWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
-}
-
-// withoutCommands escapes workflow commands as GitHub escapes their texts. A job takes each line that begins with :: for one, also after
-// white space, and ##[ anywhere in a line, which is an older form.
-func withoutCommands(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "::") {
-			line = strings.Replace(line, "::", "%3A%3A", 1)
-		}
-		b.WriteString(strings.ReplaceAll(line, "##[", "##%5B"))
-	}
-	return b.String()
-}
-
-// workflowCommand prints a command for a job of GitHub Actions. Properties are in the form KEY=VALUE.
-func (a *app) workflowCommand(name string, properties []string, message string) {
-	if len(properties) > 0 {
-		name += " " + strings.Join(properties, ",")
-	}
-	fmt.Fprintf(a.Err, "::%s::%s\n", name, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(diag.Escape(message)))
-}
-
-// property returns a property of a workflow command.
-func property(key, value string) string {
-	return key + "=" + strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(diag.EscapeLine(value))
 }
 
 // tableRow returns a row for a tabwriter, without the line break.

@@ -57,7 +57,9 @@ func FuzzErrors(f *testing.F) {
 		value := diag.Finding{Field: text, Value: text, Problem: text, Suggestion: text}
 		for _, err := range []error{
 			at, value, diag.Findings{at}, diag.Findings{at, value}, errors.New("x" + text), fmt.Errorf("reading %s: %w", text, at),
-			errors.Join(at, errors.New("x"+text)), fmt.Errorf("2 problems:\n%w", diag.Findings{at, value}),
+			errors.Join(at, errors.New("x"+text)), &diag.Group{Heading: "2 problems of " + text + ":", Err: diag.Findings{at, value}},
+			diag.Finding{Object: text, Problem: text, Fix: text, Related: diag.Findings{at, value}}, diag.WithFix(errors.New("x"+text), text),
+			diag.Findings{{Position: at.Position, Object: text, Field: text, Problem: text, Rule: "rule", Fix: text, Long: true}},
 			&fs.PathError{Op: "open", Path: text, Err: fs.ErrNotExist},
 		} {
 			var errOut bytes.Buffer

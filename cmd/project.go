@@ -3,9 +3,9 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/userstate"
 )
@@ -35,33 +35,29 @@ func (a *app) actions() action.Config {
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
 		Build: a.Build, CacheDir: a.cache(""), StateDirs: a.stateDirs(), Remote: a.remote(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(), More: a.Layouts,
-		Report: a.printMessage,
+		Report: a.printReport,
 		Step: func(describe func() string, step func() error) error {
 			return a.reportCounting(a.progressWriter(), describe, step)
 		},
 	}
 }
 
-// printMessage prints a message of a command while it runs.
-func (a *app) printMessage(m action.Message) {
-	switch m.Level {
-	case action.Detail:
-		a.verbosef("%s", m.Finding)
-	case action.Progress:
-		a.progressf("%s", m.Finding)
-	case action.Note:
-		a.notef("%s", m.Finding)
-	case action.Warning:
-		switch {
-		case a.structured() || m.Others == 0:
-			a.warn(m.Finding)
-		case !m.Repeated:
-			m.Problem = fmt.Sprintf("%s (and %d more)", m.Problem, m.Others)
-			a.warn(m.Finding)
-		}
-	case action.Found:
-		if !a.annotate("warning", m.Error(), m.Position) {
-			a.progressf("%s", m.Finding)
+// printReport prints findings of a command while it runs.
+func (a *app) printReport(findings diag.Findings) {
+	for _, f := range findings {
+		switch f.Severity {
+		case diag.Detail:
+			a.verbosef("%s", f)
+		case diag.Progress:
+			a.progressf("%s", f)
+		case diag.Note:
+			a.notef("%s", f)
+		case diag.Warning:
+			if !a.structured() {
+				findings = findings.Collapse()
+			}
+			a.warn(findings...)
+			return // all have the same severity
 		}
 	}
 }

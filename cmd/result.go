@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/sarif"
+	"github.com/operon-sdk/operon/pkg/report"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -28,14 +27,15 @@ const (
 type result struct {
 	// DryRun is true if the command wrote nothing, as with --dry-run and --check: Changes are those that it would make.
 	DryRun bool `json:"dryRun"`
-	// Changes are sorted by path. They are set when the result is printed, from changes.
-	Changes   []change     `json:"changes"`
-	Notes     []string     `json:"notes"`
-	Warnings  []diagnostic `json:"warnings"`
-	NextSteps []string     `json:"nextSteps"`
-	Errors    []diagnostic `json:"errors"`
+	// Changes are sorted by path. They, Warnings and Errors are set when the result is printed, from the fields below.
+	Changes   []change       `json:"changes"`
+	Notes     []string       `json:"notes"`
+	Warnings  []report.Entry `json:"warnings"`
+	NextSteps []string       `json:"nextSteps"`
+	Errors    []report.Entry `json:"errors"`
 
-	changes []worktree.Change
+	changes          []worktree.Change
+	warnings, errors diag.Findings
 }
 
 // A change is a changed file.
@@ -73,14 +73,27 @@ func (a *app) notef(format string, args ...any) {
 // warn prints warnings.
 func (a *app) warn(warnings ...diag.Finding) {
 	for _, w := range warnings {
+		w.Severity = diag.Warning
 		switch {
 		case a.structured():
-			a.result.Warnings = append(a.result.Warnings, a.diagnose(w.Error(), w.Position, w.Rule))
-		case a.quiet || a.annotate("warning", withRule(w.Error(), w.Rule), w.Position):
+			a.result.warnings = append(a.result.warnings, a.placed(w))
+		case a.quiet:
+		case a.inActions():
+			a.annotate(w)
+		case w.Long: // it begins with its severity
+			a.progressf("%s", report.Line(w))
 		default:
-			a.progressf("warning: %s", withRule(w.Error(), w.Rule))
+			a.progressf("warning: %s", report.Line(w))
 		}
 	}
+}
+
+// placed returns a finding for the format of -o: only SARIF has paths of the repository.
+func (a *app) placed(f diag.Finding) diag.Finding {
+	if a.output == sarifOutput {
+		return a.placeInRepository(f)
+	}
+	return a.place(f)
 }
 
 // warnf prints a warning that is not about a place in a file.
@@ -199,20 +212,18 @@ func (r *result) describe() []change {
 // printResult prints the result of a command that ended with err in the format of -o, if that is one for programs.
 func (a *app) printResult(err error) error {
 	if err != nil && a.structured() {
-		for _, part := range split(err) {
-			switch part.role {
-			case single, listed, omitted:
-				a.result.Errors = append(a.result.Errors, a.diagnose(part.text, part.at, part.rule))
-			case advice:
-				a.result.NextSteps = append(a.result.NextSteps, part.text)
+		for _, section := range diag.Sections(err) {
+			for _, f := range section.All() {
+				a.result.errors = append(a.result.errors, a.placed(f))
 			}
+			a.result.NextSteps = append(a.result.NextSteps, section.Advice...)
 		}
 	}
 	switch a.output {
 	case jsonOutput:
 		r := *a.result
 		r.Changes, r.Notes, r.NextSteps = r.describe(), orEmpty(r.Notes), orEmpty(r.NextSteps)
-		r.Warnings, r.Errors = orEmpty(r.Warnings), orEmpty(r.Errors)
+		r.Warnings, r.Errors = report.Entries(r.warnings), report.Entries(r.errors)
 		encoder := json.NewEncoder(a.outputAs(jsonOutput))
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
@@ -231,36 +242,22 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// printSARIF prints errors, warnings and files that are out of date. Each has the rule of its check, or a general one.
+// printSARIF prints errors, warnings and files that are out of date. These are results, so that no notification is about them.
 func (a *app) printSARIF(stale bool) error {
-	var results []sarif.Result
-	var failures []string
-	add := func(rule, level string, d diagnostic) {
-		results = append(results, sarif.Result{
-			Rule: cmp.Or(d.Rule, rule), Level: level, Message: d.Message, File: a.repositoryPath(d.path, d.File), Line: d.Line, Column: d.Column,
+	findings := slices.Concat(a.result.errors, a.result.warnings)
+	if !stale {
+		return report.SARIF(a.outputAs(sarifOutput), findings)
+	}
+	root, err := a.projectRoot()
+	if err != nil {
+		return err
+	}
+	findings = slices.DeleteFunc(findings, func(f diag.Finding) bool { return f.File == "" })
+	for _, c := range a.result.changes {
+		findings = append(findings, diag.Finding{
+			Rule: "stale-file", Position: diag.Position{File: a.repositoryPath(absolute(root, c.Path), c.Path)},
+			Problem: fmt.Sprintf("generated file is out of date: it must be %s; run '%s generate'", c.Action(), a.program),
 		})
 	}
-	for _, d := range a.result.Errors {
-		switch {
-		case d.File != "":
-			add("source-error", "error", d)
-		case !stale: // the files are results
-			failures = append(failures, d.Message)
-		}
-	}
-	for _, d := range a.result.Warnings {
-		if d.File != "" {
-			add("source-warning", "warning", d)
-		}
-	}
-	if stale {
-		root, err := a.projectRoot()
-		if err != nil {
-			return err
-		}
-		for _, c := range a.result.changes {
-			add("stale-file", "error", diagnostic{File: c.Path, path: absolute(root, c.Path), Message: fmt.Sprintf("generated file is out of date: it must be %s; run '%s generate'", c.Action(), a.program)})
-		}
-	}
-	return sarif.Write(a.outputAs(sarifOutput), results, failures)
+	return report.SARIF(a.outputAs(sarifOutput), findings)
 }

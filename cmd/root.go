@@ -221,10 +221,11 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 		}
 		return usagef(c, "--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), problem)
 	}
-	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !ok {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return usagef(c, "%w", err)
 	}
+	name := unknown.GetSpecifiedName()
 	if _, findings := project.CheckPlugins(pluginArguments(a.args), a.layouts()...); len(findings) > 0 {
 		return findings
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
@@ -128,7 +129,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	}
 	opened, err := a.openBundle(ctx, dir, arg, a.registries(o.registryOptions))
 	if err != nil {
-		if strings.Contains(err.Error(), "image "+arg) {
+		if is[*image.Error](err) {
 			return err
 		}
 		return fmt.Errorf("%s: %w", filepath.ToSlash(arg), err)

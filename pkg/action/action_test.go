@@ -16,11 +16,11 @@ import (
 const root = "/work/memcached-operator"
 
 // newProject returns the configuration for a project in memory with one API, and the messages of its commands.
-func newProject(t *testing.T) (Config, *[]Message) {
+func newProject(t *testing.T) (Config, *diag.Findings) {
 	t.Helper()
 	config := Config{FS: afero.NewMemMapFs(), Program: "operon"}
-	messages := &[]Message{}
-	config.Report = func(m Message) { *messages = append(*messages, m) }
+	messages := &diag.Findings{}
+	config.Report = func(found diag.Findings) { *messages = append(*messages, found...) }
 	text := `domain: example.com
 layout:
 - go.kubebuilder.io/v4

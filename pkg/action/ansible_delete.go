@@ -74,7 +74,7 @@ func (ansibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tre
 		return &scaffold.EditedError{Places: edited}
 	}
 	if len(edited) > 0 {
-		p.reportf(Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
+		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r proj
 	}
 	for _, dir := range roles {
 		if others.uses(dir) {
-			p.reportf(Note, "kept, as other roles or playbooks use it: %s", dir)
+			p.reportf(diag.Note, "kept, as other roles or playbooks use it: %s", dir)
 			continue
 		}
 		names, err := tree.Walk(dir, nil)

@@ -21,7 +21,7 @@ func (p *Project) generateAnsible(tree *worktree.Tree, config *project.Config) e
 	if err != nil {
 		return err
 	}
-	p.report(Note, unwatched...)
+	p.report(diag.Note, unwatched...)
 	files, err := roleFiles(tree)
 	if err != nil {
 		return err
@@ -35,14 +35,14 @@ func (p *Project) generateAnsible(tree *worktree.Tree, config *project.Config) e
 	}
 	rules, others := ansibleRules(files, kinds)
 	if tree.CheckConflicts() == nil { // notes about a role with conflicts would follow from these
-		p.report(Note, append(notes, others...)...)
+		p.report(diag.Note, append(notes, others...)...)
 	}
 	role, err := tree.ReadOptional(project.RoleFile)
 	if err != nil {
 		return err
 	}
 	if role == nil {
-		p.report(Note, diag.Finding{Position: diag.Position{File: project.RoleFile}, Problem: "not found; the permissions of the manager are not compared with the roles and playbooks"})
+		p.report(diag.Note, diag.Finding{Position: diag.Position{File: project.RoleFile}, Problem: "not found; the permissions of the manager are not compared with the roles and playbooks"})
 		return nil
 	}
 	updated, err := rbac.UpdateRole(project.RoleFile, role, rules, "the roles and playbooks")

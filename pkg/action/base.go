@@ -60,7 +60,7 @@ func (p *Project) generateBase(ctx context.Context, tree *worktree.Tree, b *base
 		return nil, err
 	}
 	for _, note := range result.Notes {
-		p.reportf(Note, "note: %s", note)
+		p.reportf(diag.Note, "note: %s", note)
 	}
 	tree.WriteFile(b.output, result.CSV, 0o644)
 	switch {
@@ -94,14 +94,14 @@ func (p *Project) apis(ctx context.Context, tree *worktree.Tree, config *project
 		return nil, nil, nil
 	}
 	if !tree.Exists(dir) {
-		p.reportf(Warning, "directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
+		p.reportf(diag.Warning, "directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
 		return nil, nil, nil
 	}
 	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: tree.Edits(), Dir: dir, Env: p.Environ})
 	if err != nil {
 		return nil, nil, err
 	}
-	p.report(Warning, warnings...)
+	p.report(diag.Warning, warnings...)
 	var kinds []base.Kind
 	for _, r := range resources {
 		kind := base.Kind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}

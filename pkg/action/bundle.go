@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -277,25 +276,25 @@ func (b *bundleRun) validate(ctx context.Context, tree *worktree.Tree) error {
 	if err != nil {
 		return err
 	}
-	var problems []error
+	var problems diag.Findings
 	for _, f := range findings {
-		switch f.Level {
-		case validate.Error:
-			problems = append(problems, f.Diagnostic())
-		case validate.Warning:
-			b.report(Found, f.Diagnostic())
+		switch f.Severity {
+		case diag.Error:
+			problems = append(problems, f)
+		case diag.Warning:
+			b.report(diag.Warning, f)
 		default:
-			b.reportf(Progress, "%s", f)
+			b.reportf(diag.Progress, "%s", f)
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("the bundle would not be valid, nothing was written:\n%w", errors.Join(problems...))
+		return &diag.Group{Heading: "the bundle would not be valid, nothing was written:", Err: problems}
 	}
 	return nil
 }
 
 // findings validates the files of a bundle, or returns the findings of an earlier run of this build for the same files.
-func (b *bundleRun) findings(ctx context.Context, files map[string][]byte) ([]validate.Finding, error) {
+func (b *bundleRun) findings(ctx context.Context, files map[string][]byte) (diag.Findings, error) {
 	key := fmt.Sprintf("%q %q %t", b.Build, b.outputDir, b.Strict)
 	bundled := afero.NewMemMapFs()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -306,7 +305,7 @@ func (b *bundleRun) findings(ctx context.Context, files map[string][]byte) ([]va
 	}
 	records := b.records()
 	if b.Build != "" {
-		var found []validate.Finding
+		var found diag.Findings
 		if json.Unmarshal(records.Get(findingsRecord, key), &found) == nil {
 			return found, nil
 		}

@@ -28,7 +28,7 @@ func (b *bundleRun) readDigests(tree *worktree.Tree) (*imageDigests, error) {
 	d := &imageDigests{
 		resolve: b.Digest, known: map[string]string{}, used: map[string]string{},
 		reportOffline: func(ref string) {
-			b.reportf(Note, "note: the registry of %s cannot be reached; its digest is from %s", ref, DigestsFile)
+			b.reportf(diag.Note, "note: the registry of %s cannot be reached; its digest is from %s", ref, DigestsFile)
 		},
 	}
 	data, err := tree.ReadOptional(DigestsFile)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/afero"
 
-	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
@@ -21,7 +20,7 @@ import (
 type manifestReader struct {
 	*Config
 	objects  []manifest.Object
-	notes    []bundle.Note
+	notes    diag.Findings
 	problems diag.Findings
 }
 
@@ -58,7 +57,7 @@ func (r *manifestReader) read(dir string, deep bool, keep func(manifest.Object) 
 }
 
 func (r *manifestReader) skip(name, reason, advice string) {
-	r.notes = append(r.notes, bundle.Note{Subject: name, Reason: reason, Advice: advice, Dropped: true})
+	r.notes = append(r.notes, diag.Finding{Object: name, Problem: reason, Fix: advice, Severity: diag.Warning})
 }
 
 // file reads the objects of one file. A file without the extension of a manifest is one if it contains objects.

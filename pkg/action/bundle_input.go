@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -28,7 +27,7 @@ type Stdin struct {
 
 // readObjects reads the manifests of the operator. With an error of type diag.Findings, which may be empty, it returns the
 // objects that could be read.
-func (b *bundleRun) readObjects(ctx context.Context, tree *worktree.Tree) ([]manifest.Object, []bundle.Note, error) {
+func (b *bundleRun) readObjects(ctx context.Context, tree *worktree.Tree) ([]manifest.Object, diag.Findings, error) {
 	r := &manifestReader{Config: &b.Config}
 	switch {
 	case b.InputDir != "":
@@ -81,13 +80,13 @@ func (b *bundleRun) bufferStdin() error {
 func isCRD(o manifest.Object) bool { return o.Kind() == "CustomResourceDefinition" }
 
 // readStdin reads the objects of stdin. Other documents are notes.
-func (b *bundleRun) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note, error) {
+func (b *bundleRun) readStdin(mayBeEmpty bool) ([]manifest.Object, diag.Findings, error) {
 	data, err := safeyaml.ReadAll(b.Stdin.Reader, safeyaml.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading stdin: %w", err)
 	}
 	objects, problems := manifest.Decode("stdin", data)
-	var notes []bundle.Note
+	var notes diag.Findings
 	invalid := slices.DeleteFunc(slices.Clone(problems), func(p diag.Finding) bool {
 		if errors.Is(p, manifest.ErrNotKubernetes) {
 			notes = append(notes, notKubernetesNote(p))
@@ -105,8 +104,8 @@ func (b *bundleRun) readStdin(mayBeEmpty bool) ([]manifest.Object, []bundle.Note
 }
 
 // notKubernetesNote returns the note about a document that is not a Kubernetes object.
-func notKubernetesNote(p diag.Finding) bundle.Note {
-	return bundle.Note{Position: p.Position, Subject: "the document", Reason: p.Problem + ", and was not read", Advice: "remove it from the input", Dropped: true}
+func notKubernetesNote(p diag.Finding) diag.Finding {
+	return diag.Finding{Position: p.Position, Object: "the document", Problem: p.Problem + ", and was not read", Fix: "remove it from the input", Severity: diag.Warning}
 }
 
 // managerImage is the placeholder for the image of the manager in its kustomization.

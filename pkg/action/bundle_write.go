@@ -94,10 +94,10 @@ func (b *bundleRun) write(tree *worktree.Tree, generated *bundle.Manifests) (*bu
 	}
 	switch {
 	case existing != "":
-		b.reportf(Note, "note: --overwrite=false: %s and %s are kept with their channels", existing, bundle.DockerfileName)
+		b.reportf(diag.Note, "note: --overwrite=false: %s and %s are kept with their channels", existing, bundle.DockerfileName)
 	case b.Metadata:
 		if b.DefaultChannel != "" && !slices.Contains(strings.Split(b.Channels, ","), b.DefaultChannel) {
-			b.reportf(Warning, "--default-channel %q is not among the channels %s; the package needs another bundle in it", b.DefaultChannel, b.Channels)
+			b.reportf(diag.Warning, "--default-channel %q is not among the channels %s; the package needs another bundle in it", b.DefaultChannel, b.Channels)
 		}
 		u.Metadata = &bundle.Metadata{
 			Dir: b.copyDir, Package: b.Package, Channels: b.Channels, DefaultChannel: b.DefaultChannel,
@@ -132,7 +132,7 @@ func findMetadata(tree *worktree.Tree, usual string, files []string) (string, er
 }
 
 // checkSizes compares the bundle in a tree with the limits of OLM and etcd.
-func checkSizes(tree *worktree.Tree, dir string) ([]bundle.Note, error) {
+func checkSizes(tree *worktree.Tree, dir string) (diag.Findings, error) {
 	files := map[string][]byte{}
 	for _, sub := range []string{bundle.ManifestsDir, path.Dir(bundle.AnnotationsFile)} {
 		names, err := tree.Walk(path.Join(dir, sub), nil)

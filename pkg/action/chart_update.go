@@ -96,7 +96,7 @@ func (p *Project) prepareChartUpdate(ctx context.Context, o ChartUpdateOptions) 
 		return nil, err
 	}
 	for _, warning := range u.theirs.Warnings {
-		p.reportf(Warning, "%s", warning)
+		p.reportf(diag.Warning, "%s", warning)
 	}
 	if name := u.theirs.Chart.Name; name != u.record.Name {
 		return nil, diag.Findings{{Field: "--helm-chart", Value: cmp.Or(o.Source, u.record.Source), Problem: fmt.Sprintf(

@@ -67,11 +67,11 @@ func TestCommands(t *testing.T) {
 		t.Skip("compiles a project")
 	}
 	output := capture(t)
-	var messages []Message
+	var messages diag.Findings
 	config := Config{
 		FS: afero.NewOsFs(), Dir: filepath.Join(t.TempDir(), "memcached-operator"), StateDirs: []string{t.TempDir()}, Environ: os.Environ(), Program: "operon",
 		Version: "0.0.0", Go: gotool.Go{Start: startGo, Offline: true, Progress: io.Discard},
-		Report: func(m Message) { messages = append(messages, m) },
+		Report: func(found diag.Findings) { messages = append(messages, found...) },
 	}
 	if err := os.Mkdir(config.Dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package action
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,8 +63,8 @@ type Config struct {
 
 	// Now is the clock; nil leaves durations out of messages.
 	Now func() time.Time
-	// Report receives messages while a command runs; nil discards them.
-	Report func(Message)
+	// Report receives findings of one severity while a command runs; nil discards them.
+	Report func(diag.Findings)
 	// Step runs a step of a command that may take long; nil only runs it. describe returns what the step does at the moment,
 	// beginning with a present participle.
 	Step func(describe func() string, step func() error) error
@@ -77,57 +78,19 @@ func (c *Config) versions() scaffold.Versions {
 	return versions
 }
 
-// A Message is reported while a command runs. Its text is that of the finding, which has a position if it is about a file.
-type Message struct {
-	Level Level
-	diag.Finding
-	// Others is the number of messages with the same text about other places, if these are many. All but the first are Repeated.
-	Others   int
-	Repeated bool
+func (c *Config) reportf(severity diag.Severity, format string, args ...any) {
+	c.report(severity, diag.Finding{Problem: fmt.Sprintf(format, args...)})
 }
 
-// maxEqual is the number of messages with the same text that are reported one by one. More are Others of the first.
-const maxEqual = 3
-
-// A Level is the importance of a message.
-type Level int
-
-const (
-	// Detail is a step of a command, and where its input is from.
-	Detail Level = iota
-	// Progress is a step that takes long, or a recovery of an interrupted command.
-	Progress
-	// Note is information about the result, such as a part that was left out.
-	Note
-	// Warning is a problem that does not prevent the result.
-	Warning
-	// Found is a warning about the result whose text contains the level.
-	Found
-)
-
-func (c *Config) reportf(level Level, format string, args ...any) {
-	c.report(level, diag.Finding{Problem: fmt.Sprintf(format, args...)})
-}
-
-func (c *Config) report(level Level, findings ...diag.Finding) {
+func (c *Config) report(severity diag.Severity, findings ...diag.Finding) {
 	if c.Report == nil {
 		return
 	}
-	said := func(f diag.Finding) diag.Finding { return diag.Finding{Problem: f.Problem, Fix: f.Fix, Rule: f.Rule} }
-	counts := map[diag.Finding]int{}
-	for _, f := range findings {
-		counts[said(f)]++
+	findings = slices.Clone(findings)
+	for i := range findings {
+		findings[i].Severity = severity
 	}
-	seen := map[diag.Finding]bool{}
-	for _, f := range findings {
-		message := Message{Level: level, Finding: f}
-		if n := counts[said(f)]; n > maxEqual {
-			message.Repeated = seen[said(f)]
-			message.Others = n - 1
-		}
-		seen[said(f)] = true
-		c.Report(message)
-	}
+	c.Report(findings)
 }
 
 func (c *Config) step(description string, step func() error) error {
@@ -143,10 +106,10 @@ func (c *Config) lockOptions() worktree.LockOptions {
 		Command: c.Command,
 		Timeout: c.LockTimeout,
 		Waiting: func(holder worktree.Holder, waited time.Duration) {
-			c.reportf(Progress, "waiting for %s, which is changing this project (%s)", holder, waited)
+			c.reportf(diag.Progress, "waiting for %s, which is changing this project (%s)", holder, waited)
 		},
 		Unlocked: func() {
-			c.reportf(Warning, "this file system does not support locks; do not run two commands at once in this project")
+			c.reportf(diag.Warning, "this file system does not support locks; do not run two commands at once in this project")
 		},
 	}
 }

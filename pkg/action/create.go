@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -116,7 +117,7 @@ func (p *Project) applyCreation(ctx context.Context, tree *worktree.Tree, config
 	generate := fmt.Sprintf("'%s generate'", p.Program)
 	switch {
 	case forbidden:
-		p.reportf(Warning, "code and manifests are not generated: %s, and %s forbids downloading them", missing.Problem(), missing.Forbidden)
+		p.reportf(diag.Warning, "code and manifests are not generated: %s, and %s forbids downloading them", missing.Problem(), missing.Forbidden)
 		generate += " without " + missing.Forbidden
 	case c.generate == 0 && next == "":
 		generate += " for the code and manifests that --make=false left out"

@@ -56,10 +56,10 @@ func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, e
 // reportKept reports the existing files that a scaffold did not change.
 func (p *Project) reportKept(report *scaffold.Report) {
 	if len(report.Kept) > 0 {
-		p.reportf(Note, "kept as they are: %s", strings.Join(report.Kept, ", "))
+		p.reportf(diag.Note, "kept as they are: %s", strings.Join(report.Kept, ", "))
 	}
 	for _, note := range report.Notes {
-		p.reportf(Warning, "%s", note)
+		p.reportf(diag.Warning, "%s", note)
 	}
 }
 

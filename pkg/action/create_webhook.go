@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -42,13 +43,13 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 			}
 			return func() {
 				if len(report.Missing) > 0 {
-					p.reportf(Warning, "config/default/kustomization.yaml lacks entries for webhooks; add: %s", strings.Join(report.Missing, "; "))
+					p.reportf(diag.Warning, "config/default/kustomization.yaml lacks entries for webhooks; add: %s", strings.Join(report.Missing, "; "))
 				}
 				if len(report.Skipped) > 0 {
-					p.reportf(Warning, "no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))
+					p.reportf(diag.Warning, "no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))
 				}
 				if len(report.NotConverted) > 0 {
-					p.reportf(Warning, "fields without an equal in the other version are not converted yet: %s", strings.Join(report.NotConverted, ", "))
+					p.reportf(diag.Warning, "fields without an equal in the other version are not converted yet: %s", strings.Join(report.NotConverted, ", "))
 				}
 			}, nil
 		},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
@@ -110,7 +111,7 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		return err
 	}
 	if len(broken) > 0 {
-		return fmt.Errorf("other code of the project uses %s, nothing was deleted:\n%w\nchange it first", d.subject, broken)
+		return &diag.Group{Heading: fmt.Sprintf("other code of the project uses %s, nothing was deleted:", d.subject), Err: broken, Advice: []string{"change it first"}}
 	}
 	if d.generate {
 		if err := p.GenerateIn(ctx, tree, codegen.All); err != nil {
@@ -118,16 +119,16 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		}
 	}
 	if len(report.Lost) > 0 {
-		p.reportf(Warning, "deleted with their edits: %s", strings.Join(report.Lost, ", "))
+		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(report.Lost, ", "))
 	}
 	if len(report.Left) > 0 {
-		p.reportf(Warning, "these tests still expect the webhooks; edit them: %s", strings.Join(report.Left, ", "))
+		p.reportf(diag.Warning, "these tests still expect the webhooks; edit them: %s", strings.Join(report.Left, ", "))
 	}
 	if complete && d.removed.Module != "" {
-		p.reportf(Warning, "go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", d.removed.Module)
+		p.reportf(diag.Warning, "go.mod still requires %s; 'go mod tidy' drops it if nothing else needs it", d.removed.Module)
 	}
 	if len(report.Kept) > 0 {
-		p.reportf(Note, "kept, as other files in config/default use it: %s", strings.Join(report.Kept, ", "))
+		p.reportf(diag.Note, "kept, as other files in config/default use it: %s", strings.Join(report.Kept, ", "))
 	}
 	return nil
 }

@@ -268,7 +268,7 @@ func (p *Project) setScope(
 		return nil, err
 	}
 	if len(broken) > 0 && len(notes) == 0 {
-		return nil, fmt.Errorf("with the scaffold's changes merged in, code that was edited would not compile, nothing was written:\n%w", broken)
+		return nil, &diag.Group{Heading: "with the scaffold's changes merged in, code that was edited would not compile, nothing was written:", Err: broken}
 	}
 	if len(notes) == 0 || o.Force {
 		for _, f := range broken {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A program creates a project in memory and adds an API.
@@ -14,7 +15,7 @@ func Example() {
 	ctx := context.Background()
 	config := action.Config{
 		FS: afero.NewMemMapFs(), Dir: "/work/memcached-operator", Program: "operon",
-		Report: func(m action.Message) { fmt.Println(m.Finding) },
+		Report: func(found diag.Findings) { fmt.Println(found) },
 	}
 	p, err := action.OpenAt(ctx, config, config.Dir)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -49,12 +50,12 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 	}
 	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these
 		for _, note := range found.Notes {
-			p.reportf(Note, "note: %s", note)
+			p.reportf(diag.Note, "note: %s", note)
 		}
 	}
-	p.report(Warning, found.Findings...)
+	p.report(diag.Warning, found.Findings...)
 	for _, call := range found.Calls {
-		p.reportf(Detail, "%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
+		p.reportf(diag.Detail, "%s: controller-gen %s", call.Source, strings.Join(call.Args, " "))
 	}
 	options := p.codegenOptions()
 	options.Root, options.Overlay = tree.Root(), tree.Edits()
@@ -85,7 +86,7 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 			return err
 		}
 	}
-	p.report(Warning, result.Warnings...)
+	p.report(diag.Warning, result.Warnings...)
 	for _, dir := range result.ApplyDirs {
 		if err := scaffold.DropApply(tree, dir); err != nil {
 			return err
@@ -105,7 +106,7 @@ func (p *Project) generateCode(ctx context.Context, tree *worktree.Tree, what co
 		}
 	}
 	if p.Now != nil {
-		p.reportf(Detail, "generated code and manifests in %s", p.Now().Sub(start).Round(100*time.Microsecond))
+		p.reportf(diag.Detail, "generated code and manifests in %s", p.Now().Sub(start).Round(100*time.Microsecond))
 	}
 	return nil
 }

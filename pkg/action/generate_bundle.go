@@ -193,7 +193,7 @@ func (b *bundleRun) generate(ctx context.Context, tree *worktree.Tree) (*bundle.
 }
 
 // readInput reads the input of the bundle.
-func (b *bundleRun) readInput(ctx context.Context, tree *worktree.Tree) (bundle.Input, []bundle.Note, error) {
+func (b *bundleRun) readInput(ctx context.Context, tree *worktree.Tree) (bundle.Input, diag.Findings, error) {
 	input := bundle.Input{
 		Package: b.Package, Version: b.Version, Layout: b.layout, Builder: b.builder(),
 		ServiceAccounts: b.ServiceAccounts, ExistingRoles: b.ExistingRoles, Replaces: b.replaces,
@@ -263,8 +263,8 @@ func (b *bundleRun) generateManifests(ctx context.Context, tree *worktree.Tree) 
 	}
 	generated.Notes = append(notes, generated.Notes...)
 	if !b.Strict { // otherwise, it is an error
-		generated.Notes = slices.DeleteFunc(generated.Notes, func(n bundle.Note) bool {
-			return n.Rule != "" && slices.Contains(b.roles.reported, diag.Finding{Position: n.Position, Rule: n.Rule})
+		generated.Notes = slices.DeleteFunc(generated.Notes, func(n diag.Finding) bool {
+			return n.Rule != "" && slices.ContainsFunc(b.roles.reported, func(f diag.Finding) bool { return f.Position == n.Position && f.Rule == n.Rule })
 		})
 	}
 	return generated, b.reportNotes(generated.Notes, b.Strict)
@@ -293,27 +293,27 @@ func (b *bundleRun) readBase(tree *worktree.Tree) (*manifest.Object, error) {
 }
 
 // reportNotes reports notes about a bundle. If strict is set, dropped parts of the input are an error.
-func (p *Project) reportNotes(notes []bundle.Note, strict bool) error {
+func (p *Project) reportNotes(notes diag.Findings, strict bool) error {
 	if len(notes) > diag.MaxListed { // dropped parts come first
-		notes = slices.Concat(bundle.Dropped(notes), slices.DeleteFunc(slices.Clone(notes), func(n bundle.Note) bool { return n.Dropped }))
+		notes = slices.Concat(bundle.Losses(notes), slices.DeleteFunc(slices.Clone(notes), bundle.IsLoss))
 	}
 	listed, rest := diag.Shorten(notes, "note")
 	var dropped diag.Findings
 	for _, n := range listed {
 		switch {
-		case !n.Dropped:
-			p.reportf(Note, "note: %s", n)
+		case !bundle.IsLoss(n):
+			p.reportf(diag.Note, "note: %s", n)
 		case !strict:
-			p.report(Warning, n.Finding())
+			p.report(diag.Warning, n)
 		default:
-			dropped = append(dropped, n.Finding())
+			dropped = append(dropped, n)
 		}
 	}
 	for _, line := range rest {
-		p.reportf(Progress, "%s", line)
+		p.reportf(diag.Progress, "%s", line)
 	}
 	if len(dropped) > 0 {
-		return errors.Join(append(diag.Errors(dropped), errors.New("--strict: the bundle would lack what the errors name; nothing was written"))...)
+		return errors.Join(dropped, errors.New("--strict: the bundle would lack what the errors name; nothing was written"))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -57,7 +58,7 @@ func (api *helmAPI) Apply(ctx context.Context, p *Project, tree *worktree.Tree, 
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 	if problem := api.rendered.DefaultError(); problem != "" {
-		p.reportf(Warning, "the templates of the chart fail with its default values, so that %s may lack permissions: %s", config.ChartsRole(), problem)
+		p.reportf(diag.Warning, "the templates of the chart fail with its default values, so that %s may lack permissions: %s", config.ChartsRole(), problem)
 	}
 	p.reportKept(report)
 	if api.Chart.RelatedImages {

@@ -69,7 +69,7 @@ func (k chartKinds) AddKind(ctx context.Context, p *Project, config *project.Con
 		return nil, err
 	}
 	for _, warning := range chart.Warnings {
-		p.reportf(Warning, "%s", warning)
+		p.reportf(diag.Warning, "%s", warning)
 	}
 	api := &helmAPI{CreateAPIOptions: k.withNames(config, o, chart.Chart.Name), chart: chart, dir: path.Join(project.ChartsDir, chart.Chart.Name)}
 	api.inPlace = o.Chart.Source != "" && p.absolute(o.Chart.Source) == filepath.Join(p.Root, filepath.FromSlash(api.dir))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -56,7 +57,7 @@ func (chartKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tre
 		return &scaffold.EditedError{Places: edited}
 	}
 	if len(edited) > 0 {
-		p.reportf(Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
+		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
 	}
 	return nil
 }

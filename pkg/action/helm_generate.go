@@ -30,7 +30,7 @@ func (p *Project) generateCharts(ctx context.Context, tree *worktree.Tree, confi
 		return err
 	}
 	if tree.CheckConflicts() == nil { // notes about a chart with conflicts would follow from these
-		p.report(Note, notes...)
+		p.report(diag.Note, notes...)
 	}
 	name := config.ChartsRole()
 	role, err := tree.ReadFile(name)

@@ -35,7 +35,7 @@ func (p *Project) requireOperon(ctx context.Context, tree *worktree.Tree) error 
 	if err != nil {
 		return err
 	}
-	p.report(Warning, findings...)
+	p.report(diag.Warning, findings...)
 	return nil
 }
 

@@ -172,7 +172,7 @@ func (p *Project) resolveBase(config *project.Config, b *baseRun, findings diag.
 		return err
 	}
 	if problems := validation.IsDNS1123Subdomain(b.Package + ".v0.0.0"); len(problems) > 0 {
-		p.reportf(Warning, "--package %q: Kubernetes will refuse a ClusterServiceVersion of that name: %s", b.Package, problems[0])
+		p.reportf(diag.Warning, "--package %q: Kubernetes will refuse a ClusterServiceVersion of that name: %s", b.Package, problems[0])
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (p *Project) kustomization(tree *worktree.Tree, b *baseRun) error {
 	entry := bundle.BaseFile("", b.Package)
 	if current != nil {
 		if !strings.Contains(string(current), entry) {
-			p.reportf(Note, "note: %s does not list %s among its resources: add it for bundles of this package", name, entry)
+			p.reportf(diag.Note, "note: %s does not list %s among its resources: add it for bundles of this package", name, entry)
 		}
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -49,6 +50,6 @@ func (p *Project) vendor(ctx context.Context, tree *worktree.Tree) error {
 	if err != nil || !stale {
 		return err
 	}
-	p.reportf(Progress, "updating the vendor directory")
+	p.reportf(diag.Progress, "updating the vendor directory")
 	return p.Go.Vendor(ctx, tree)
 }

@@ -14,11 +14,11 @@ type obstacle struct {
 	err    error
 }
 
-func (o *obstacle) Error() string {
-	return "the new requirements break " + o.broken + ":\n" + o.err.Error()
-}
+func (o *obstacle) Error() string { return o.Unwrap().Error() }
 
-func (o *obstacle) Unwrap() error { return o.err }
+func (o *obstacle) Unwrap() error {
+	return &diag.Group{Heading: "the new requirements break " + o.broken + ":", Err: o.err}
+}
 
 // failure describes the effect of the obstacle if go.mod and code changed.
 func (o *obstacle) failure() string { return "the new requirements would break " + o.broken }

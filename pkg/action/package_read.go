@@ -21,12 +21,12 @@ const maxManifest = 16 << 20
 // A packageReader reads the directories of a package in the package manifest format.
 type packageReader struct {
 	*Config
-	notes    []bundle.Note
+	notes    diag.Findings
 	problems diag.Findings
 }
 
 func (r *packageReader) skip(name, reason string) {
-	r.notes = append(r.notes, bundle.Note{Subject: name, Reason: reason, Dropped: true})
+	r.notes = append(r.notes, diag.Finding{Object: name, Problem: reason, Severity: diag.Warning})
 }
 
 // list returns the content of a directory, sorted by name.

@@ -162,10 +162,10 @@ func (r *packageRun) generate(ctx context.Context, tree *worktree.Tree) (*bundle
 		return nil, nil, err
 	}
 	if len(pkg.ChannelsOf(csv)) == 0 {
-		r.reportf(Note, "note: no channel has %s at its head; --channel puts it there", csv)
+		r.reportf(diag.Note, "note: no channel has %s at its head; --channel puts it there", csv)
 	}
 	if generated.Scorecard != nil {
-		r.reportf(Note, "note: the scorecard's configuration is left out, as package manifests cannot contain it; 'pkgman-to-bundle' reads one from the directory of the version")
+		r.reportf(diag.Note, "note: the scorecard's configuration is left out, as package manifests cannot contain it; 'pkgman-to-bundle' reads one from the directory of the version")
 		generated.Scorecard = nil
 	}
 	if r.KeepObjects {

@@ -30,7 +30,7 @@ func (p *Project) addPlugins(tree *worktree.Tree, config *project.Config, plugin
 		}
 	}
 	if len(kept) > 0 {
-		p.reportf(Note, "kept as they are: %s; to have one written anew, delete it and repeat the command", strings.Join(kept, ", "))
+		p.reportf(diag.Note, "kept as they are: %s; to have one written anew, delete it and repeat the command", strings.Join(kept, ", "))
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (p *Project) updateDashboard(tree *worktree.Tree, config *project.Config) e
 	if err != nil {
 		return err
 	}
-	p.report(Warning, unknown...)
+	p.report(diag.Warning, unknown...)
 	if current == nil && len(metrics) == 0 {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (p *Project) updateDashboard(tree *worktree.Tree, config *project.Config) e
 		return err
 	}
 	for _, note := range notes {
-		p.reportf(Note, "%s: %s", grafana.DashboardFile, note)
+		p.reportf(diag.Note, "%s: %s", grafana.DashboardFile, note)
 	}
 	tree.WriteFile(grafana.DashboardFile, next, worktree.FileMode)
 	return nil

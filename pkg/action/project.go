@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -51,7 +52,7 @@ func OpenAt(ctx context.Context, config Config, root string) (*Project, error) {
 	if tx.Recovered == nil {
 		return p, nil
 	}
-	p.reportf(Progress, "%s", tx.Recovered)
+	p.reportf(diag.Progress, "%s", tx.Recovered)
 	if tx.Recovered.Completed && tx.Recovered.Command == p.Command {
 		p.Close()
 		return nil, ErrCompleted

@@ -135,7 +135,7 @@ func (p *Project) relateImages(ctx context.Context, tree *worktree.Tree, kind ch
 	overrides := map[string]string{}
 	for _, image := range found.Images {
 		if key := otherOverride(kind.watch, image); key != "" {
-			p.report(Note, diag.Finding{Position: kind.watch.Position, Problem: fmt.Sprintf("image %q keeps the override value of %s", image.Path, key)})
+			p.report(diag.Note, diag.Finding{Position: kind.watch.Position, Problem: fmt.Sprintf("image %q keeps the override value of %s", image.Path, key)})
 			continue
 		}
 		maps.Copy(overrides, image.Overrides)
@@ -144,7 +144,7 @@ func (p *Project) relateImages(ctx context.Context, tree *worktree.Tree, kind ch
 		}
 	}
 	if len(found.Left) > 0 {
-		p.reportf(Note, "no value of %s sets these images to one with a digest: %s; if the operator needs them, change the chart", kind.Dir, strings.Join(found.Left, ", "))
+		p.reportf(diag.Note, "no value of %s sets these images to one with a digest: %s; if the operator needs them, change the chart", kind.Dir, strings.Join(found.Left, ", "))
 	}
 	gvk := kind.watch.GroupVersionKind()
 	return editWatches(tree, func(data []byte) ([]byte, error) { return watches.AddOverrides(data, gvk, overrides) })
@@ -189,7 +189,7 @@ func (p *Project) updateRelatedImages(ctx context.Context, tree *worktree.Tree, 
 func (p *Project) setRelatedImage(tree *worktree.Tree, image helmchart.Image) error {
 	kept, err := scaffold.SetRelatedImage(tree, image.Variable, image.Default)
 	if kept != "" {
-		p.reportf(Note, "%s: %s keeps %s; the chart has %s", project.ManagerFile, image.Variable, kept, image.Default)
+		p.reportf(diag.Note, "%s: %s keeps %s; the chart has %s", project.ManagerFile, image.Variable, kept, image.Default)
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func (b *roleBinder) bind() error {
 		account, isClear = b.account(b.tree)
 	}
 	if bindings := path.Join(dir, rolebinding.BindingsFile); !isClear && b.tree.Exists(bindings) {
-		b.report(Warning, diag.Finding{Position: diag.Position{File: bindings, Line: 1}, Rule: unboundRole,
+		b.report(diag.Warning, diag.Finding{Position: diag.Position{File: bindings, Line: 1}, Rule: unboundRole,
 			Problem: "not updated: the service account of the manager is not clear",
 			Fix:     fmt.Sprintf("correct its name in the only Deployment of %s, and list the manifest of the account in the kustomization of the roles", project.ManagerDir)})
 		return nil

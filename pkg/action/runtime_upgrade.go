@@ -64,7 +64,7 @@ func (p *Project) upgradeRuntime(
 	}
 	u.losses, err = verifier.Verify(tree, u.files.Resolved)
 	if err != nil && !o.Force {
-		return nil, fmt.Errorf("%w; nothing was changed, see %s upgrade --help for --force", err, p.Program)
+		return nil, diag.WithFix(err, fmt.Sprintf("nothing was changed, see %s upgrade --help for --force", p.Program))
 	}
 	if changes, err = tree.Changes(); err == nil {
 		u.changes = tree.Paired(changes)

@@ -29,8 +29,8 @@ type markerRole struct {
 type generatedRoles struct {
 	all      []markerRole
 	prefixes []string
-	// reported are the findings about them, without text.
-	reported []diag.Finding
+	// reported are the findings about them.
+	reported diag.Findings
 }
 
 // marker returns the position of the marker of a role in a bundle.
@@ -186,9 +186,9 @@ func (b *roleBinder) findings(written []markerRole) {
 		if finding.Position != role.Position {
 			finding.Problem += " (" + role.Position.String() + ")"
 		}
-		b.report(Warning, finding)
+		b.report(diag.Warning, finding)
 		// A bundle has the same problem.
-		b.Project.roles.reported = append(b.Project.roles.reported, diag.Finding{Position: finding.Position, Rule: finding.Rule})
+		b.Project.roles.reported = append(b.Project.roles.reported, finding)
 	}
 }
 
@@ -203,7 +203,7 @@ func (b *roleBinder) missingFindings(missing []string) {
 			if !binding.isInstalled || !binding.refersTo("ClusterRole", name, nil) {
 				continue
 			}
-			b.report(Warning, diag.Finding{Position: binding.at, Rule: missingRole,
+			b.report(diag.Warning, diag.Finding{Position: binding.at, Rule: missingRole,
 				Problem: fmt.Sprintf("binds the ClusterRole %s, which does not exist: all RBAC markers have namespace= or roleName=", name),
 				Fix:     fmt.Sprintf("delete the binding, and remove it from the kustomization; %s generate binds the roles of the markers", b.Program),
 			})
@@ -218,7 +218,7 @@ func (b *roleBinder) moveFindings(written []markerRole) {
 		if at < 0 {
 			break
 		}
-		b.report(Warning, diag.Finding{Position: diag.Position{File: k.name, Line: k.namespaceLine}, Rule: movedRole,
+		b.report(diag.Warning, diag.Finding{Position: diag.Position{File: k.name, Line: k.namespaceLine}, Rule: movedRole,
 			Problem: fmt.Sprintf("moves the Role %s of namespace %s into namespace %s, where it grants nothing in the other one", written[at].Name(), written[at].Namespace(), k.namespace),
 			Fix:     fmt.Sprintf("set the namespace in %s instead, or copy %s to the transformers of this one", b.mover.name, rolebinding.NamespacesFile),
 		})

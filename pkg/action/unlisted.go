@@ -111,7 +111,7 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 				if !p.Fix {
 					fix += fmt.Sprintf(", or run %s generate --fix", p.Program)
 				}
-				p.report(Warning, diag.Finding{
+				p.report(diag.Warning, diag.Finding{
 					Position: diag.Position{File: name, Line: 1}, Rule: "stale-crd", Fix: fix,
 					Problem: "not generated any more: the CRD of its kind is " + now,
 				})
@@ -141,7 +141,7 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 				continue
 			}
 		}
-		p.report(Warning, diag.Finding{
+		p.report(diag.Warning, diag.Finding{
 			Position: diag.Position{File: of.name, Line: of.line}, Rule: "unlisted-crd", Fix: fmt.Sprintf("add - %s to resources, or run %s generate --fix", entry, p.Program),
 			Problem: fmt.Sprintf("the CRD in %s is not installed: no kustomization lists it", name),
 		})
@@ -185,7 +185,7 @@ func (p *Project) checkWebhooks(tree *worktree.Tree, all []kustomization, genera
 	if !p.Fix {
 		finding.Fix += fmt.Sprintf(", or run %s generate --fix", p.Program)
 	}
-	p.report(Warning, finding)
+	p.report(diag.Warning, finding)
 	return nil
 }
 

@@ -48,14 +48,14 @@ func (p *Project) applyUpgrade(ctx context.Context, tree *worktree.Tree, known *
 	version := config.CLIVersion()
 	u, err := p.upgradeTree(ctx, tree, known, o, nil)
 	if err == nil && len(u.changes) > 0 && known.IsNewer(version) {
-		p.reportf(Warning, "kubebuilder %s wrote PROJECT, which is newer than %s, the newest release that this version of %s recognizes; "+
+		p.reportf(diag.Warning, "kubebuilder %s wrote PROJECT, which is newer than %s, the newest release that this version of %s recognizes; "+
 			"what only that release writes counts as yours and is kept", version, known.NewestKubebuilder(), p.Program)
 	}
 	if err != nil || u.problem() == nil || o.Force {
 		return u, err
 	}
 	problem := u.problem()
-	refusal := fmt.Errorf("%w\nnothing was changed; correct it, or upgrade with --force and correct it then", problem)
+	refusal := diag.Advise(problem, "nothing was changed; correct it, or upgrade with --force and correct it then")
 	failing, err := refactor.BrokenPackages(ctx, p.tree(), p.types())
 	if err != nil {
 		return nil, refusal // it is unknown whether the code compiles
@@ -160,7 +160,7 @@ func (p *Project) upgradeTree(
 	}
 	u.losses, err = verifier.Verify(tree, u.files.Resolved)
 	if err != nil && !o.Force {
-		return nil, fmt.Errorf("%w; nothing was changed, see %s upgrade --help for --force", err, p.Program)
+		return nil, diag.WithFix(err, fmt.Sprintf("nothing was changed, see %s upgrade --help for --force", p.Program))
 	}
 	if changes, err = tree.Changes(); err == nil {
 		u.changes = tree.Paired(changes)

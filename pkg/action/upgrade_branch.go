@@ -69,7 +69,7 @@ func (p *Project) UpgradeBranch(ctx context.Context, o BranchOptions) (*Result, 
 		result.Unchanged, result.NextSteps = "the project is up to date, nothing was committed", nil
 		return result, u.leave(ctx)
 	case failed != nil && !o.CommitConflicts:
-		return result, fmt.Errorf("%w\nthe changes are staged on the branch %s; when they are complete, 'git commit' them there", failed, u.OutputBranch)
+		return result, diag.Advise(failed, fmt.Sprintf("the changes are staged on the branch %s; when they are complete, 'git commit' them there", u.OutputBranch))
 	}
 	return result, u.publish(ctx, result, failed)
 }
@@ -187,7 +187,7 @@ func (u *branchUpgrade) publish(ctx context.Context, result *Result, failed erro
 		result.Notes = append(result.Notes, failed.Error())
 	}
 	if _, err := u.Git.Output(ctx, "commit", "--quiet", "--no-verify", "--message", message); err != nil {
-		return fmt.Errorf("%w\nthe changes are staged on the branch %s; commit them there", err, u.OutputBranch)
+		return diag.Advise(err, fmt.Sprintf("the changes are staged on the branch %s; commit them there", u.OutputBranch))
 	}
 	result.NextSteps = nil
 	result.Notes = append(result.Notes, "committed on the branch "+u.OutputBranch)

@@ -68,7 +68,7 @@ func (u *upgrade) describe(result *Result, program string) error {
 			"choose between the lines marked there, then run %s", ErrConflicts, strings.Join(lines, ""), next)
 	}
 	if problem := u.problem(); problem != nil {
-		return fmt.Errorf("%w\ncorrect it, then run %s", problem, next)
+		return diag.Advise(problem, "correct it, then run "+next)
 	}
 	result.nextf("review what changed, then '%s'", test)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/vcs"
@@ -37,7 +38,7 @@ func (p *Project) writtenLines(ctx context.Context, config *project.Config) (*wr
 				return err
 			})
 			if err != nil {
-				p.reportf(Detail, "files of unknown releases count as edited: %v", err)
+				p.reportf(diag.Detail, "files of unknown releases count as edited: %v", err)
 			}
 			return commits
 		}),

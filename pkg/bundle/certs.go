@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -77,9 +78,9 @@ func (w *webhooks) removeCertVolumes(d *decoded[appsv1.Deployment], issued, opti
 		if replaced {
 			optional[v.Secret.SecretName] = true
 		}
-		w.note(Note{Position: d.Locate("spec", "template", "spec", "volumes"), Subject: d.String(), Dropped: !replaced,
-			Reason: fmt.Sprintf("mounts the Secret %s, which cert-manager issues and a bundle cannot contain; the volume %s is left out with its mounts", v.Secret.SecretName, v.Name),
-			Advice: "no action is needed for webhooks: OLM mounts its own certificate"})
+		w.note(diag.Finding{Position: d.Locate("spec", "template", "spec", "volumes"), Object: d.String(), Severity: lossUnless(replaced),
+			Problem: fmt.Sprintf("mounts the Secret %s, which cert-manager issues and a bundle cannot contain; the volume %s is left out with its mounts", v.Secret.SecretName, v.Name),
+			Fix:     "no action is needed for webhooks: OLM mounts its own certificate"})
 		return true
 	})
 	if len(gone) == 0 {
@@ -136,13 +137,13 @@ func (w *webhooks) removeCertMounts(d *decoded[appsv1.Deployment], c *corev1.Con
 			c.Args = slices.DeleteFunc(c.Args, func(arg string) bool {
 				return arg == metrics || strings.HasPrefix(arg, "--metrics-cert-name=") || strings.HasPrefix(arg, "--metrics-cert-key=")
 			})
-			w.note(Note{Position: d.Position, Subject: d.String(),
-				Reason: fmt.Sprintf("reads its metrics certificate from %s in container %s; the argument %s is left out, and the manager generates its own certificate", m.MountPath, c.Name, metrics),
-				Advice: "provide the Secret in another way if its certificate must be verified"})
+			w.note(diag.Finding{Position: d.Position, Object: d.String(),
+				Problem: fmt.Sprintf("reads its metrics certificate from %s in container %s; the argument %s is left out, and the manager generates its own certificate", m.MountPath, c.Name, metrics),
+				Fix:     "provide the Secret in another way if its certificate must be verified"})
 		case served && m.MountPath != olmCertPath:
-			w.note(Note{Position: d.Position, Subject: d.String(),
-				Reason: fmt.Sprintf("has its webhook certificate at %s in container %s, OLM mounts it at %s", m.MountPath, c.Name, olmCertPath),
-				Advice: "let the webhook server read tls.crt and tls.key there, or leave it its default"})
+			w.note(diag.Finding{Position: d.Position, Object: d.String(),
+				Problem: fmt.Sprintf("has its webhook certificate at %s in container %s, OLM mounts it at %s", m.MountPath, c.Name, olmCertPath),
+				Fix:     "let the webhook server read tls.crt and tls.key there, or leave it its default"})
 		}
 		return true
 	})
@@ -157,9 +158,9 @@ func removeInjection(c *collection, crd *decoded[apiextv1.CustomResourceDefiniti
 		if !strings.HasPrefix(key, groupCerts+"/") {
 			continue
 		}
-		c.note(Note{Position: crd.Locate("metadata", "annotations", key), Subject: crd.String(),
-			Reason: fmt.Sprintf("has the annotation %s for cert-manager; it is left out because OLM injects the CA for conversion webhooks", key),
-			Advice: "no action is needed"})
+		c.note(diag.Finding{Position: crd.Locate("metadata", "annotations", key), Object: crd.String(),
+			Problem: fmt.Sprintf("has the annotation %s for cert-manager; it is left out because OLM injects the CA for conversion webhooks", key),
+			Fix:     "no action is needed"})
 		delete(crd.value.Annotations, key)
 	}
 }

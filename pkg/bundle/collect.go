@@ -45,7 +45,7 @@ type collection struct {
 	// replaced holds the cert-manager objects, by their string, that OLM or the manager makes unnecessary.
 	replaced map[string]bool
 
-	notes    []Note
+	notes    diag.Findings
 	problems diag.Findings
 	// missingRoles reports bindings of the operator's accounts to roles that the input lacks.
 	missingRoles diag.Findings
@@ -170,10 +170,10 @@ func (c *collection) noteUnknown(o manifest.Object, kept map[string]any) {
 		if path[0] == "status" {
 			continue
 		}
-		c.note(Note{
-			Position: o.Locate(path...), Subject: o.String(), Dropped: true,
-			Reason: fmt.Sprintf("has a field %s that its API does not define; it is not in the bundle", manifest.FieldPath(path)),
-			Advice: "correct its name and place, or delete it",
+		c.note(diag.Finding{
+			Position: o.Locate(path...), Object: o.String(), Severity: diag.Warning,
+			Problem: fmt.Sprintf("has a field %s that its API does not define; it is not in the bundle", manifest.FieldPath(path)),
+			Fix:     "correct its name and place, or delete it",
 		})
 	}
 }
@@ -196,10 +196,10 @@ func (c *collection) distinct(objects []manifest.Object) []manifest.Object {
 			first[id] = o
 			kept = append(kept, o)
 		case reflect.DeepEqual(before.Fields, o.Fields):
-			c.note(Note{
-				Position: o.Position, Subject: o.String(),
-				Reason: fmt.Sprintf("is in the input twice, first at %s; the bundle includes it once", before.Position),
-				Advice: "remove one of them from the input",
+			c.note(diag.Finding{
+				Position: o.Position, Object: o.String(),
+				Problem: fmt.Sprintf("is in the input twice, first at %s; the bundle includes it once", before.Position),
+				Fix:     "remove one of them from the input",
 			})
 		default:
 			c.problems.Addf(o.Position, "%s is defined a second time and differently from %s; keep one of them", o, before.Position)
@@ -219,4 +219,4 @@ func customKinds(objects []manifest.Object) map[string]bool {
 	return kinds
 }
 
-func (c *collection) note(n Note) { c.notes = append(c.notes, n) }
+func (c *collection) note(n diag.Finding) { c.notes = append(c.notes, n) }

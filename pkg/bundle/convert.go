@@ -42,9 +42,9 @@ type versionDir struct {
 // Convert returns a bundle for each version of a package. Manifests are copied byte for byte. A bundle is in the channels
 // whose head is, or replaces directly or indirectly, its CSV; without any it is in the default channel. The error is a
 // diag.Findings with every problem.
-func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Converted, []Note, error) {
+func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Converted, diag.Findings, error) {
 	var (
-		notes    []Note
+		notes    diag.Findings
 		problems diag.Findings
 		all      []*versionDir
 	)
@@ -70,8 +70,8 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 		problems.Addf(pkg.Locate(), "has no channel and no defaultChannel; name the channel that the bundles belong to")
 	}
 	for _, p := range pkg.CheckDefault() {
-		notes = append(notes, Note{Position: p.Position, Subject: "the default channel " + pkg.DefaultChannelName,
-			Reason: "is not one of the package's channels", Advice: "check its spelling"})
+		notes = append(notes, diag.Finding{Position: p.Position, Object: "the default channel " + pkg.DefaultChannelName,
+			Problem: "is not one of the package's channels", Fix: "check its spelling"})
 	}
 	if len(problems) > 0 {
 		return nil, notes, problems
@@ -81,7 +81,7 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 		in := channels[c.csv.Name()]
 		if len(in) == 0 {
 			in = []string{pkg.Default()}
-			notes = append(notes, Note{Subject: c.csv.Name(), Reason: "is in no upgrade path of a channel; it is added to the default channel " + pkg.Default()})
+			notes = append(notes, diag.Finding{Object: c.csv.Name(), Problem: "is in no upgrade path of a channel; it is added to the default channel " + pkg.Default()})
 		}
 		made, err := c.bundle(pkg, in, builder)
 		if err != nil {
@@ -93,9 +93,9 @@ func Convert(pkg *Package, versions []PackageVersion, builder string) ([]Convert
 }
 
 // channelsByCSV returns the channels of each CSV, following spec.replaces from the heads.
-func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]string, []Note, diag.Findings) {
+func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]string, diag.Findings, diag.Findings) {
 	var (
-		notes    []Note
+		notes    diag.Findings
 		problems diag.Findings
 	)
 	channels := map[string][]string{}
@@ -105,9 +105,9 @@ func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]st
 			c := byName[name]
 			if c == nil {
 				if name == channel.CurrentCSVName {
-					notes = append(notes, Note{Position: pkg.Locate("channels", fmt.Sprint(i), "currentCSV"), Dropped: true,
-						Subject: "channel " + channel.Name, Reason: "has the head " + name + ", which no directory contains; it adds no bundle to the channel",
-						Advice: "add the directory of that version, or correct the name"})
+					notes = append(notes, diag.Finding{Position: pkg.Locate("channels", fmt.Sprint(i), "currentCSV"), Severity: diag.Warning,
+						Object: "channel " + channel.Name, Problem: "has the head " + name + ", which no directory contains; it adds no bundle to the channel",
+						Fix: "add the directory of that version, or correct the name"})
 				}
 				break // the rest of the chain is not in the package
 			}
@@ -127,14 +127,14 @@ func channelsByCSV(pkg *Package, byName map[string]*versionDir) (map[string][]st
 }
 
 // read sorts the files of a version by their role.
-func (c *versionDir) read() (notes []Note, problems diag.Findings) {
+func (c *versionDir) read() (notes diag.Findings, problems diag.Findings) {
 	var objects []manifest.Object
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		file := path.Join(c.Dir, name)
 		switch path.Ext(name) {
 		case ".yaml", ".yml", ".json":
 		default:
-			notes = append(notes, Note{Subject: file, Reason: "is not a manifest and is not in the bundle", Dropped: true})
+			notes = append(notes, diag.Finding{Object: file, Problem: "is not a manifest and is not in the bundle", Severity: diag.Warning})
 			continue
 		}
 		found, wrong := manifest.Decode(file, c.Files[name])
@@ -144,7 +144,7 @@ func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 		}
 		if len(found) != 1 {
 			if len(found) == 0 {
-				notes = append(notes, Note{Subject: file, Reason: "is empty and is not in the bundle", Dropped: true})
+				notes = append(notes, diag.Finding{Object: file, Problem: "is empty and is not in the bundle", Severity: diag.Warning})
 				continue
 			}
 			problems = append(problems, diag.Finding{Position: found[1].Position,
@@ -183,11 +183,11 @@ func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 	}
 	if len(found.problems) == 0 {
 		// Manifests are copied unchanged, so nothing in them is dropped.
-		notes = append(notes, slices.DeleteFunc(found.notes, func(n Note) bool { return n.Dropped })...)
+		notes = append(notes, slices.DeleteFunc(found.notes, IsLoss)...)
 	}
 	for _, crd := range found.oldCRDs {
-		notes = append(notes, Note{Position: crd.Locate("apiVersion"), Subject: crd.String(),
-			Reason: "is of apiextensions.k8s.io/v1beta1, which Kubernetes has not served since 1.22", Advice: "bundles for newer clusters need it as v1"})
+		notes = append(notes, diag.Finding{Position: crd.Locate("apiVersion"), Object: crd.String(),
+			Problem: "is of apiextensions.k8s.io/v1beta1, which Kubernetes has not served since 1.22", Fix: "bundles for newer clusters need it as v1"})
 	}
 	if c.csv == nil && len(problems) == 0 {
 		problems.Addf(diag.Position{File: c.Dir},
@@ -195,8 +195,8 @@ func (c *versionDir) read() (notes []Note, problems diag.Findings) {
 	}
 	if c.csv != nil && len(problems) == 0 {
 		if version := manifest.TextAt(c.csv.Fields, "spec", "version"); version != "" && version != strings.TrimPrefix(path.Base(c.Dir), "v") {
-			notes = append(notes, Note{Position: c.csv.Locate("spec", "version"), Subject: c.csv.Name(),
-				Reason: "is version " + version + " in a directory for " + path.Base(c.Dir)})
+			notes = append(notes, diag.Finding{Position: c.csv.Locate("spec", "version"), Object: c.csv.Name(),
+				Problem: "is version " + version + " in a directory for " + path.Base(c.Dir)})
 		}
 	}
 	return notes, problems

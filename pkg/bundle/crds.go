@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A definition is one served version of a CRD.
@@ -61,10 +63,10 @@ func removeCRDs[T any](c *collection, crds []decoded[T], required map[string]boo
 			kept = append(kept, crd)
 			continue
 		}
-		c.note(Note{
-			Position: crd.Position, Subject: crd.String(), Dropped: true,
-			Reason: "is listed as required in the base CSV, so another operator provides it; it is left out of the bundle",
-			Advice: "remove it from the input, or move the entry from required to owned",
+		c.note(diag.Finding{
+			Position: crd.Position, Object: crd.String(), Severity: diag.Warning,
+			Problem: "is listed as required in the base CSV, so another operator provides it; it is left out of the bundle",
+			Fix:     "remove it from the input, or move the entry from required to owned",
 		})
 	}
 	return kept
@@ -91,11 +93,11 @@ func (c *collection) applyDefinitions(csv *v1alpha1.ClusterServiceVersion, at so
 	}
 	for i, o := range csv.Spec.CustomResourceDefinitions.Owned {
 		if !used[key(o.Name, o.Version, o.Kind)] {
-			c.note(Note{
-				Position: at.locate("spec", "customresourcedefinitions", "owned", fmt.Sprint(i)), Dropped: true,
-				Subject: fmt.Sprintf("the owned entry %s %s %s of the base CSV", o.Name, o.Version, o.Kind),
-				Reason:  "has no CRD with that name, served version and kind in the input; it is left out with its description",
-				Advice:  "add the CRD to the input, or delete the entry",
+			c.note(diag.Finding{
+				Position: at.locate("spec", "customresourcedefinitions", "owned", fmt.Sprint(i)), Severity: diag.Warning,
+				Object:  fmt.Sprintf("the owned entry %s %s %s of the base CSV", o.Name, o.Version, o.Kind),
+				Problem: "has no CRD with that name, served version and kind in the input; it is left out with its description",
+				Fix:     "add the CRD to the input, or delete the entry",
 			})
 		}
 	}

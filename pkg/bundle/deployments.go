@@ -4,6 +4,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 const (
@@ -30,10 +32,10 @@ func (c *collection) applyDeployments(strategy *v1alpha1.StrategyDetailsDeployme
 	specs := []v1alpha1.StrategyDeploymentSpec{}
 	for _, d := range c.deployments {
 		if len(d.value.Annotations) > 0 {
-			c.note(Note{
-				Position: d.Locate("metadata", "annotations"), Subject: d.String(), Dropped: true,
-				Reason: "has annotations of its own; a CSV has no place for them",
-				Advice: "put what the pods need into spec.template.metadata.annotations",
+			c.note(diag.Finding{
+				Position: d.Locate("metadata", "annotations"), Object: d.String(), Severity: diag.Warning,
+				Problem: "has annotations of its own; a CSV has no place for them",
+				Fix:     "put what the pods need into spec.template.metadata.annotations",
 			})
 		}
 		spec := *d.value.Spec.DeepCopy()

@@ -63,7 +63,7 @@ type Manifests struct {
 	// Scorecard is the scorecard configuration, nil if the input has none.
 	Scorecard []byte
 	// Notes lists what a user should check.
-	Notes []Note
+	Notes diag.Findings
 }
 
 // A source is the object that the base CSV was decoded from, nil for placeholders.
@@ -168,8 +168,8 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		}
 		csv, at = &given.value, source{&given.Object}
 	case len(c.problems) == 0:
-		c.note(Note{Subject: "the bundle", Reason: "has no base CSV; its descriptions are placeholders",
-			Advice: "write a base with 'generate kustomize manifests'"})
+		c.note(diag.Finding{Object: "the bundle", Problem: "has no base CSV; its descriptions are placeholders",
+			Fix: "write a base with 'generate kustomize manifests'"})
 	}
 	if in.Version == "" && at.Object == nil && len(c.csvs) == 0 {
 		return nil, source{}, errors.Join(ErrVersionRequired, c.problems.Err())
@@ -227,12 +227,12 @@ func (c *collection) validateCSV(csv *v1alpha1.ClusterServiceVersion, at source)
 }
 
 // newWarning returns the note for a warning of the CSV validation.
-func newWarning(csv *v1alpha1.ClusterServiceVersion, at source, position diag.Position, detail string) Note {
+func newWarning(csv *v1alpha1.ClusterServiceVersion, at source, position diag.Position, detail string) diag.Finding {
 	if strings.Contains(detail, "minKubeVersion is not informed") {
-		return Note{Position: at.locate("spec"), Subject: csv.Name, Reason: "has no spec.minKubeVersion, so OLM installs it on every Kubernetes version",
-			Advice: "set the oldest supported version in the base CSV"}
+		return diag.Finding{Position: at.locate("spec"), Object: csv.Name, Problem: "has no spec.minKubeVersion, so OLM installs it on every Kubernetes version",
+			Fix: "set the oldest supported version in the base CSV"}
 	}
-	return Note{Position: position, Subject: csv.Name, Reason: "needs attention: " + strings.TrimPrefix(detail, "("+csv.Name+") ")}
+	return diag.Finding{Position: position, Object: csv.Name, Problem: "needs attention: " + strings.TrimPrefix(detail, "("+csv.Name+") ")}
 }
 
 // missingTexts returns the paths of required texts that a CSV lacks.
@@ -263,9 +263,9 @@ func (c *collection) noteMissingExamples(csv *v1alpha1.ClusterServiceVersion) {
 	}
 	for _, d := range c.definitions() {
 		if !known[schema.GroupVersionKind{Group: d.group, Version: d.version, Kind: d.kind}] {
-			c.note(Note{Subject: fmt.Sprintf("%s %s %s", d.group, d.version, d.kind),
-				Reason: "has no example in the bundle",
-				Advice: "add a sample of it to the input"})
+			c.note(diag.Finding{Object: fmt.Sprintf("%s %s %s", d.group, d.version, d.kind),
+				Problem: "has no example in the bundle",
+				Fix:     "add a sample of it to the input"})
 		}
 	}
 }
@@ -273,7 +273,7 @@ func (c *collection) noteMissingExamples(csv *v1alpha1.ClusterServiceVersion) {
 // noteVersionMismatch notes that a CSV generated without --version has a name and version that differ.
 func (c *collection) noteVersionMismatch(csv *v1alpha1.ClusterServiceVersion, at diag.Position) {
 	if version := csv.Spec.Version.String(); !strings.HasSuffix(csv.Name, ".v"+version) {
-		c.note(Note{Position: at, Subject: csv.Name, Reason: "has a name that does not match its version " + version,
-			Advice: "set both with --version"})
+		c.note(diag.Finding{Position: at, Object: csv.Name, Problem: "has a name that does not match its version " + version,
+			Fix: "set both with --version"})
 	}
 }

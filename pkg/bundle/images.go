@@ -49,10 +49,10 @@ func (c *collection) relatedImages() []v1alpha1.RelatedImage {
 			continue
 		}
 		if others := images[r.image][1:]; len(others) > 0 {
-			c.note(Note{
-				Subject: "image " + r.image,
-				Reason:  fmt.Sprintf("has the RELATED_IMAGE_ names %s and %s; it is listed once, as %s", r.name, strings.Join(others, ", "), r.name),
-				Advice:  "use one name for it",
+			c.note(diag.Finding{
+				Object:  "image " + r.image,
+				Problem: fmt.Sprintf("has the RELATED_IMAGE_ names %s and %s; it is listed once, as %s", r.name, strings.Join(others, ", "), r.name),
+				Fix:     "use one name for it",
 			})
 		}
 		name := r.name

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -21,14 +20,14 @@ func markerOf(role manifest.Object, marker func(manifest.Object) (diag.Position,
 // noteMovedRole notes that a CSV cannot grant the operator a role in another namespace.
 func (c *collection) noteMovedRole(role manifest.Object, namespace string, marker func(manifest.Object) (diag.Position, bool)) {
 	at, isMarked := markerOf(role, marker)
-	n := Note{Position: at, Subject: role.String(), Dropped: true, Rule: "moved-role",
-		Reason: fmt.Sprintf("is bound in namespace %s, but OLM grants the permissions of a CSV in the operator's namespace and those of its OperatorGroup only", namespace),
-		Advice: "bind a ClusterRole with a ClusterRoleBinding if the operator needs them in every namespace; otherwise, let administrators apply the role and its binding",
+	n := diag.Finding{Position: at, Object: role.String(), Severity: diag.Warning, Rule: "moved-role",
+		Problem: fmt.Sprintf("is bound in namespace %s, but OLM grants the permissions of a CSV in the operator's namespace and those of its OperatorGroup only", namespace),
+		Fix:     "bind a ClusterRole with a ClusterRoleBinding if the operator needs them in every namespace; otherwise, let administrators apply the role and its binding",
 	}
 	if isMarked {
-		n.Advice = "remove namespace= from the marker if the operator needs the permissions in every namespace; otherwise, let administrators apply the role and its binding"
+		n.Fix = "remove namespace= from the marker if the operator needs the permissions in every namespace; otherwise, let administrators apply the role and its binding"
 	}
-	if !slices.Contains(c.notes, n) {
+	if !c.notes.Has(n) {
 		c.note(n)
 	}
 }
@@ -40,9 +39,9 @@ func (c *collection) noteUnboundRoles(bound map[string]bool, marker func(manifes
 		if !isMarked || bound[roleID(role)] {
 			return
 		}
-		c.note(Note{Position: at, Subject: role.String(), Dropped: true, Rule: "unbound-role",
-			Reason: "is bound by nothing in the input: it becomes a manifest of its own, which grants the operator nothing",
-			Advice: "add a binding to the input"})
+		c.note(diag.Finding{Position: at, Object: role.String(), Severity: diag.Warning, Rule: "unbound-role",
+			Problem: "is bound by nothing in the input: it becomes a manifest of its own, which grants the operator nothing",
+			Fix:     "add a binding to the input"})
 	}
 	for _, r := range c.roles {
 		check(r.Object)

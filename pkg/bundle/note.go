@@ -9,29 +9,21 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A Note is a finding about a bundle that was generated nevertheless.
-type Note struct {
-	diag.Position
-	// Subject is the object or field of the note.
-	Subject string
-	// Reason is the predicate of a sentence about Subject. Advice is what to do about it, "" for nothing.
-	Reason, Advice string
-	// Dropped reports whether a part of the input is missing from the bundle and OLM does not replace it.
-	Dropped bool
-	// Rule is the name of the check, or empty.
-	Rule string
+// IsLoss reports whether a note is about a part of the input that is missing from the bundle, and that OLM does not replace. Such notes
+// have the severity Warning; the others are about a bundle that was generated nevertheless.
+func IsLoss(note diag.Finding) bool { return note.Severity == diag.Warning }
+
+// lossUnless returns the severity of a note about a part of the input that OLM may replace.
+func lossUnless(replaced bool) diag.Severity {
+	if replaced {
+		return diag.Note
+	}
+	return diag.Warning
 }
 
-// Finding returns the note as a finding.
-func (n Note) Finding() diag.Finding {
-	return diag.Finding{Position: n.Position, Problem: n.Subject + " " + n.Reason, Fix: n.Advice, Rule: n.Rule}
-}
-
-func (n Note) String() string { return n.Finding().Error() }
-
-// Dropped returns the notes about dropped input.
-func Dropped(notes []Note) []Note {
-	return slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return !n.Dropped })
+// Losses returns the notes about losses.
+func Losses(notes diag.Findings) diag.Findings {
+	return slices.DeleteFunc(slices.Clone(notes), func(n diag.Finding) bool { return !IsLoss(n) })
 }
 
 // unknownFields compares an object as read with its encoded Go type, and returns the paths of the fields that are lost.

@@ -116,9 +116,9 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, in 
 			return false
 		}
 		if len(*subjects) == 0 {
-			c.note(Note{Position: at.Position, Subject: at.String(), Dropped: true,
-				Reason: "has no subjects and grants nothing; it is left out",
-				Advice: "add its subjects, or delete it"})
+			c.note(diag.Finding{Position: at.Position, Object: at.String(), Severity: diag.Warning,
+				Problem: "has no subjects and grants nothing; it is left out",
+				Fix:     "add its subjects, or delete it"})
 			return true
 		}
 		bound[role.id] = true
@@ -226,16 +226,16 @@ func (c *collection) clusterRules(r decoded[rbacv1.ClusterRole]) []rbacv1.Policy
 			}
 		}
 	}
-	n := Note{Position: r.Position, Subject: r.String()}
+	n := diag.Finding{Position: r.Position, Object: r.String()}
 	if len(parts) == 0 {
-		n.Dropped = true
-		n.Reason = "aggregates ClusterRoles, but its selectors match none of the input, so it grants the operator nothing"
-		n.Advice = "put the rules into the ClusterRole itself, or add the ClusterRoles that it aggregates to the input"
+		n.Severity = diag.Warning
+		n.Problem = "aggregates ClusterRoles, but its selectors match none of the input, so it grants the operator nothing"
+		n.Fix = "put the rules into the ClusterRole itself, or add the ClusterRoles that it aggregates to the input"
 	} else {
-		n.Reason = fmt.Sprintf("aggregates ClusterRoles; the CSV contains the rules of those in the input: %s", strings.Join(names, ", "))
-		n.Advice = "rules that a cluster adds later are not granted to the operator"
+		n.Problem = fmt.Sprintf("aggregates ClusterRoles; the CSV contains the rules of those in the input: %s", strings.Join(names, ", "))
+		n.Fix = "rules that a cluster adds later are not granted to the operator"
 	}
-	if !slices.Contains(c.notes, n) {
+	if !c.notes.Has(n) {
 		c.note(n)
 	}
 	return rules
@@ -261,9 +261,9 @@ func isDefaultRole(ref rbacv1.RoleRef) bool {
 
 // noteForeignRole notes that a binding of the operator's account becomes a manifest of the bundle.
 func (c *collection) noteForeignRole(binding manifest.Object, ref rbacv1.RoleRef) {
-	c.note(Note{
-		Position: binding.Position, Subject: binding.String(),
-		Reason: fmt.Sprintf("grants the operator's account the %s %s, which is not in the input; the binding becomes a manifest of its own", ref.Kind, ref.Name),
-		Advice: "make sure that its subject names no namespace that is missing at installation",
+	c.note(diag.Finding{
+		Position: binding.Position, Object: binding.String(),
+		Problem: fmt.Sprintf("grants the operator's account the %s %s, which is not in the input; the binding becomes a manifest of its own", ref.Kind, ref.Name),
+		Fix:     "make sure that its subject names no namespace that is missing at installation",
 	})
 }

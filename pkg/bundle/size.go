@@ -26,7 +26,7 @@ const (
 
 // CheckSizes compares a bundle with the limits of OLM and etcd. files holds the files of the bundle by path relative to
 // the project; dir is the bundle directory.
-func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
+func CheckSizes(dir string, files map[string][]byte) (diag.Findings, error) {
 	type sized struct {
 		name          string
 		plain, packed int
@@ -34,7 +34,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 	var (
 		all      []sized
 		total    sized
-		notes    []Note
+		notes    diag.Findings
 		problems diag.Findings
 	)
 	// Compression takes most of the time; bundles that fit without it need none.
@@ -54,8 +54,8 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 			problems.Addf(diag.Position{File: name},
 				"is an object of %s, and a cluster accepts at most %s; shorten descriptions, remove examples, or split it", formatBytes(size), formatBytes(objectLimit))
 		case size > objectLimit*nearLimit/100 || size > unpackLimit:
-			notes = append(notes, Note{Subject: name, Reason: fmt.Sprintf("is an object of %s; a cluster accepts at most %s", formatBytes(size), formatBytes(objectLimit)),
-				Advice: "shorten it before it grows"})
+			notes = append(notes, diag.Finding{Object: name, Problem: fmt.Sprintf("is an object of %s; a cluster accepts at most %s", formatBytes(size), formatBytes(objectLimit)),
+				Fix: "shorten it before it grows"})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(b.packed, a.packed) })
@@ -70,7 +70,7 @@ func CheckSizes(dir string, files map[string][]byte) ([]Note, error) {
 		problems = append(problems, diag.Finding{Position: diag.Position{File: dir},
 			Problem: "is a bundle of " + summary + ": make them smaller, for instance with controller-gen's crd:maxDescLen=0 or a smaller icon"})
 	case total.packed > unpackLimit*nearLimit/100:
-		notes = append(notes, Note{Subject: dir, Reason: "is a bundle of " + summary})
+		notes = append(notes, diag.Finding{Object: dir, Problem: "is a bundle of " + summary})
 	}
 	return notes, problems.Err()
 }

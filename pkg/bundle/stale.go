@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -29,13 +30,13 @@ func (u *Update) removeStale() error {
 		switch {
 		case known && before == string(disk), !known && !edited && isGeneratedFile(base, disk):
 			u.removed = append(u.removed, name)
-			u.notes = append(u.notes, Note{Subject: name, Reason: "is no longer generated; removed"})
+			u.notes = append(u.notes, diag.Finding{Object: name, Problem: "is no longer generated; removed"})
 		case known, edited:
-			u.notes = append(u.notes, Note{Subject: name, Reason: "is no longer generated but was edited; kept",
-				Advice: "delete it if it is not needed"})
+			u.notes = append(u.notes, diag.Finding{Object: name, Problem: "is no longer generated but was edited; kept",
+				Fix: "delete it if it is not needed"})
 		case strings.HasSuffix(base, ".clusterserviceversion.yaml"):
-			u.notes = append(u.notes, Note{Subject: name, Reason: "is a second CSV, which makes the bundle invalid; kept",
-				Advice: "delete it"})
+			u.notes = append(u.notes, diag.Finding{Object: name, Problem: "is a second CSV, which makes the bundle invalid; kept",
+				Fix: "delete it"})
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"fmt"
 	"path"
 	"reflect"
 	"time"
@@ -33,7 +32,7 @@ type Update struct {
 	files     map[string][]byte
 	generated Record
 	removed   []string
-	notes     []Note
+	notes     diag.Findings
 	kept      []Edit
 	conflicts diag.Findings
 	problems  diag.Findings
@@ -52,7 +51,7 @@ type Updated struct {
 	Kept      []Edit
 	// Created is the creation time in the CSV, empty without a CSV.
 	Created string
-	Notes   []Note
+	Notes   diag.Findings
 }
 
 // Run merges all files. The error is Conflicts, or diag.Findings of files that cannot be parsed.
@@ -72,8 +71,8 @@ func (u *Update) Run() (*Updated, error) {
 		return nil, u.problems
 	}
 	if len(u.conflicts) > 0 {
-		return nil, fmt.Errorf("%w\nnothing was written; to keep the edit, make it in the source of the value (the base CSV, a manifest or a flag); "+
-			"to discard it, restore the value generated before", u.conflicts)
+		return nil, diag.Advise(u.conflicts, "nothing was written; to keep the edit, make it in the source of the value (the base CSV, a manifest or a flag); "+
+			"to discard it, restore the value generated before")
 	}
 	for _, e := range u.Edits {
 		if _, ok := u.generated[e.File]; ok {

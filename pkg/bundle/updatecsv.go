@@ -77,11 +77,11 @@ func (u *Update) noteReplaces(name string, disk, now map[string]any) {
 	if old == new || old == "" || manifest.TextAt(now, "spec", "replaces") != "" || manifest.TextAt(now, "metadata", "annotations", "olm.skipRange") != "" {
 		return
 	}
-	n := Note{Position: diag.Position{File: name}, Subject: new,
-		Reason: fmt.Sprintf("replaces no version, but the bundle was %s before", old),
-		Advice: fmt.Sprintf("set spec.replaces: %s in the base CSV if that version was released", old)}
+	n := diag.Finding{Position: diag.Position{File: name}, Object: new,
+		Problem: fmt.Sprintf("replaces no version, but the bundle was %s before", old),
+		Fix:     fmt.Sprintf("set spec.replaces: %s in the base CSV if that version was released", old)}
 	if replaces := manifest.TextAt(disk, "spec", "replaces"); replaces != "" {
-		n.Reason = fmt.Sprintf("keeps spec.replaces: %s of the bundle that was %s before", replaces, old)
+		n.Problem = fmt.Sprintf("keeps spec.replaces: %s of the bundle that was %s before", replaces, old)
 	}
 	u.notes = append(u.notes, n)
 }

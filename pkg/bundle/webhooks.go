@@ -99,14 +99,14 @@ func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.Webhook
 	}
 	// OLM limits webhooks to the namespaces of the OperatorGroup and does not support match conditions.
 	if namespaces := hook.NamespaceSelector; namespaces != nil && (len(namespaces.MatchLabels) > 0 || len(namespaces.MatchExpressions) > 0) {
-		w.note(Note{Position: place("namespaceSelector"), Subject: subject, Dropped: true,
-			Reason: "has a namespaceSelector; a CSV has no place for it, OLM selects the namespaces of the OperatorGroup",
-			Advice: "use objectSelector, or check the namespace in the webhook"})
+		w.note(diag.Finding{Position: place("namespaceSelector"), Object: subject, Severity: diag.Warning,
+			Problem: "has a namespaceSelector; a CSV has no place for it, OLM selects the namespaces of the OperatorGroup",
+			Fix:     "use objectSelector, or check the namespace in the webhook"})
 	}
 	if len(hook.MatchConditions) > 0 {
-		w.note(Note{Position: place("matchConditions"), Subject: subject, Dropped: true,
-			Reason: "has matchConditions; a CSV has no place for them",
-			Advice: "check the conditions in the webhook"})
+		w.note(diag.Finding{Position: place("matchConditions"), Object: subject, Severity: diag.Warning,
+			Problem: "has matchConditions; a CSV has no place for them",
+			Fix:     "check the conditions in the webhook"})
 	}
 	service := hook.ClientConfig.Service
 	if service == nil {
@@ -123,16 +123,16 @@ func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.Webhook
 	}
 	if len(d.AdmissionReviewVersions) == 0 {
 		d.AdmissionReviewVersions = []string{"v1"}
-		w.note(Note{Position: place(), Subject: subject, Reason: "has no admissionReviewVersions; v1 is used", Advice: "list the supported versions"})
+		w.note(diag.Finding{Position: place(), Object: subject, Problem: "has no admissionReviewVersions; v1 is used", Fix: "list the supported versions"})
 	}
 	if d.SideEffects == nil {
 		none := admissionv1.SideEffectClassNone
 		d.SideEffects = &none
-		w.note(Note{Position: place(), Subject: subject, Reason: "has no sideEffects; None is used", Advice: "set None or NoneOnDryRun"})
+		w.note(diag.Finding{Position: place(), Object: subject, Problem: "has no sideEffects; None is used", Fix: "set None or NoneOnDryRun"})
 	}
 	d.DeploymentName, d.ContainerPort, d.TargetPort, d.WebhookPath = b.deployment.Name(), b.port, b.target, e.path
 	if slices.ContainsFunc(w.definitions, func(other v1alpha1.WebhookDescription) bool { return reflect.DeepEqual(other, d) }) {
-		w.note(Note{Position: place(), Subject: subject, Reason: "is in the input twice; the bundle includes it once", Advice: "remove one of them from the input"})
+		w.note(diag.Finding{Position: place(), Object: subject, Problem: "is in the input twice; the bundle includes it once", Fix: "remove one of them from the input"})
 		return
 	}
 	w.definitions = append(w.definitions, d)
@@ -231,9 +231,9 @@ func (w *webhooks) removeServices() {
 				return false
 			}
 		}
-		w.note(Note{Position: s.Position, Subject: s.String(),
-			Reason: "serves only webhooks; it is left out because OLM creates a Service for them",
-			Advice: "no action is needed"})
+		w.note(diag.Finding{Position: s.Position, Object: s.String(),
+			Problem: "serves only webhooks; it is left out because OLM creates a Service for them",
+			Fix:     "no action is needed"})
 		return true
 	})
 }

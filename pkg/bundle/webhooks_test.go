@@ -249,8 +249,8 @@ spec:
 				}
 			}
 			var dropped []string
-			for _, n := range bundle.Dropped(made.Notes) {
-				dropped = append(dropped, n.Subject)
+			for _, n := range bundle.Losses(made.Notes) {
+				dropped = append(dropped, n.Object)
 			}
 			if !slices.Equal(dropped, c.dropped) {
 				t.Errorf("dropped = %q, want %q\n%s", dropped, c.dropped, notes)

@@ -185,7 +185,7 @@ func TestFindings(t *testing.T) {
 				}
 				if !slices.IsSortedFunc(findings, func(a, b diag.Finding) int {
 					return strings.Compare(a.File, b.File)*1000 + a.Line - b.Line
-				}) || len(slices.Compact(slices.Clone(findings))) != len(findings) {
+				}) || len(findings.Distinct()) != len(findings) {
 					t.Errorf("not sorted, or not unique:\n%v", err)
 				}
 				if first == "" {

@@ -5,7 +5,6 @@ package diag
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -34,7 +33,7 @@ func (p Position) Compare(other Position) int {
 	return cmp.Or(strings.Compare(p.File, other.File), p.Line-other.Line, p.Column-other.Column)
 }
 
-// Severity is the weight of a finding. The zero value is that of an error.
+// A Severity is the weight of a finding. The zero value means that the context decides: findings in an error are errors.
 type Severity string
 
 const (
@@ -42,38 +41,80 @@ const (
 	Error Severity = "error"
 	// Warning is the severity of a problem that should be corrected.
 	Warning Severity = "warning"
-	// Note is the severity of information.
+	// Note is the severity of information, such as a part that was left out.
 	Note Severity = "note"
+	// Progress is the severity of a step that takes long, or of a recovery of an interrupted command.
+	Progress Severity = "progress"
+	// Detail is the severity of a step of a command, and of where its input is from.
+	Detail Severity = "detail"
 )
 
-// A Finding is a problem of a value that the user gave, or of a place in a file if File is set.
+// A Finding is a problem: of a place in a file if File is set, or else of a value that the user gave, or of an object.
 type Finding struct {
+	Severity Severity
+	// Rule is the name of the check, in lower case with hyphens, such as misplaced-marker, or empty.
+	Rule string
 	Position
+	// Object is what the problem is about, such as "Service smtp", or empty.
+	Object string
 	// Field is the source of a value, such as --kind, or the path of a field in a file, such as spec.icon[0].mediatype.
 	Field string
 	// Value is the value as given.
 	Value string
-	// Problem continues a sentence that begins with the field or the position: "must start with an upper-case letter".
+	// Problem continues a sentence that begins with the field, the object or the position: "must start with an upper-case letter".
 	Problem string
 	// Suggestion is a valid value, or empty.
 	Suggestion string
 	// Fix is how to correct the problem, or empty.
 	Fix string
-	// Rule is the name of the check, in lower case with hyphens, such as misplaced-marker, or empty.
-	Rule string
-	// Err is the cause, or nil.
-	Err error
+	// Related are circumstances that explain the problem: conditions, events, lines of a log.
+	Related []Finding
+	// Count is the number of places that have the problem if they are many, of which this is the first. See Findings.Collapse.
+	Count int
+	// Long selects the longer of two texts: it begins with the severity, contains the object, the field and the rule, and ends with a
+	// line for the fix.
+	Long bool
+	// Err is the cause, or nil. It is not part of a finding that is stored as JSON.
+	Err error `json:"-"`
 }
 
-// Error returns position, problem and fix if the finding is about a file, or else field, value, problem and suggestion. Empty
-// parts are omitted.
+// Error returns the position and the message.
 func (f Finding) Error() string {
+	if f.File == "" {
+		return f.Message()
+	}
+	return f.Position.String() + ": " + f.Message()
+}
+
+// Message returns the text of the finding without its position. If the finding is not about a file, it consists of field, value,
+// problem and suggestion, or else of object, problem and fix. Empty parts are omitted. Related findings follow, one per line.
+func (f Finding) Message() string {
+	if f.Count > 1 {
+		f.Problem += fmt.Sprintf(" (and %d more)", f.Count-1)
+	}
 	f.Field = EscapeLine(f.Field)
+	text := f.text()
+	for _, related := range f.Related {
+		text += "\n" + related.Error()
+	}
+	return text
+}
+
+func (f Finding) text() string {
 	switch {
-	case f.File != "":
-		return f.Position.String() + ": " + f.text()
-	case f.Field == "":
-		return f.text()
+	case f.Long && f.Fix != "":
+		return f.long() + "\n    " + f.Fix
+	case f.Long:
+		return f.long()
+	case f.File != "" || f.Field == "":
+		text := f.Problem
+		if f.Object != "" {
+			text = f.Object + " " + text
+		}
+		if f.Fix != "" {
+			text += "; " + f.Fix
+		}
+		return text
 	case f.Value == "" && f.Suggestion == "":
 		return f.Field + " " + f.Problem
 	case f.Value == "":
@@ -84,12 +125,25 @@ func (f Finding) Error() string {
 	return fmt.Sprintf("%s %q: %s; did you mean %q?", f.Field, f.Value, f.Problem, f.Suggestion)
 }
 
-// text returns the problem and the fix.
-func (f Finding) text() string {
-	if f.Fix == "" {
-		return f.Problem
+func (f Finding) long() string {
+	return fmt.Sprintf("%s: %s%s [%s]", cmp.Or(f.Severity, Error), f.Subject(), f.Problem, f.Rule)
+}
+
+// Subject returns object and field, each with a colon and a space behind it.
+func (f Finding) Subject() string {
+	text := ""
+	for _, part := range []string{f.Object, f.Field} {
+		if part != "" {
+			text += part + ": "
+		}
 	}
-	return f.Problem + "; " + f.Fix
+	return text
+}
+
+// Is reports whether target is a finding with the same position, text and rule, for errors.Is.
+func (f Finding) Is(target error) bool {
+	other, ok := target.(Finding)
+	return ok && f.identity() == other.identity()
 }
 
 // Unwrap returns the cause.
@@ -97,38 +151,3 @@ func (f Finding) Unwrap() error { return f.Err }
 
 // UsageError reports whether the finding is about a value that the user gave, not about a file.
 func (f Finding) UsageError() bool { return f.File == "" && f.Field != "" }
-
-// Findings are all findings of an input, so that the user can correct them at once.
-type Findings []Finding
-
-// Error lists the first findings, one per line.
-func (f Findings) Error() string { return Lines(f, "finding") }
-
-// Unwrap returns the findings.
-func (f Findings) Unwrap() []error { return Errors(f) }
-
-// Add adds a finding about a value that the user gave.
-func (f *Findings) Add(field, value, problem string) {
-	*f = append(*f, Finding{Field: field, Value: value, Problem: problem})
-}
-
-// Addf adds a finding about a place in a file.
-func (f *Findings) Addf(at Position, format string, args ...any) {
-	*f = append(*f, Finding{Position: at, Problem: fmt.Sprintf(format, args...)})
-}
-
-// Err returns the findings as an error, or nil if there are none.
-func (f Findings) Err() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return f
-}
-
-// Sort sorts findings by position and problem, in place, and returns them without duplicates.
-func (f Findings) Sort() Findings {
-	slices.SortFunc(f, func(a, b Finding) int {
-		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Problem, b.Problem))
-	})
-	return slices.CompactFunc(f, func(a, b Finding) bool { return a.Position == b.Position && a.Problem == b.Problem })
-}

@@ -1,9 +1,6 @@
 package diag
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // MaxListed is the number of findings that are printed as text.
 const MaxListed = 50
@@ -23,23 +20,4 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// Lines returns the texts of the first MaxListed findings, one per line, and a line with the number of the others.
-func Lines[T error](all []T, noun string) string {
-	first, rest := Shorten(all, noun)
-	lines := make([]string, len(first))
-	for i, finding := range first {
-		lines[i] = finding.Error()
-	}
-	return strings.Join(append(lines, rest...), "\n")
-}
-
-// Errors converts findings to the errors that a list of them wraps.
-func Errors[T error](all []T) []error {
-	errs := make([]error, len(all))
-	for i, finding := range all {
-		errs[i] = finding
-	}
-	return errs
 }

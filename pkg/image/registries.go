@@ -59,10 +59,20 @@ func imageError(ctx context.Context, ref string, err error) error {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		err = fmt.Errorf("image %s: %w", withoutPassword(ref), err)
+		err = &Error{withoutPassword(ref), err}
 	}
 	return err
 }
+
+// An Error is about an image in a registry.
+type Error struct {
+	// Ref is the reference of the image as given, without a password.
+	Ref string
+	Err error
+}
+
+func (e *Error) Error() string { return "image " + e.Ref + ": " + e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
 
 // fetchFirst returns the result of fetch for the first source of an image that has it, or the errors of all sources.
 func fetchFirst[T any](r Registries, ref name.Reference, fetch func(source) (T, error)) (result T, err error) {

@@ -8,17 +8,24 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A Cause describes why a workload is not ready.
-type Cause struct {
-	// Lines are conditions, states of pods and containers, events, and last lines of logs.
-	Lines []string
-	// Images could not be pulled. Unscheduled, Crashed and Refused report whether pods have no node, exit, or are rejected by the
-	// cluster.
-	Images                        []string
-	Unscheduled, Crashed, Refused bool
-}
+// The rules of findings that explain why a workload is not ready.
+const (
+	// Unpulled is the rule of an image that could not be pulled; it is the value of the finding.
+	Unpulled = "unpulled-image"
+	// Unscheduled means that no node accepts a pod.
+	Unscheduled = "unscheduled-pod"
+	// Crashed means that a container exits.
+	Crashed = "crashed-container"
+	// Refused means that the cluster rejects pods.
+	Refused = "refused-pods"
+)
+
+// causes are findings that explain why a workload is not ready: conditions, states of pods and containers, events, and last lines of logs.
+type causes diag.Findings
 
 const (
 	// maxPods and maxEvents limit the description of one workload.
@@ -30,34 +37,44 @@ const (
 	readLines = 100
 )
 
-// ExplainWorkload describes why the pods of a Deployment are not ready, as far as it can be read.
-func (c *Client) ExplainWorkload(ctx context.Context, o *Object) *Cause {
-	cause := &Cause{}
+// ExplainWorkload describes why the pods of a Deployment are not ready, as far as it can be read: conditions, states of
+// pods and containers, events, and last lines of logs.
+func (c *Client) ExplainWorkload(ctx context.Context, o *Object) diag.Findings {
+	var found causes
 	for _, condition := range Conditions(o) {
 		bad := condition.Status == "False" && condition.Type != "ReplicaFailure" || condition.Status == "True" && condition.Type == "ReplicaFailure"
 		if bad {
-			cause.add("condition %s=%s: %s", condition.Type, condition.Status, condition.text())
-			cause.Refused = cause.Refused || condition.Type == "ReplicaFailure"
+			rule := ""
+			if condition.Type == "ReplicaFailure" {
+				rule = Refused
+			}
+			found.add(rule, "condition %s=%s: %s", condition.Type, condition.Status, condition.text())
 		}
 	}
 	if query := podsOf(o); query != nil {
-		c.ExplainPods(ctx, cause, o.GetNamespace(), query)
+		c.explainPods(ctx, &found, o.GetNamespace(), query)
 	}
-	return cause
+	return diag.Findings(found)
 }
 
-// ExplainPods adds to cause why the pods that query selects are not ready.
-func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string, query url.Values) {
+// ExplainPods describes why the pods that query selects are not ready, like ExplainWorkload.
+func (c *Client) ExplainPods(ctx context.Context, namespace string, query url.Values) diag.Findings {
+	var found causes
+	c.explainPods(ctx, &found, namespace, query)
+	return diag.Findings(found)
+}
+
+func (c *Client) explainPods(ctx context.Context, found *causes, namespace string, query url.Values) {
 	pods, err := c.List(ctx, Pods(), namespace, query)
 	if err != nil {
-		cause.add("cannot read its pods: %v", err)
+		found.add("", "cannot read its pods: %v", err)
 		return
 	}
 	if len(pods) == 0 {
-		cause.add("it has no pods")
+		found.add("", "it has no pods")
 		sets, err := c.List(ctx, replicaSets(), namespace, query)
 		if err == nil && len(sets) > 0 {
-			c.events(ctx, cause, sets[len(sets)-1])
+			c.events(ctx, found, sets[len(sets)-1])
 		}
 		return
 	}
@@ -67,7 +84,7 @@ func (c *Client) ExplainPods(ctx context.Context, cause *Cause, namespace string
 			continue
 		}
 		explained++
-		c.explainPod(ctx, cause, pod)
+		c.explainPod(ctx, found, pod)
 	}
 }
 
@@ -76,49 +93,50 @@ func IsPodReady(pod *Object) bool {
 	return slices.ContainsFunc(Conditions(pod), func(c Condition) bool { return c.Type == "Ready" && c.Status == "True" })
 }
 
-func (c *Client) explainPod(ctx context.Context, cause *Cause, pod *Object) {
-	cause.add("pod %s is %s", pod.GetName(), StringAt(pod.Object, "status", "phase"))
-	images := len(cause.Images)
+func (c *Client) explainPod(ctx context.Context, found *causes, pod *Object) {
+	found.add("", "pod %s is %s", pod.GetName(), StringAt(pod.Object, "status", "phase"))
+	unpulled := false
 	for _, condition := range Conditions(pod) {
 		if condition.Type == "PodScheduled" && condition.Status == "False" {
-			cause.add("  no node accepts it: %s", condition.text())
-			cause.Unscheduled = true
+			found.add(Unscheduled, "  no node accepts it: %s", condition.text())
 		}
 	}
 	for _, status := range containerStatuses(pod) {
-		c.explainContainer(ctx, cause, pod, status)
+		unpulled = c.explainContainer(ctx, found, pod, status) || unpulled
 	}
-	if len(cause.Images) == images { // otherwise events repeat it
-		c.events(ctx, cause, pod)
+	if !unpulled { // otherwise events repeat it
+		c.events(ctx, found, pod)
 	}
 }
 
-func (c *Client) explainContainer(ctx context.Context, cause *Cause, pod *Object, status any) {
+// explainContainer describes a container, and reports whether its image cannot be pulled.
+func (c *Client) explainContainer(ctx context.Context, found *causes, pod *Object, status any) (unpulled bool) {
 	if ValueAt(status, "ready") == true {
-		return
+		return false
 	}
 	text := func(fields ...string) string { return StringAt(status, fields...) }
 	name, image := text("name"), text("image")
 	if reason := text("state", "waiting", "reason"); reason != "" {
-		cause.add("  container %s is waiting: %s", name, Condition{Reason: reason, Message: text("state", "waiting", "message")}.text())
+		waiting := Condition{Reason: reason, Message: text("state", "waiting", "message")}.text()
 		if strings.Contains(reason, "ImagePull") || strings.Contains(reason, "InvalidImageName") {
-			cause.Images = append(cause.Images, image)
-			return // it has no log
+			found.addAbout(image, Unpulled, "  container %s is waiting: %s", name, waiting)
+			return true // it has no log
 		}
+		found.add("", "  container %s is waiting: %s", name, waiting)
 	}
 	for _, state := range []string{"state", "lastState"} {
 		if ValueAt(status, state, "terminated") != nil {
-			cause.add("  container %s exited with code %d: %s", name, IntAt(status, state, "terminated", "exitCode"),
+			found.add(Crashed, "  container %s exited with code %d: %s", name, IntAt(status, state, "terminated", "exitCode"),
 				Condition{Reason: text(state, "terminated", "reason"), Message: text(state, "terminated", "message")}.text())
-			cause.Crashed = true
 			break
 		}
 	}
-	c.log(ctx, cause, pod, name, IntAt(status, "restartCount") > 0)
+	c.log(ctx, found, pod, name, IntAt(status, "restartCount") > 0)
+	return false
 }
 
 // log adds the last lines of a container's log; of a restarted container, those before the restart.
-func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container string, previous bool) {
+func (c *Client) log(ctx context.Context, found *causes, pod *Object, container string, previous bool) {
 	query := url.Values{"container": {container}, "tailLines": {fmt.Sprint(readLines)}, "limitBytes": {"65536"}}
 	if previous {
 		query.Set("previous", "true")
@@ -133,9 +151,9 @@ func (c *Client) log(ctx context.Context, cause *Cause, pod *Object, container s
 	if err != nil || strings.TrimSpace(string(text)) == "" {
 		return
 	}
-	cause.add("  from its log:")
+	found.add("", "  from its log:")
 	for _, line := range relevantLines(string(text)) {
-		cause.add("    %s", line)
+		found.add("", "    %s", line)
 	}
 }
 
@@ -156,7 +174,7 @@ func relevantLines(text string) []string {
 }
 
 // events adds the newest warnings about an object.
-func (c *Client) events(ctx context.Context, cause *Cause, o *Object) {
+func (c *Client) events(ctx context.Context, found *causes, o *Object) {
 	query := url.Values{"fieldSelector": {"type=Warning,involvedObject.name=" + o.GetName() + ",involvedObject.kind=" + o.GetKind()}}
 	events, err := c.List(ctx, Resource{APIVersion: "v1", Name: "events", Kind: "Event"}, o.GetNamespace(), query)
 	if err != nil {
@@ -168,10 +186,10 @@ func (c *Client) events(ctx context.Context, cause *Cause, o *Object) {
 	}
 	for _, event := range events {
 		text := func(field string) string { return StringAt(event.Object, field) }
-		if slices.ContainsFunc(cause.Lines, func(line string) bool { return strings.Contains(line, text("message")) }) {
+		if slices.ContainsFunc(*found, func(f diag.Finding) bool { return strings.Contains(f.Problem, text("message")) }) {
 			continue
 		}
-		cause.add("  event %s", Condition{Reason: text("reason"), Message: text("message")}.text())
+		found.add("", "  event %s", Condition{Reason: text("reason"), Message: text("message")}.text())
 	}
 }
 
@@ -184,9 +202,12 @@ func eventTime(event *Object) string {
 	return ""
 }
 
-func (c *Cause) add(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	if !slices.Contains(c.Lines, line) {
-		c.Lines = append(c.Lines, line)
+func (c *causes) add(rule, format string, args ...any) { c.addAbout("", rule, format, args...) }
+
+// addAbout adds a finding about a value, unless one like it is there.
+func (c *causes) addAbout(value, rule, format string, args ...any) {
+	f := diag.Finding{Rule: rule, Value: value, Problem: fmt.Sprintf(format, args...)}
+	if !slices.ContainsFunc(*c, func(other diag.Finding) bool { return other.Problem == f.Problem && other.Value == f.Value }) {
+		*c = append(*c, f)
 	}
 }

@@ -160,7 +160,7 @@ status: {conditions: [{type: Available, status: "False", reason: Few, message: t
 	if err != nil {
 		t.Fatal(err)
 	}
-	cause := client.ExplainWorkload(t.Context(), objects[0])
+	found := client.ExplainWorkload(t.Context(), objects[0])
 	want := `condition Available=False: Few: too few
 pod p is Running
   container c is waiting: CrashLoopBackOff: back-off
@@ -170,8 +170,8 @@ pod p is Running
     last
   event Early: one
   event Late: two`
-	if got := strings.Join(cause.Lines, "\n"); got != want || !cause.Crashed || cause.Refused || cause.Unscheduled || len(cause.Images) > 0 {
-		t.Errorf("%+v\n%s", cause, got)
+	if got := found.Error(); got != want || len(found.WithRule(Crashed)) != 1 || len(found.WithRule(Refused))+len(found.WithRule(Unscheduled))+len(found.WithRule(Unpulled)) > 0 {
+		t.Errorf("%+v\n%s", found, got)
 	}
 	if !strings.Contains(logQuery, "previous=true") || !strings.Contains(logQuery, "tailLines=100") {
 		t.Errorf("the query of the log is %q", logQuery)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -20,16 +21,10 @@ func DiagnosisContext(ctx context.Context) (context.Context, context.CancelFunc)
 
 // A Diagnosis lists the causes of a failure as far as they can be found, and possible remedies.
 type Diagnosis struct {
-	Problems []Problem
+	// Problems are objects that are not ready. Related to them are details.
+	Problems diag.Findings
 	// Advice are remedies, one per line.
 	Advice []string
-}
-
-// A Problem is an object that is not ready.
-type Problem struct {
-	// Object is its name, Reason what is missing, Lines the details.
-	Object, Reason string
-	Lines          []string
 }
 
 // Text returns a multi-line error message that starts with summary.
@@ -37,9 +32,9 @@ func (d *Diagnosis) Text(summary string) string {
 	var text strings.Builder
 	text.WriteString(summary)
 	for _, p := range d.Problems {
-		fmt.Fprintf(&text, "\n%s: %s", p.Object, p.Reason)
-		for _, line := range p.Lines {
-			fmt.Fprintf(&text, "\n  %s", line)
+		fmt.Fprintf(&text, "\n%s: %s", p.Object, p.Problem)
+		for _, related := range p.Related {
+			fmt.Fprintf(&text, "\n  %s", related)
 		}
 	}
 	if len(d.Advice) > 0 {
@@ -52,8 +47,8 @@ func (d *Diagnosis) Text(summary string) string {
 }
 
 // AddProblem adds an object that is not ready.
-func (d *Diagnosis) AddProblem(object, reason string, lines ...string) {
-	d.Problems = append(d.Problems, Problem{Object: object, Reason: reason, Lines: lines})
+func (d *Diagnosis) AddProblem(object, problem string, related ...diag.Finding) {
+	d.Problems = append(d.Problems, diag.Finding{Object: object, Problem: problem, Related: related})
 }
 
 // Advise adds a remedy, once.
@@ -65,16 +60,16 @@ func (d *Diagnosis) Advise(format string, args ...any) {
 
 // ExplainDeployment finds out why the pods of a deployment are not ready and adds remedies. pull is the remedy for images
 // that cannot be pulled, node describes the nodes that the pods need.
-func (d *Diagnosis) ExplainDeployment(ctx context.Context, client *kube.Client, deployment *kube.Object, pull, node string) *kube.Cause {
-	cause := client.ExplainWorkload(ctx, deployment)
-	for _, image := range cause.Images {
-		d.Advise("the nodes cannot pull %s: %s", image, pull)
+func (d *Diagnosis) ExplainDeployment(ctx context.Context, client *kube.Client, deployment *kube.Object, pull, node string) diag.Findings {
+	found := client.ExplainWorkload(ctx, deployment)
+	for _, f := range found.WithRule(kube.Unpulled) {
+		d.Advise("the nodes cannot pull %s: %s", f.Value, pull)
 	}
-	if cause.Unscheduled {
+	if len(found.WithRule(kube.Unscheduled)) > 0 {
 		d.Advise("add a node that accepts the pods to the cluster: %s", node)
 	}
-	if cause.Refused {
+	if len(found.WithRule(kube.Refused)) > 0 {
 		d.Advise("the cluster rejects the pods of %s: check ResourceQuotas, admission webhooks and policies of the namespace", kube.FullName(deployment))
 	}
-	return cause
+	return found
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -130,9 +131,8 @@ func outdatedFields(csv, deployment *kube.Object) []Difference {
 }
 
 // UnmetRequirements describes the requirements of a ClusterServiceVersion that the cluster does not meet.
-func UnmetRequirements(csv *kube.Object) []string {
+func UnmetRequirements(csv *kube.Object) (unmet diag.Findings) {
 	list := kube.ListAt(csv.Object, "status", "requirementStatus")
-	var lines []string
 	for _, item := range list {
 		status := kube.StringAt(item, "status")
 		if status == "" || status == "Present" || status == "Satisfied" {
@@ -141,7 +141,7 @@ func UnmetRequirements(csv *kube.Object) []string {
 		kind := kube.StringAt(item, "kind")
 		name := kube.StringAt(item, "name")
 		message := kube.StringAt(item, "message")
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("requirement %s %s is %s: %s", strings.ToLower(kind), name, status, message), ": "))
+		unmet = append(unmet, diag.Finding{Problem: strings.TrimRight(fmt.Sprintf("requirement %s %s is %s: %s", strings.ToLower(kind), name, status, message), ": ")})
 	}
-	return lines
+	return unmet
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -40,17 +41,17 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 
 // explain adds an object that is not ready, and what OLM created for it.
 func (e *notReadyError) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
-	t := Problem{Object: kube.FullName(object), Reason: s.Reason}
+	t := diag.Finding{Object: kube.FullName(object), Problem: s.Reason}
 	switch {
 	case s.live == nil:
 	case object.GetKind() == "Deployment":
-		t.Lines = e.pods(ctx, client, s.live)
+		t.Related = e.pods(ctx, client, s.live)
 	case object.GetKind() == CSVKind:
-		t.Lines = UnmetRequirements(s.live)
+		t.Related = UnmetRequirements(s.live)
 	default:
 		for _, c := range kube.Conditions(s.live) {
 			if c.Status == "False" {
-				t.Lines = append(t.Lines, fmt.Sprintf("condition %s=%s: %s %s", c.Type, c.Status, c.Reason, c.Message))
+				t.Related = append(t.Related, diag.Finding{Problem: fmt.Sprintf("condition %s=%s: %s %s", c.Type, c.Status, c.Reason, c.Message)})
 			}
 		}
 	}
@@ -62,9 +63,9 @@ func (e *notReadyError) explain(ctx context.Context, client *kube.Client, object
 		if p.Ready || p.live == nil {
 			continue
 		}
-		t := Problem{Object: kube.FullName(p.wanted), Reason: p.Reason}
+		t := diag.Finding{Object: kube.FullName(p.wanted), Problem: p.Reason}
 		if p.wanted.GetKind() == "Deployment" {
-			t.Lines = e.pods(ctx, client, p.live)
+			t.Related = e.pods(ctx, client, p.live)
 		} else {
 			e.Advise("the API server must reach the pods of service %s/%s-service on port 5443: check firewalls and network policies between them",
 				object.GetNamespace(), packageServer)
@@ -74,11 +75,11 @@ func (e *notReadyError) explain(ctx context.Context, client *kube.Client, object
 }
 
 // pods describes why the pods of a deployment are not ready.
-func (e *notReadyError) pods(ctx context.Context, client *kube.Client, live *kube.Object) []string {
-	cause := e.ExplainDeployment(ctx, client, live,
+func (e *notReadyError) pods(ctx context.Context, client *kube.Client, live *kube.Object) diag.Findings {
+	found := e.ExplainDeployment(ctx, client, live,
 		"give --image-registry with a registry that they can reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
-	if cause.Crashed {
+	if len(found.WithRule(kube.Crashed)) > 0 {
 		e.Advise("the lines above show why %s exits; an image of another version rejects its arguments", kube.FullName(live))
 	}
-	return cause.Lines
+	return found
 }

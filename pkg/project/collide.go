@@ -28,7 +28,7 @@ func collisions(c *Config, r Resource, o ResourceOptions) diag.Findings {
 	if o.Controller {
 		findings = append(findings, controllerCollisions(c, r, o)...)
 	}
-	return distinct(findings)
+	return findings.Distinct()
 }
 
 // aliasCollisions reports a conflict of the import aliases of two packages.
@@ -182,14 +182,3 @@ func controllerCollisions(c *Config, r Resource, o ResourceOptions) diag.Finding
 
 // fileName returns the beginning of the file name of a controller.
 func fileName(controller string) string { return strings.ReplaceAll(controller, "-", "_") }
-
-// distinct removes repeated findings, which several versions of a kind can cause.
-func distinct(findings diag.Findings) diag.Findings {
-	var out diag.Findings
-	for _, f := range findings {
-		if !slices.Contains(out, f) {
-			out = append(out, f)
-		}
-	}
-	return out
-}

@@ -90,7 +90,7 @@ func CheckRenamed(c *Config, renamed []Resource) diag.Findings {
 		findings[i].Field = "--to-" + flag
 		findings[i].Problem = strings.ReplaceAll(findings[i].Problem, "with --plural", "with --to-plural")
 	}
-	return distinct(findings)
+	return findings.Distinct()
 }
 
 // renamedCollisions reports conflicts of a renamed resource with another one.

@@ -165,10 +165,10 @@ func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 			return err
 		}
 		if findings := libs.Check(p.m, nil); len(findings) > 0 {
-			return &codeError{Findings: findings}
+			return brokenBefore(findings)
 		}
 		if findings := libs.Check(after, nil); len(findings) > 0 {
-			return &codeError{After: true, Findings: findings}
+			return brokenAfter(findings)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.moves.files)) {
@@ -188,31 +188,18 @@ func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 	return nil
 }
 
-// codeError reports that the code does not type-check, or would not after the change.
-type codeError struct {
-	After    bool
-	Findings diag.Findings
+// brokenBefore returns the error for code that does not type-check.
+func brokenBefore(findings diag.Findings) error {
+	return &diag.Group{Heading: "the project's code does not compile, nothing was changed:", Err: findings, Advice: []string{"correct it and run the command again"}}
 }
 
-func (e *codeError) Error() string {
-	if e.After {
-		return "nothing was changed, because the code would not compile after the move; places are those of the moved files:\n" +
-			limited(e.Findings) + "\nwhat several groups share must be exported from a package of its own first"
+// brokenAfter returns the error for code that would not type-check after the move.
+func brokenAfter(findings diag.Findings) error {
+	return &diag.Group{
+		Heading: "nothing was changed, because the code would not compile after the move; places are those of the moved files:",
+		Err:     findings, Advice: []string{"what several groups share must be exported from a package of its own first"},
 	}
-	return "the project's code does not compile, nothing was changed:\n" + limited(e.Findings) + "\ncorrect it and run the command again"
 }
-
-// limited lists the first findings and the number of the others.
-func limited(findings diag.Findings) string {
-	const most = 20
-	if len(findings) <= most {
-		return findings.Error()
-	}
-	return fmt.Sprintf("%s\nand %d more", findings[:most].Error(), len(findings)-most)
-}
-
-// Unwrap returns the findings.
-func (e *codeError) Unwrap() error { return e.Findings }
 
 // updateProject sets the new layout in PROJECT.
 func (p *plan) updateProject() error {

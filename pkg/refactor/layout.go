@@ -39,7 +39,7 @@ func MoveToV4(tree *worktree.Tree, config *project.Config) (*Layout, error) {
 	}
 	m, err := gosource.ReadModule(tree)
 	if findings, ok := errors.AsType[diag.Findings](err); ok {
-		return nil, &codeError{Findings: findings}
+		return nil, brokenBefore(findings)
 	}
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (l *Layout) plan() error {
 		}
 	}
 	if len(findings) > 0 {
-		return fmt.Errorf("the project cannot move to layout %s, nothing was changed:\n%w", project.LayoutGoV4, findings)
+		return &diag.Group{Heading: fmt.Sprintf("the project cannot move to layout %s, nothing was changed:", project.LayoutGoV4), Err: findings}
 	}
 	return nil
 }

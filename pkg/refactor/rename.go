@@ -42,16 +42,13 @@ type Renaming struct {
 	Roles, Variables map[string]string
 }
 
-// renameError reports that the code would have another meaning after a renaming.
-type renameError struct{ Findings diag.Findings }
-
-func (e *renameError) Error() string {
-	return "nothing was changed, because the code would not compile, or would mean something else, by the new names:\n" +
-		limited(e.Findings) + "\nchoose another name, or rename what is in its way first"
+// renameError returns the error for code that would have another meaning after a renaming.
+func renameError(findings diag.Findings) error {
+	return &diag.Group{
+		Heading: "nothing was changed, because the code would not compile, or would mean something else, by the new names:",
+		Err:     findings, Advice: []string{"choose another name, or rename what is in its way first"},
+	}
 }
-
-// Unwrap returns the findings.
-func (e *renameError) Unwrap() error { return e.Findings }
 
 // Remaining lists the places of old names in a renamed project.
 type Remaining struct {
@@ -85,14 +82,14 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, checker typech
 		newNames: map[token.Pos]string{}, words: map[string]string{}, changes: map[string][]change{}, files: map[string]string{},
 	}
 	if findings := libs.Check(m, x.info); len(findings) > 0 {
-		return nil, &codeError{Findings: findings}
+		return nil, brokenBefore(findings)
 	}
 	if err := x.prepare(); err != nil {
 		return nil, err
 	}
 	x.findNames()
 	if len(x.findings) > 0 {
-		return nil, &renameError{x.findings}
+		return nil, renameError(x.findings)
 	}
 	code := x.code()
 	after, err := x.after(code)
@@ -101,10 +98,10 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, checker typech
 	}
 	info := newInfo()
 	if findings := libs.Check(after, info); len(findings) > 0 {
-		return nil, &renameError{findings}
+		return nil, renameError(findings)
 	}
 	if findings := x.compare(after, info); len(findings) > 0 {
-		return nil, &renameError{findings}
+		return nil, renameError(findings)
 	}
 	return x.finish(code)
 }
@@ -224,7 +221,7 @@ func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 	}
 	after, err := m.With(code)
 	if findings, ok := errors.AsType[diag.Findings](err); ok {
-		return nil, &renameError{findings}
+		return nil, renameError(findings)
 	}
 	return after, err
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/textdiff"
@@ -38,7 +39,7 @@ func parseGo(content []byte, filename string) (*goSyntax, error) {
 
 // syntaxError returns the first error of a file of the user that does not parse.
 func syntaxError(err error) error {
-	return fmt.Errorf("%w; correct it and run the command again", gosource.FirstError(err))
+	return diag.WithFix(gosource.FirstError(err), "correct it and run the command again")
 }
 
 // find looks for the marker in comments only: in a string it is text.

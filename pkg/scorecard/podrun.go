@@ -186,11 +186,10 @@ func (r *podRun) follow(ctx context.Context) {
 func (r *podRun) explain(ctx context.Context, why error) v1alpha3.TestStatus {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diagnosisTime)
 	defer cancel()
-	found := &kube.Cause{}
-	r.Client.ExplainPods(ctx, found, r.Namespace, url.Values{"fieldSelector": {"metadata.name=" + r.name}})
+	found := r.Client.ExplainPods(ctx, r.Namespace, url.Values{"fieldSelector": {"metadata.name=" + r.name}})
 	texts := []string{why.Error()}
-	for _, line := range found.Lines {
-		texts = append(texts, strings.TrimSpace(line))
+	for _, f := range found {
+		texts = append(texts, strings.TrimSpace(f.Problem))
 	}
 	// The log so far can contain the cause.
 	log := ""

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"errors"
 	"go/parser"
 	"go/token"
 	"path"
@@ -34,7 +33,7 @@ func canContainMarkers(name string, data []byte) bool {
 }
 
 // CheckConflicts returns an error if files that were read from disk contain merge conflicts, and still do with the changes of
-// the tree: a diag.Finding at the first conflict that lists all.
+// the tree: a diag.Finding at the first conflict, to which the others are related.
 func (t *Tree) CheckConflicts() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +45,6 @@ func (t *Tree) CheckConflicts() error {
 		return nil
 	}
 	left = left.Sort() // without repetitions of files that were read several times
-	first := left[0]
-	first.Problem = strings.TrimPrefix(errors.Join(diag.Errors(left)...).Error(), first.Position.String()+": ")
-	return first
+	left[0].Related = left[1:]
+	return left[0]
 }

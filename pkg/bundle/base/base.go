@@ -212,7 +212,7 @@ func (r *Result) merge(o Options, from *existing, definitions map[string]any, ma
 		r.note(kind, m, now, disk, made[n].entry, before[kind] != nil || o.Prefer != Neither)
 	}
 	if len(conflicts) > 0 {
-		return fmt.Errorf("%w\nnothing was written; make both values equal, or choose with --prefer=base or --prefer=code", conflicts)
+		return diag.Advise(conflicts, "nothing was written; make both values equal, or choose with --prefer=base or --prefer=code")
 	}
 	setOrDelete(definitions, "owned", sortEntries(made, others))
 	return nil

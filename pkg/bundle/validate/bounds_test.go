@@ -20,7 +20,7 @@ func TestBounds(t *testing.T) {
 	var found []string
 	for _, f := range check(t, files, validate.Options{}).Findings {
 		if f.Rule == "too-complex" {
-			found = append(found, fmt.Sprint(f.File, " ", f.Text))
+			found = append(found, fmt.Sprint(f.File, " ", f.Problem))
 		}
 	}
 	if len(found) != 1 || !strings.HasSuffix(found[0], "manifests/zz1.yaml contains more than 500000 values together with the files before it") {

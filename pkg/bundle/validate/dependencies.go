@@ -13,8 +13,8 @@ import (
 )
 
 // checkDependencies checks the entries of a dependencies file.
-func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) []Finding {
-	var out []Finding
+func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) diag.Findings {
+	var out diag.Findings
 	locate := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}.Locator()
 	for i, dependency := range file.Dependencies {
 		for _, err := range DependencyErrors(dependency) {
@@ -29,9 +29,9 @@ func (c *content) checkDependencies(name string, data []byte, file registry.Depe
 			case registry.ConstraintType:
 				fix = "a constraint has a failureMessage and cel.rule"
 			}
-			out = append(out, Finding{
-				Position: locate("dependencies", strconv.Itoa(i)), Level: Error, Rule: "dependencies", Field: manifest.FieldPath([]string{"dependencies", strconv.Itoa(i)}),
-				Text: err.Error(), Fix: fix, Message: c.formatMessage(err.Error()),
+			out = append(out, diag.Finding{
+				Position: locate("dependencies", strconv.Itoa(i)), Severity: diag.Error, Rule: "dependencies", Field: manifest.FieldPath([]string{"dependencies", strconv.Itoa(i)}),
+				Problem: err.Error(), Fix: fix, Err: c.formatError(err.Error()),
 			})
 		}
 	}

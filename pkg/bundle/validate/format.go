@@ -16,16 +16,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// formatMessage returns the message of operator-sdk for a problem of the format.
-func (c *content) formatMessage(text string) string {
-	return "error validating format in " + c.shown + ": Bundle validation errors: " + text
+// formatError returns the error of operator-sdk for a problem of the format.
+func (c *content) formatError(text string) error {
+	return errors.New("error validating format in " + c.shown + ": Bundle validation errors: " + text)
 }
 
 // checkFormat checks the layout of a bundle and its metadata.
-func (c *content) checkFormat() []Finding {
-	var out []Finding
+func (c *content) checkFormat() diag.Findings {
+	var out diag.Findings
 	add := func(at diag.Position, rule, field, message, text, fix string) {
-		out = append(out, Finding{Position: at, Level: Error, Rule: rule, Field: field, Text: text, Fix: fix, Message: c.formatMessage(message)})
+		out = append(out, diag.Finding{Position: at, Severity: diag.Error, Rule: rule, Field: field, Problem: text, Fix: fix, Err: c.formatError(message)})
 	}
 	missing := false
 	for _, dir := range []string{"manifests", "metadata"} {
@@ -84,10 +84,10 @@ func (c *content) checkOtherDirectory(add func(at diag.Position, rule, field, me
 }
 
 // metadataFiles reads the directory metadata. It returns the annotations and the findings about dependencies.
-func (c *content) metadataFiles() (*metadata, []Finding) {
+func (c *content) metadataFiles() (*metadata, diag.Findings) {
 	var (
 		found     *metadata
-		findings  []Finding
+		findings  diag.Findings
 		dependent bool
 	)
 	for _, entry := range c.list("metadata") {
@@ -106,7 +106,7 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 		if !ok {
 			// Problems of an unused file do not make the bundle invalid.
 			for i := before; i < len(c.findings); i++ {
-				c.findings[i].Level = Warning
+				c.findings[i].Severity = diag.Warning
 			}
 			continue
 		}
@@ -114,10 +114,10 @@ func (c *content) metadataFiles() (*metadata, []Finding) {
 			if m, err := c.annotations(name, data); err == nil && m.values != nil {
 				found = &m
 				if startsEmpty(data) {
-					findings = append(findings, Finding{
-						Position: diag.Position{File: c.show(name), Line: 1}, Level: Error, Rule: "leading-document",
-						Text: "starts with a document without content, and OLM reads only the first document", Fix: "remove the line ---",
-						Message: c.formatMessage("Could not find annotations file"),
+					findings = append(findings, diag.Finding{
+						Position: diag.Position{File: c.show(name), Line: 1}, Severity: diag.Error, Rule: "leading-document",
+						Problem: "starts with a document without content, and OLM reads only the first document", Fix: "remove the line ---",
+						Err: c.formatError("Could not find annotations file"),
 					})
 				}
 				continue
@@ -152,12 +152,12 @@ func (c *content) metadataWarning(name string, data []byte, err error) {
 }
 
 // checkAnnotations checks the annotations required in every bundle.
-func (c *content) checkAnnotations() []Finding {
-	var out []Finding
+func (c *content) checkAnnotations() diag.Findings {
+	var out diag.Findings
 	add := func(key, message, text, fix string) {
-		out = append(out, Finding{
-			Position: c.position(key), Level: Error, Rule: "annotations", Field: manifest.FieldPath([]string{"annotations", key}),
-			Text: text, Fix: fix, Message: c.formatMessage(message),
+		out = append(out, diag.Finding{
+			Position: c.position(key), Severity: diag.Error, Rule: "annotations", Field: manifest.FieldPath([]string{"annotations", key}),
+			Problem: text, Fix: fix, Err: c.formatError(message),
 		})
 	}
 	fixes := map[string]string{

@@ -38,7 +38,7 @@ type content struct {
 	fsys fs.FS
 	// shown is the name of the bundle directory given by the caller.
 	shown     string
-	findings  []Finding
+	findings  diag.Findings
 	mediaType string
 	// manifestsDir is the directory of the manifests, relative to the bundle.
 	manifestsDir string
@@ -66,7 +66,7 @@ func load(fsys fs.FS, shown string, phrases func() *phrasebook) *content {
 }
 
 func (c *content) failed() bool {
-	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Level == Error })
+	return slices.ContainsFunc(c.findings, func(f diag.Finding) bool { return f.Severity == diag.Error })
 }
 
 // show returns the path of a file including the name of the bundle.
@@ -74,20 +74,20 @@ func (c *content) show(name string) string { return path.Join(c.shown, name) }
 
 // bad records an error of a file.
 func (c *content) bad(name string, line int, rule, text, fix string) {
-	c.findings = append(c.findings, Finding{
-		Position: diag.Position{File: c.show(name), Line: line}, Level: Error, Rule: rule, Text: text, Fix: fix,
+	c.findings = append(c.findings, diag.Finding{
+		Position: diag.Position{File: c.show(name), Line: line}, Severity: diag.Error, Rule: rule, Problem: text, Fix: fix,
 	})
 }
 
 // warn records a warning about a file.
 func (c *content) warn(at diag.Position, rule, text, fix string) {
-	c.findings = append(c.findings, Finding{Position: at, Level: Warning, Rule: rule, Text: text, Fix: fix})
+	c.findings = append(c.findings, diag.Finding{Position: at, Severity: diag.Warning, Rule: rule, Problem: text, Fix: fix})
 }
 
 // problems records the problems of reading a file.
 func (c *content) problems(rule, fix string, problems diag.Findings) {
 	for _, p := range problems {
-		c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: rule, Text: p.Problem, Fix: fix})
+		c.findings = append(c.findings, diag.Finding{Position: p.Position, Severity: diag.Error, Rule: rule, Problem: p.Problem, Fix: fix})
 	}
 }
 

@@ -30,13 +30,13 @@ func goFields() map[string]string {
 }
 
 // locate sets the position, the rule and the fix for a message.
-func (c *content) locate(f *Finding, err apierrors.Error) {
+func (c *content) locate(f *diag.Finding, err apierrors.Error) {
 	f.Object, f.Position = describe(c.csv), c.csv.Position
 	if c.locateObject(f, err) {
 		return
 	}
 	if path, ok := goFields()[err.Field]; ok {
-		f.Rule, f.Text, f.Fix = "required-field", "is missing", "add the field"
+		f.Rule, f.Problem, f.Fix = "required-field", "is missing", "add the field"
 		c.at(f, path)
 		return
 	}
@@ -45,31 +45,31 @@ func (c *content) locate(f *Finding, err apierrors.Error) {
 		return
 	}
 	for _, m := range c.phrases().known {
-		groups := m.message.FindStringSubmatchIndex(f.Text)
+		groups := m.message.FindStringSubmatchIndex(f.Problem)
 		if groups == nil {
 			continue
 		}
 		expand := func(template string) string {
-			return string(m.message.ExpandString(nil, template, f.Text, groups))
+			return string(m.message.ExpandString(nil, template, f.Problem, groups))
 		}
 		path, fix, text := expand(m.path), expand(m.fix), expand(m.text)
 		f.Rule, f.Fix = m.rule, fix
 		value := ""
 		if len(groups) > 3 && groups[2] >= 0 {
-			value = f.Text[groups[2]:groups[3]]
+			value = f.Problem[groups[2]:groups[3]]
 		}
 		path = c.narrow(path, value)
 		c.at(f, path)
 		c.explainExample(f, err)
 		if text != "" {
-			f.Text = text
+			f.Problem = text
 		}
 		return
 	}
 }
 
 // at sets the position of a finding in the CSV.
-func (c *content) at(f *Finding, path string) {
+func (c *content) at(f *diag.Finding, path string) {
 	f.Field = path
 	if path != "" {
 		f.Position = c.csv.Locate(manifest.Steps(path)...)
@@ -112,7 +112,7 @@ func (c *content) narrow(path, value string) string {
 }
 
 // locateObject sets the position of a message that concerns the bundle, and reports whether it did.
-func (c *content) locateObject(f *Finding, err apierrors.Error) bool {
+func (c *content) locateObject(f *diag.Finding, err apierrors.Error) bool {
 	gvk, isGVK := err.BadValue.(schema.GroupVersionKind)
 	switch {
 	case isGVK && strings.HasPrefix(err.Detail, "owned CRD"):
@@ -123,13 +123,13 @@ func (c *content) locateObject(f *Finding, err apierrors.Error) bool {
 				break
 			}
 		}
-		f.Rule, f.Text = "owned-crds", fmt.Sprintf("there is no CRD of %s in the bundle", kindName(gvk))
+		f.Rule, f.Problem = "owned-crds", fmt.Sprintf("there is no CRD of %s in the bundle", kindName(gvk))
 		f.Fix = "correct name, version and kind of the entry, or add the CRD's manifest"
 		c.at(f, path)
 	case isGVK && (strings.HasPrefix(err.Detail, "CRD ") || strings.HasPrefix(err.Detail, "duplicate CRD")):
-		f.Rule, f.Text, f.Fix = "owned-crds", fmt.Sprintf("%s is not listed in spec.customresourcedefinitions.owned", kindName(gvk)), "list it there, or remove the CRD from the bundle"
+		f.Rule, f.Problem, f.Fix = "owned-crds", fmt.Sprintf("%s is not listed in spec.customresourcedefinitions.owned", kindName(gvk)), "list it there, or remove the CRD from the bundle"
 		if strings.HasPrefix(err.Detail, "duplicate") {
-			f.Text, f.Fix = fmt.Sprintf("%s is defined twice", kindName(gvk)), "keep the CRD of apiextensions.k8s.io/v1"
+			f.Problem, f.Fix = fmt.Sprintf("%s is defined twice", kindName(gvk)), "keep the CRD of apiextensions.k8s.io/v1"
 		}
 		for _, crd := range c.crds {
 			group := manifest.TextAt(crd.Fields, "spec", "group")
@@ -139,11 +139,11 @@ func (c *content) locateObject(f *Finding, err apierrors.Error) bool {
 			}
 		}
 	case isGVK:
-		f.Text += ": " + kindName(gvk)
+		f.Problem += ": " + kindName(gvk)
 		return false
 	case strings.HasPrefix(err.Detail, "invalid service account"):
 		name := fmt.Sprint(err.BadValue)
-		f.Rule, f.Text = "service-account", "OLM creates the ServiceAccounts of the deployments in the ClusterServiceVersion, and fails if the bundle contains one of them"
+		f.Rule, f.Problem = "service-account", "OLM creates the ServiceAccounts of the deployments in the ClusterServiceVersion, and fails if the bundle contains one of them"
 		f.Fix = "remove the file from the bundle"
 		c.atObject(f, "ServiceAccount", name, "metadata", "name")
 	case strings.Contains(err.Detail, "were deprecated and removed in") && strings.HasPrefix(err.Detail, "this bundle is using APIs"):
@@ -159,7 +159,7 @@ func kindName(gvk schema.GroupVersionKind) string {
 }
 
 // atObject sets the position of a finding in an object of a kind and name, and reports whether there is one.
-func (c *content) atObject(f *Finding, kind, name string, path ...string) bool {
+func (c *content) atObject(f *diag.Finding, kind, name string, path ...string) bool {
 	for _, obj := range c.objects {
 		if (obj.Kind() == kind || kind == "CRD" && obj.Kind() == crdKind) && obj.Name() == name {
 			f.Object, f.Position, f.Field = describe(obj), obj.Locate(path...), manifest.FieldPath(path)
@@ -170,15 +170,15 @@ func (c *content) atObject(f *Finding, kind, name string, path ...string) bool {
 }
 
 // locateRemoved sets the position to the first object of an API that a version of Kubernetes removed.
-func (c *content) locateRemoved(f *Finding) {
+func (c *content) locateRemoved(f *diag.Finding) {
 	f.Rule = "removed-api"
 	f.Fix = "move to the API that replaced it: https://kubernetes.io/docs/reference/using-api/deprecation-guide/"
 	version := "Kubernetes"
-	if m := c.phrases().removedIn.FindStringSubmatch(f.Text); m != nil {
+	if m := c.phrases().removedIn.FindStringSubmatch(f.Problem); m != nil {
 		version = "Kubernetes " + m[1]
 	}
-	_, list, _ := strings.Cut(f.Text, "Migrate the API(s) for ")
-	f.Text = fmt.Sprintf("uses APIs that were removed in %s: %s", version, list)
+	_, list, _ := strings.Cut(f.Problem, "Migrate the API(s) for ")
+	f.Problem = fmt.Sprintf("uses APIs that were removed in %s: %s", version, list)
 	m := c.phrases().removedList.FindStringSubmatch(list)
 	if m == nil || c.atObject(f, m[1], m[2], "apiVersion") {
 		return
@@ -194,7 +194,7 @@ func (c *content) locateRemoved(f *Finding) {
 }
 
 // explainExample sets the line of a syntax error in the JSON of the examples.
-func (c *content) explainExample(f *Finding, err apierrors.Error) {
+func (c *content) explainExample(f *diag.Finding, err apierrors.Error) {
 	if f.Rule != "examples" || !strings.HasPrefix(err.Detail, "invalid example") {
 		return
 	}
@@ -209,7 +209,7 @@ func (c *content) explainExample(f *Finding, err apierrors.Error) {
 	}
 	before := examples[:min(int(syntax.Offset), len(examples))]
 	line := 1 + strings.Count(before, "\n")
-	f.Text = "is not valid JSON in line " + strconv.Itoa(line) + " of the text: " + syntax.Error()
+	f.Problem = "is not valid JSON in line " + strconv.Itoa(line) + " of the text: " + syntax.Error()
 	if isBlock(c.csv, f.Position) {
 		f.Position.Line += line
 		f.Position.Column = 0

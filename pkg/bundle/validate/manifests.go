@@ -102,9 +102,9 @@ func (c *content) loadFile(name string) {
 		return
 	}
 	if _, err := schema.ParseGroupVersion(obj.APIVersion()); err != nil {
-		c.findings = append(c.findings, Finding{
-			Position: obj.Locate("apiVersion"), Level: Error, Rule: "api-version", Object: describe(obj), Field: "apiVersion",
-			Text: fmt.Sprintf("%q is not a group and version", obj.APIVersion()), Fix: "write the API's group and version, such as v1 or apps/v1",
+		c.findings = append(c.findings, diag.Finding{
+			Position: obj.Locate("apiVersion"), Severity: diag.Error, Rule: "api-version", Object: describe(obj), Field: "apiVersion",
+			Problem: fmt.Sprintf("%q is not a group and version", obj.APIVersion()), Fix: "write the API's group and version, such as v1 or apps/v1",
 		})
 		return
 	}
@@ -141,10 +141,10 @@ func (c *content) add(obj manifest.Object, base string) {
 	switch obj.Kind() {
 	case csvKind:
 		if c.api.CSV != nil {
-			c.findings = append(c.findings, Finding{
-				Position: obj.Position, Level: Error, Rule: "csv-twice", Object: describe(obj),
-				Text: fmt.Sprintf("is a second ClusterServiceVersion; the first one is in %s", c.csv.File),
-				Fix:  "keep the one of this version",
+			c.findings = append(c.findings, diag.Finding{
+				Position: obj.Position, Severity: diag.Error, Rule: "csv-twice", Object: describe(obj),
+				Problem: fmt.Sprintf("is a second ClusterServiceVersion; the first one is in %s", c.csv.File),
+				Fix:     "keep the one of this version",
 			})
 			return
 		}

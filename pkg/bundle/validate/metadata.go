@@ -88,9 +88,9 @@ func (c *content) loadMetadata() {
 	if dir, ok := c.metadata.values[bundle.ManifestsLabel]; ok {
 		// The root of the image is the root of the bundle.
 		if dir = path.Clean(strings.TrimLeft(dir, "/")); !fs.ValidPath(dir) {
-			c.findings = append(c.findings, Finding{
-				Position: c.position(bundle.ManifestsLabel), Level: Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", bundle.ManifestsLabel}),
-				Text: fmt.Sprintf("%q is outside of the bundle", c.metadata.values[bundle.ManifestsLabel]), Fix: "set manifests/",
+			c.findings = append(c.findings, diag.Finding{
+				Position: c.position(bundle.ManifestsLabel), Severity: diag.Error, Rule: "manifests-missing", Field: manifest.FieldPath([]string{"annotations", bundle.ManifestsLabel}),
+				Problem: fmt.Sprintf("%q is outside of the bundle", c.metadata.values[bundle.ManifestsLabel]), Fix: "set manifests/",
 			})
 			return
 		}
@@ -134,9 +134,9 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 	}
 	before := len(c.findings)
 	add := func(node *yaml.Node, text string, path ...string) {
-		c.findings = append(c.findings, Finding{
-			Position: diag.Position{File: c.show(name), Line: node.Line, Column: node.Column}, Level: Error, Rule: "metadata-yaml",
-			Field: manifest.FieldPath(path), Text: text, Fix: "write annotations as a mapping of texts: lines 'key: value', indented",
+		c.findings = append(c.findings, diag.Finding{
+			Position: diag.Position{File: c.show(name), Line: node.Line, Column: node.Column}, Severity: diag.Error, Rule: "metadata-yaml",
+			Field: manifest.FieldPath(path), Problem: text, Fix: "write annotations as a mapping of texts: lines 'key: value', indented",
 		})
 	}
 	annotations := safeyaml.Child(doc.Content[0], "annotations")
@@ -163,7 +163,7 @@ func (c *content) yamlError(name string, data []byte, err error) {
 	_, problems := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}.Object()
 	for _, p := range problems {
 		if !errors.Is(p, manifest.ErrNotKubernetes) {
-			c.findings = append(c.findings, Finding{Position: p.Position, Level: Error, Rule: "metadata-yaml", Text: p.Problem, Fix: "correct the YAML; annotations are a mapping of texts"})
+			c.findings = append(c.findings, diag.Finding{Position: p.Position, Severity: diag.Error, Rule: "metadata-yaml", Problem: p.Problem, Fix: "correct the YAML; annotations are a mapping of texts"})
 			return
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // An Optional is a validator that runs if selected.
@@ -65,12 +67,12 @@ func Selects(selector labels.Selector) bool {
 }
 
 // checkOptional runs the selected validators.
-func (c *content) checkOptional(o Options) []Finding {
+func (c *content) checkOptional(o Options) diag.Findings {
 	if o.Selector == nil || o.Selector.Empty() {
 		return nil
 	}
 	objects := c.api.ObjectsToValidate()
-	var out []Finding
+	var out diag.Findings
 	for _, optional := range Optionals() {
 		if !o.Selector.Matches(optional.Labels()) {
 			continue

@@ -16,7 +16,7 @@ import (
 )
 
 // checkRules runs additional rules for problems that the validators do not report.
-func (c *content) checkRules(o Options) []Finding {
+func (c *content) checkRules(o Options) diag.Findings {
 	if c.mediaType == helmType {
 		return nil
 	}
@@ -45,15 +45,15 @@ func (c *content) own(obj manifest.Object, rule, field, text, fix string) {
 	if field != "" {
 		at = obj.Locate(manifest.Steps(field)...)
 	}
-	c.findings = append(c.findings, Finding{
-		Position: at, Level: Warning, Rule: rule, Object: describe(obj), Field: field, Text: text, Fix: fix,
+	c.findings = append(c.findings, diag.Finding{
+		Position: at, Severity: diag.Warning, Rule: rule, Object: describe(obj), Field: field, Problem: text, Fix: fix,
 	})
 }
 
 // ownAnnotation records a finding about an annotation of the metadata.
 func (c *content) ownAnnotation(level diag.Severity, rule, key, text, fix string) {
-	c.findings = append(c.findings, Finding{
-		Position: c.position(key), Level: level, Rule: rule, Field: manifest.FieldPath([]string{"annotations", key}), Text: text, Fix: fix,
+	c.findings = append(c.findings, diag.Finding{
+		Position: c.position(key), Severity: level, Rule: rule, Field: manifest.FieldPath([]string{"annotations", key}), Problem: text, Fix: fix,
 	})
 }
 
@@ -73,7 +73,7 @@ func (c *content) ruleNames() {
 		c.own(c.csv, "csv-version", "spec.version", fmt.Sprintf("%q is not a semantic version", version), "write MAJOR.MINOR.PATCH, such as "+suggested)
 	}
 	if _, ok := c.metadata.values[bundle.PackageLabel]; ok && pkg == "" {
-		c.ownAnnotation(Warning, "package", bundle.PackageLabel, "is empty", "write the name of the package")
+		c.ownAnnotation(diag.Warning, "package", bundle.PackageLabel, "is empty", "write the name of the package")
 	}
 	base, suffix, ok := strings.Cut(name, ".v")
 	switch {
@@ -122,14 +122,14 @@ func (c *content) ruleChannels() {
 	for _, channel := range channels {
 		switch trimmed := strings.TrimSpace(channel); {
 		case trimmed != channel || trimmed == "" || strings.ContainsAny(trimmed, " \t/"):
-			c.ownAnnotation(Warning, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q is not a valid channel name", channel), "write names without spaces, separated by commas only")
+			c.ownAnnotation(diag.Warning, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q is not a valid channel name", channel), "write names without spaces, separated by commas only")
 		case trimmed != bundle.DefaultChannel && !strings.HasPrefix(trimmed, "stable") && !strings.HasPrefix(trimmed, "fast") && !strings.HasPrefix(trimmed, "candidate"):
-			c.ownAnnotation(Note, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q does not indicate the maturity of its bundles", channel),
+			c.ownAnnotation(diag.Note, "channel-name", bundle.ChannelsLabel, fmt.Sprintf("%q does not indicate the maturity of its bundles", channel),
 				"the convention is the prefix candidate, fast or stable: https://olm.operatorframework.io/docs/best-practices/channel-naming")
 		}
 	}
 	if d := c.metadata.values[bundle.DefaultChannelLabel]; d != "" && len(channels) > 0 && !slices.Contains(channels, d) {
-		c.ownAnnotation(Warning, "default-channel", bundle.DefaultChannelLabel, fmt.Sprintf("%q is not one of the channels %s", d, strings.Join(channels, ", ")),
+		c.ownAnnotation(diag.Warning, "default-channel", bundle.DefaultChannelLabel, fmt.Sprintf("%q is not one of the channels %s", d, strings.Join(channels, ", ")),
 			"set one of them, unless another bundle of the package is in that channel")
 	}
 }
@@ -204,7 +204,7 @@ func (c *content) ruleRemovedAPIs(o Options) {
 	for _, result := range apivalidation.AlphaDeprecatedAPIsValidator.Validate(c.api, o.Values) {
 		for _, f := range c.convert("removed-api", result) {
 			if f.Rule == "removed-api" && !(o.Selector != nil && !o.Selector.Empty() && o.Selector.Matches(Optionals()[5].Labels())) {
-				f.Level, f.Message = Warning, ""
+				f.Severity, f.Err = diag.Warning, nil
 				c.findings = append(c.findings, f)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/operon-sdk/operon/pkg/crd"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -82,7 +83,7 @@ func (c *content) ruleSchemas(o Options) {
 			sound = false
 			c.own(crds[i], "crd-schema", problem.Field, problem.Text, "correct the Go type or its markers, and generate the CRD with 'operon generate manifests'")
 			if !o.AsOperatorSDK {
-				c.findings[len(c.findings)-1].Level = Error
+				c.findings[len(c.findings)-1].Severity = diag.Error
 			}
 		}
 		if sound { // the library panics on invalid schemas

@@ -23,20 +23,20 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 		problems = diag.Findings{{Position: obj.Position, Problem: err.Error()}}
 	}
 	for _, p := range problems {
-		finding := Finding{
-			Position: p.Position, Level: Error, Rule: "wrong-type", Object: describe(obj), Field: p.Field,
-			Text: strings.TrimPrefix(p.Problem, obj.String()+": "), Fix: typeFix(p.Problem),
+		finding := diag.Finding{
+			Position: p.Position, Severity: diag.Error, Rule: "wrong-type", Object: describe(obj), Field: p.Field,
+			Problem: strings.TrimPrefix(p.Problem, obj.String()+": "), Fix: typeFix(p.Problem),
 		}
-		if at := strings.Index(finding.Text, " must be "); at >= 0 && p.Field != "" {
-			finding.Text = finding.Text[at+1:] // Field has the path with indices
+		if at := strings.Index(finding.Problem, " must be "); at >= 0 && p.Field != "" {
+			finding.Problem = finding.Problem[at+1:] // Field has the path with indices
 		}
 		// The error of the version decoder has no position.
 		spec := manifest.MapAt(obj.Fields, "spec")
 		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && isVersionError(p.Problem) {
 			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
-			finding.Text = "is empty"
+			finding.Problem = "is empty"
 			if text, _ := version.(string); text != "" {
-				finding.Text = fmt.Sprintf("%q is not a semantic version: %s", text, finding.Text)
+				finding.Problem = fmt.Sprintf("%q is not a semantic version: %s", text, finding.Problem)
 			}
 			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
 		}
@@ -125,11 +125,11 @@ func (c *content) duplicateKeys(doc manifest.Document) {
 			first := map[string]int{}
 			for key, value := range safeyaml.Fields(node) {
 				if line, ok := first[key.Value]; ok {
-					c.findings = append(c.findings, Finding{
+					c.findings = append(c.findings, diag.Finding{
 						Position: diag.Position{File: doc.File, Line: doc.Line + key.Line - 1, Column: key.Column},
-						Level:    Warning, Rule: "duplicate-key", Field: manifest.FieldPath(append(slices.Clip(at), key.Value)),
-						Text: fmt.Sprintf("duplicate key, first on line %d; the last one counts", doc.Line+line-1),
-						Fix:  "keep one of the two",
+						Severity: diag.Warning, Rule: "duplicate-key", Field: manifest.FieldPath(append(slices.Clip(at), key.Value)),
+						Problem: fmt.Sprintf("duplicate key, first on line %d; the last one counts", doc.Line+line-1),
+						Fix:     "keep one of the two",
 					})
 				}
 				first[key.Value] = key.Line

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,17 +21,17 @@ import (
 )
 
 // checkContent runs the validators for all bundles.
-func (c *content) checkContent() []Finding {
+func (c *content) checkContent() diag.Findings {
 	if c.mediaType == helmType {
 		return nil
 	}
-	var out []Finding
+	var out diag.Findings
 	c.api.Package = c.metadata.values[bundle.PackageLabel]
 	for _, result := range apivalidation.BundleValidator.Validate(c.api) {
 		for _, f := range c.convert("bundle", result) {
 			// These rules are newer than operator-sdk, and OLM installs such bundles.
 			if f.Rule == "related-images" || f.Rule == "release" {
-				f.Level, f.Message = Warning, ""
+				f.Severity, f.Err = diag.Warning, nil
 			}
 			out = append(out, f)
 		}
@@ -61,8 +62,8 @@ func (c *content) crdsOf(version string) []manifest.Object {
 }
 
 // checkObjects checks the objects besides the CSV and the CRDs.
-func (c *content) checkObjects() []Finding {
-	var out []Finding
+func (c *content) checkObjects() diag.Findings {
+	var out diag.Findings
 	for i, obj := range c.objects {
 		if obj.Kind() == csvKind || obj.Kind() == crdKind {
 			continue
@@ -73,19 +74,19 @@ func (c *content) checkObjects() []Finding {
 			if obj.Kind() == "Deployment" {
 				fix = "move its spec to spec.install.spec.deployments of the ClusterServiceVersion, and remove the file"
 			}
-			out = append(out, Finding{
-				Position: obj.Locate("kind"), Level: Error, Rule: "unsupported-kind", Object: describe(obj), Field: "kind",
-				Text: fmt.Sprintf("OLM does not accept the kind %s (%s) in a bundle", obj.Kind(), obj.APIVersion()), Fix: fix,
-				Message: apierrors.ErrInvalidBundle("unsupported media type "+c.mediaType+" for bundle object", u.GroupVersionKind()).Error(),
+			out = append(out, diag.Finding{
+				Position: obj.Locate("kind"), Severity: diag.Error, Rule: "unsupported-kind", Object: describe(obj), Field: "kind",
+				Problem: fmt.Sprintf("OLM does not accept the kind %s (%s) in a bundle", obj.Kind(), obj.APIVersion()), Fix: fix,
+				Err: apierrors.ErrInvalidBundle("unsupported media type "+c.mediaType+" for bundle object", u.GroupVersionKind()),
 			})
 			continue
 		}
 		anyName := func(string, bool) []string { return nil }
 		errs := apimeta.ValidateObjectMetaAccessor(metav1.Object(u), false, anyName, field.NewPath("metadata"))
 		for _, err := range inOrder(errs) {
-			finding := Finding{
-				Level: Error, Rule: "object-metadata", Object: describe(obj), Field: err.Field, Text: err.ErrorBody(),
-				Message: apierrors.ErrFailedValidation("error validating object: "+sdkWords(err.Error()), obj.Name()).Error(),
+			finding := diag.Finding{
+				Severity: diag.Error, Rule: "object-metadata", Object: describe(obj), Field: err.Field, Problem: err.ErrorBody(),
+				Err: apierrors.ErrFailedValidation("error validating object: "+sdkWords(err.Error()), obj.Name()),
 			}
 			path := manifest.Steps(err.Field)
 			// The error of a label only has the path of its map; BadValue is the key or value.
@@ -102,7 +103,7 @@ func (c *content) checkObjects() []Finding {
 			finding.Position = obj.Locate(path...)
 			switch {
 			case err.Field == "metadata.namespace":
-				finding.Text, finding.Fix = "objects of a bundle have no namespace: OLM creates them in that of the operator", "remove the line"
+				finding.Problem, finding.Fix = "objects of a bundle have no namespace: OLM creates them in that of the operator", "remove the line"
 			case err.Field == "metadata.name":
 				finding.Fix = "give the object a name"
 			case strings.HasPrefix(err.Field, "metadata.ownerReferences"):
@@ -117,22 +118,23 @@ func (c *content) checkObjects() []Finding {
 }
 
 // convertCRD converts the results of the CRD validator, which use Go names, to findings.
-func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResult) []Finding {
-	var out []Finding
+func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResult) diag.Findings {
+	var out diag.Findings
 	for _, err := range result.Errors {
 		text := strings.TrimPrefix(err.Detail, err.Field+": ")
 		text = crd.WithoutGoValue(text)
-		finding := Finding{
-			Position: obj.Locate(manifest.Steps(err.Field)...), Level: Error, Rule: "crd", Object: describe(obj), Field: err.Field, Text: text,
+		finding := diag.Finding{
+			Position: obj.Locate(manifest.Steps(err.Field)...), Severity: diag.Error, Rule: "crd", Object: describe(obj), Field: err.Field, Problem: text,
 		}
 		value := ""
 		if s, ok := err.BadValue.(string); ok {
 			value = ", Value " + s
 		}
-		finding.Message = fmt.Sprintf("Error: Field %s%s: %s: %s", err.Field, value, err.Field, text)
+		message := fmt.Sprintf("Error: Field %s%s: %s: %s", err.Field, value, err.Field, text)
+		finding.Err = errors.New(message)
 		switch {
 		case err.Field == "spec.preserveUnknownFields" && obj.Version() == "v1beta1":
-			finding.Text = "apiextensions.k8s.io/v1beta1 keeps unknown fields unless spec.preserveUnknownFields is false, and Kubernetes 1.22 dropped the version"
+			finding.Problem = "apiextensions.k8s.io/v1beta1 keeps unknown fields unless spec.preserveUnknownFields is false, and Kubernetes 1.22 dropped the version"
 			finding.Fix = "write the CRD in apiextensions.k8s.io/v1, as 'operon generate manifests' does"
 		case err.Field == "spec.preserveUnknownFields":
 			finding.Fix = "remove the line, and write x-kubernetes-preserve-unknown-fields: true at the schema that needs it"
@@ -153,21 +155,21 @@ func (c *content) convertCRD(obj manifest.Object, result apierrors.ManifestResul
 }
 
 // convert converts the results of a validator to findings.
-func (c *content) convert(rule string, result apierrors.ManifestResult) []Finding {
+func (c *content) convert(rule string, result apierrors.ManifestResult) diag.Findings {
 	warnings := slices.DeleteFunc(slices.Clone(result.Warnings), func(w apierrors.Error) bool {
 		return slices.ContainsFunc(result.Errors, func(e apierrors.Error) bool {
 			return strings.HasSuffix(w.Detail, e.Detail) && w.Field == e.Field && len(e.Detail) > 0
 		})
 	})
-	var out []Finding
+	var out diag.Findings
 	for _, group := range []struct {
 		level diag.Severity
 		errs  []apierrors.Error
-	}{{Warning, warnings}, {Error, result.Errors}} {
-		var findings []Finding
+	}{{diag.Warning, warnings}, {diag.Error, result.Errors}} {
+		var findings diag.Findings
 		for _, err := range group.errs {
 			err.Detail = sdkWords(c.sortAPIs(err.Detail))
-			finding := Finding{Level: group.level, Rule: rule, Text: cleanDetail(err.Detail, c.csv.Name()), Message: err.Error()}
+			finding := diag.Finding{Severity: group.level, Rule: rule, Problem: cleanDetail(err.Detail, c.csv.Name()), Err: err}
 			c.locate(&finding, err)
 			findings = append(findings, finding)
 		}
@@ -178,7 +180,7 @@ func (c *content) convert(rule string, result apierrors.ManifestResult) []Findin
 }
 
 // sortFindings sorts adjacent findings of one kind, whose order in the validators depends on maps.
-func (c *content) sortFindings(findings []Finding) {
+func (c *content) sortFindings(findings diag.Findings) {
 	for start := 0; start < len(findings); {
 		end := start + 1
 		if !slices.Contains([]string{"examples", "owned-crds", "annotation-case", "properties"}, findings[start].Rule) {
@@ -188,16 +190,16 @@ func (c *content) sortFindings(findings []Finding) {
 		for end < len(findings) && c.findingKind(findings[start]) == c.findingKind(findings[end]) {
 			end++
 		}
-		slices.SortStableFunc(findings[start:end], func(a, b Finding) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
+		slices.SortStableFunc(findings[start:end], func(a, b diag.Finding) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(sdkMessage(a), sdkMessage(b)))
 		})
 		start = end
 	}
 }
 
 // findingKind returns a text that is equal for findings of one kind.
-func (c *content) findingKind(f Finding) string {
-	return f.Rule + c.phrases().quoted.ReplaceAllString(f.Text, "")
+func (c *content) findingKind(f diag.Finding) string {
+	return f.Rule + c.phrases().quoted.ReplaceAllString(f.Problem, "")
 }
 
 // sortAPIs sorts the list of a message about removed APIs, whose order is random.

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"runtime"
@@ -43,7 +44,7 @@ type Source struct {
 	// Close releases FS; nil means that it needs no release.
 	Close func() error
 	// Err is the only finding if the files are not available.
-	Err *Finding
+	Err *diag.Finding
 }
 
 // Bundle checks one bundle. Its error is one of Options.External.
@@ -53,7 +54,7 @@ func Bundle(ctx context.Context, source Source, o Options) (Result, error) {
 
 func check(ctx context.Context, source Source, o Options, phrases func() *phrasebook) (Result, error) {
 	if source.Err != nil {
-		return Result{Bundle: source.Name, Findings: []Finding{*source.Err}, Unread: fmt.Errorf("%s: %s", source.Err.File, source.Err.Text)}, nil
+		return Result{Bundle: source.Name, Findings: tidy(diag.Findings{*source.Err}, o.Strict), Unread: fmt.Errorf("%s: %s", source.Err.File, source.Err.Problem)}, nil
 	}
 	if source.Close != nil {
 		defer source.Close()
@@ -61,7 +62,7 @@ func check(ctx context.Context, source Source, o Options, phrases func() *phrase
 	c := load(source.FS, source.Name, phrases)
 	findings := c.findings
 	c.findings = nil
-	if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Level == Error }) {
+	if !slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }) {
 		format := c.checkFormat()
 		upstream := c.checkContent()
 		findings = append(findings, c.findings...)
@@ -80,14 +81,17 @@ func check(ctx context.Context, source Source, o Options, phrases func() *phrase
 	}
 	if o.Rename != nil {
 		for i := range findings {
-			findings[i].Text, findings[i].Message = o.Rename.Replace(findings[i].Text), o.Rename.Replace(findings[i].Message)
+			findings[i].Problem = o.Rename.Replace(findings[i].Problem)
+			if findings[i].Err != nil {
+				findings[i].Err = errors.New(o.Rename.Replace(findings[i].Err.Error()))
+			}
 		}
 	}
 	return Result{Bundle: source.Name, Findings: tidy(findings, o.Strict)}, nil
 }
 
 // tidy removes repeated findings and applies --strict.
-func tidy(findings []Finding, strict bool) []Finding {
+func tidy(findings diag.Findings, strict bool) diag.Findings {
 	type key struct {
 		at                diag.Position
 		level             diag.Severity
@@ -95,21 +99,22 @@ func tidy(findings []Finding, strict bool) []Finding {
 	}
 	seen := map[key]bool{}
 	messages := map[string]bool{}
-	out := []Finding{}
+	out := diag.Findings{}
 	for _, f := range findings {
-		if strict && f.Level == Warning {
-			f.Level = Error
+		if strict && f.Severity == diag.Warning {
+			f.Severity = diag.Error
 		}
 		if f.Line > 0 && f.Column == 0 {
 			f.Column = 1
 		}
-		k := key{f.Position, f.Level, f.Rule, f.Field, f.Text}
-		message := string(f.Level) + f.Message
-		if seen[k] || f.Message != "" && messages[message] {
+		k := key{f.Position, f.Severity, f.Rule, f.Field, f.Problem}
+		message := string(f.Severity) + sdkMessage(f)
+		if seen[k] || f.Err != nil && messages[message] {
 			continue
 		}
 		seen[k] = true
-		messages[message] = f.Message != ""
+		messages[message] = f.Err != nil
+		f.Long = true
 		out = append(out, f)
 	}
 	return out

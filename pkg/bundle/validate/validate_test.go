@@ -106,7 +106,7 @@ func TestRules(t *testing.T) {
 			for _, f := range result.Findings {
 				if f.Rule == test.rule && f.Field == test.field {
 					found = true
-					if f.Level != validate.Warning || f.Line == 0 || f.Column == 0 || f.Fix == "" || f.Text == "" {
+					if f.Severity != diag.Warning || f.Line == 0 || f.Column == 0 || f.Fix == "" || f.Problem == "" {
 						t.Errorf("%+v", f)
 					}
 				}
@@ -143,7 +143,7 @@ func TestObjectRules(t *testing.T) {
 				files[fmt.Sprintf("manifests/x%d.yaml", i)] = &fstest.MapFile{Data: []byte(object)}
 			}
 			result := check(t, files, validate.Options{})
-			if len(result.Findings) != 1 || result.Findings[0].Rule != test.rule || result.Findings[0].Level != validate.Warning {
+			if len(result.Findings) != 1 || result.Findings[0].Rule != test.rule || result.Findings[0].Severity != diag.Warning {
 				t.Errorf("Findings = %v", result.Findings)
 			}
 		})
@@ -177,7 +177,7 @@ func TestBadFiles(t *testing.T) {
 			files["manifests/z.yaml"] = &fstest.MapFile{Data: []byte("kind: [\n")}
 			result := check(t, files, validate.Options{})
 			text := fmt.Sprint(result.Findings)
-			if result.Count(validate.Error) != 2 || !strings.Contains(text, test.want) || !strings.Contains(text, "z.yaml") {
+			if result.Count(diag.Error) != 2 || !strings.Contains(text, test.want) || !strings.Contains(text, "z.yaml") {
 				t.Errorf("Findings = %v", result.Findings)
 			}
 		})
@@ -365,7 +365,7 @@ func TestEmptyIcons(t *testing.T) {
 	files := good(t)
 	edit(t, files, csvFile, "  icon:\n  - base64data: PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=\n    mediatype: image/svg+xml", "  icon: []")
 	result := check(t, files, validate.Options{Selector: selector})
-	if len(result.Findings) != 2 || result.Findings[0].Message == "" || result.Count(validate.Warning) != 2 {
+	if len(result.Findings) != 2 || result.Findings[0].Err == nil || result.Count(diag.Warning) != 2 {
 		t.Errorf("Findings = %v", result.Findings)
 	}
 }
@@ -376,7 +376,7 @@ func TestSarifPositions(t *testing.T) {
 	var b bytes.Buffer
 	w := validate.NewWriter(&b, validate.SARIF)
 	at := diag.Position{File: "quay.io/otters/bundle:1/manifests/a b.yaml"}
-	if err := w.Result(validate.Result{Findings: []validate.Finding{{Position: at, Level: validate.Note, Rule: "a", Text: "b"}}}); err != nil {
+	if err := w.Result(validate.Result{Findings: diag.Findings{{Position: at, Severity: diag.Note, Rule: "a", Problem: "b"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -422,7 +422,7 @@ func TestWrongTypes(t *testing.T) {
 			if len(findings) != 1 {
 				t.Fatalf("findings = %v", findings)
 			}
-			if f := findings[0]; f.Field != test.field || f.Line == 0 || !strings.Contains(f.Text, test.want) || f.Fix == "" {
+			if f := findings[0]; f.Field != test.field || f.Line == 0 || !strings.Contains(f.Problem, test.want) || f.Fix == "" {
 				t.Errorf("%+v", f)
 			}
 		})
@@ -478,7 +478,7 @@ func TestEveryFinding(t *testing.T) {
 		}
 		for _, f := range result.Findings {
 			switch {
-			case f.Rule == "" || f.Text == "" || f.Fix == "" || f.File == "":
+			case f.Rule == "" || f.Problem == "" || f.Fix == "" || f.File == "":
 				t.Errorf("%s: incomplete finding: %+v", name, f)
 			case !fileRules[f.Rule] && (f.Line == 0 || f.Column == 0):
 				t.Errorf("%s: no position: %s", name, f)
@@ -517,7 +517,7 @@ spec:
 	texts := func() (texts []string) {
 		for _, f := range check(t, files, validate.Options{}).Findings {
 			if strings.Contains(f.Field, "openAPIV3Schema") {
-				texts = append(texts, f.Rule+" "+f.Field+" "+f.Text)
+				texts = append(texts, f.Rule+" "+f.Field+" "+f.Problem)
 			}
 		}
 		return texts
@@ -546,7 +546,7 @@ func TestExamplesInOrder(t *testing.T) {
 	texts := func() (texts []string) {
 		for _, f := range check(t, files, validate.Options{}).Findings {
 			if f.Rule == "examples" {
-				texts = append(texts, f.Text)
+				texts = append(texts, f.Problem)
 			}
 		}
 		return texts

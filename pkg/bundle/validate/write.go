@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/sarif"
+	"github.com/operon-sdk/operon/pkg/report"
 )
 
 // The output formats.
@@ -54,13 +54,13 @@ func (w *Writer) Result(r Result) error {
 func (w *Writer) text(r Result) error {
 	findings := r.Findings
 	if len(findings) > diag.MaxListed {
-		weight := map[diag.Severity]int{Error: 0, Warning: 1, Note: 2}
+		weight := map[diag.Severity]int{diag.Error: 0, diag.Warning: 1, diag.Note: 2}
 		findings = slices.Clone(findings)
-		slices.SortStableFunc(findings, func(a, b Finding) int { return weight[a.Level] - weight[b.Level] })
+		slices.SortStableFunc(findings, func(a, b diag.Finding) int { return weight[a.Severity] - weight[b.Severity] })
 	}
 	first, rest := diag.Shorten(findings, "finding")
 	for _, f := range first {
-		if _, err := fmt.Fprintln(w.out, diag.Continue(f.String())); err != nil {
+		if _, err := fmt.Fprintln(w.out, diag.Continue(f.Error())); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (w *Writer) json(r Result) error {
 	}
 	b := bundle{r.Bundle, r.Passed(), []jsonFinding{}}
 	for _, f := range r.Findings {
-		b.Findings = append(b.Findings, jsonFinding{f.Level, f.Rule, f.File, f.Line, f.Column, f.Object, f.Field, f.Text, f.Fix})
+		b.Findings = append(b.Findings, jsonFinding{f.Severity, f.Rule, f.File, f.Line, f.Column, f.Object, f.Field, f.Problem, f.Fix})
 	}
 	start := ",\n    "
 	if w.n == 1 {
@@ -138,14 +138,15 @@ func (w *Writer) alpha1() error {
 	}{w.passed, []output{}}
 	for _, r := range w.results {
 		for _, f := range r.Findings {
-			message := f.Message
+			message := sdkMessage(f)
 			if message == "" {
-				if f.Level != Error {
+				if f.Severity != diag.Error {
 					continue
 				}
-				message = Finding{Position: f.Position, Level: f.Level, Rule: f.Rule, Object: f.Object, Field: f.Field, Text: f.Text}.String()
+				f.Fix = ""
+				message = f.Error()
 			}
-			result.Outputs = append(result.Outputs, output{string(f.Level), message})
+			result.Outputs = append(result.Outputs, output{string(f.Severity), message})
 		}
 	}
 	data, err := json.MarshalIndent(result, "", "    ")
@@ -158,20 +159,9 @@ func (w *Writer) alpha1() error {
 
 // sarif writes SARIF.
 func (w *Writer) sarif() error {
-	var results []sarif.Result
+	var findings diag.Findings
 	for _, r := range w.results {
-		for _, f := range r.Findings {
-			message := f.Text
-			for _, before := range []string{f.Field, f.Object} {
-				if before != "" {
-					message = before + ": " + message
-				}
-			}
-			if f.Fix != "" {
-				message += "\n" + f.Fix
-			}
-			results = append(results, sarif.Result{Rule: f.Rule, Level: string(f.Level), Message: message, File: f.File, Line: f.Line, Column: f.Column})
-		}
+		findings = append(findings, r.Findings...)
 	}
-	return sarif.Write(w.out, results, nil)
+	return report.SARIF(w.out, findings)
 }

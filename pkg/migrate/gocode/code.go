@@ -45,7 +45,7 @@ func RewriteAfterConflicts(tree *worktree.Tree) (diag.Findings, error) {
 // sortNotes sorts notes by position, keeps the order of those at the same position, and removes duplicates.
 func sortNotes(notes diag.Findings) diag.Findings {
 	slices.SortStableFunc(notes, func(a, b diag.Finding) int { return a.Position.Compare(b.Position) })
-	return slices.Compact(notes)
+	return notes.Distinct()
 }
 
 // rewrite applies rewrites to all files in order. Each rewrite applies to the results of the preceding ones.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
@@ -64,10 +65,10 @@ func (r *run) registryCause(ctx context.Context, e *installError) {
 
 // explain describes why the pods of a deployment are not ready. flag is the setting of their images.
 func (e *installError) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
-	cause := e.ExplainDeployment(ctx, r.Client, live,
+	found := e.ExplainDeployment(ctx, r.Client, live,
 		"push it to a registry that they can reach, give --pull-secret-name, or set another image with "+flag, "free resources, no taints, the labels of --node-selector")
-	e.AddProblem(kube.FullName(live), reason, cause.Lines...)
-	if cause.Crashed {
+	e.AddProblem(kube.FullName(live), reason, found...)
+	if len(found.WithRule(kube.Crashed)) > 0 {
 		e.Advise("the log above shows why %s exits", kube.FullName(live))
 	}
 }
@@ -80,13 +81,12 @@ func (r *run) catalogCause(ctx context.Context, e *installError) {
 	}
 	health := olm.CatalogHealth(live)
 	if r.Serving.CatalogImage != "" {
-		cause := &kube.Cause{}
-		r.Client.ExplainPods(ctx, cause, r.Namespace, catalogPods(live))
-		for _, image := range cause.Images {
-			e.Advise("the nodes cannot pull the catalog %s: push it to a registry that they can reach, or give --pull-secret-name", image)
+		found := r.Client.ExplainPods(ctx, r.Namespace, catalogPods(live))
+		for _, f := range found.WithRule(kube.Unpulled) {
+			e.Advise("the nodes cannot pull the catalog %s: push it to a registry that they can reach, or give --pull-secret-name", f.Value)
 		}
-		if len(cause.Lines) > 0 {
-			e.AddProblem(kube.FullName(live), "its pod is not ready", cause.Lines...)
+		if len(found) > 0 {
+			e.AddProblem(kube.FullName(live), "its pod is not ready", found...)
 			return
 		}
 	}
@@ -126,13 +126,13 @@ func (r *run) subscriptionCause(ctx context.Context, e *installError) {
 	if phase == "Complete" {
 		return
 	}
-	var lines []string
+	var steps diag.Findings
 	for _, step := range kube.ListAt(plan.Object, "status", "plan") {
 		if status := kube.StringAt(step, "status"); status != "" && status != "Present" && status != "Created" {
-			lines = append(lines, fmt.Sprintf("%v %v is %s", kube.ValueAt(step, "resource", "kind"), kube.ValueAt(step, "resource", "name"), status))
+			steps.Addf(diag.Position{}, "%v %v is %s", kube.ValueAt(step, "resource", "kind"), kube.ValueAt(step, "resource", "name"), status)
 		}
 	}
-	e.AddProblem(kube.FullName(plan), fmt.Sprintf("its phase is %s: %s", phase, planMessage(plan)), lines...)
+	e.AddProblem(kube.FullName(plan), fmt.Sprintf("its phase is %s: %s", phase, planMessage(plan)), steps...)
 }
 
 // brokenCatalog returns the CatalogSource that does not respond according to a message of OLM's resolver. One such catalog
@@ -157,10 +157,10 @@ func (r *run) unpackCause(ctx context.Context, e *installError) {
 		if n, _ := kube.ValueAt(job.Object, "status", "succeeded").(int64); n > 0 {
 			continue
 		}
-		cause := &kube.Cause{}
-		r.Client.ExplainPods(ctx, cause, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}})
-		e.AddProblem(kube.FullName(job), "the bundle is not unpacked", cause.Lines...)
-		for _, image := range cause.Images {
+		found := r.Client.ExplainPods(ctx, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}})
+		e.AddProblem(kube.FullName(job), "the bundle is not unpacked", found...)
+		for _, f := range found.WithRule(kube.Unpulled) {
+			image := f.Value
 			if image == r.Bundle.Image {
 				e.Advise("the nodes cannot pull the bundle %s: push it to a registry that they can reach, or give --pull-secret-name; a bundle directory needs no registry", image)
 				continue
@@ -177,8 +177,8 @@ func (r *run) operatorCause(ctx context.Context, e *installError) {
 		return
 	}
 	text := func(field string) string { return kube.StringAt(csv.Object, "status", field) }
-	lines := append(olm.UnmetRequirements(csv), missingPermissions(csv)...)
-	e.AddProblem(kube.FullName(csv), strings.TrimRight(strings.Join([]string{"its phase is " + text("phase"), text("reason"), text("message")}, ": "), ": "), lines...)
+	unmet := append(olm.UnmetRequirements(csv), missingPermissions(csv)...)
+	e.AddProblem(kube.FullName(csv), strings.TrimRight(strings.Join([]string{"its phase is " + text("phase"), text("reason"), text("message")}, ": "), ": "), unmet...)
 	if text("reason") == "RequirementsNotMet" {
 		e.Advise("add what is missing to the bundle, or install what provides it, such as CRDs that the operator requires")
 	}
@@ -194,15 +194,14 @@ func (r *run) operatorCause(ctx context.Context, e *installError) {
 }
 
 // missingPermissions describes the permissions that a ClusterServiceVersion requires and does not have.
-func missingPermissions(csv *kube.Object) []string {
+func missingPermissions(csv *kube.Object) (missing diag.Findings) {
 	list := kube.ListAt(csv.Object, "status", "requirementStatus")
-	var lines []string
 	for _, item := range list {
 		for _, part := range kube.ListAt(item, "dependents") {
 			if status := kube.StringAt(part, "status"); status != "" && status != "Satisfied" && status != "Present" {
-				lines = append(lines, fmt.Sprintf("%v is %s: %v", kube.ValueAt(part, "kind"), status, kube.ValueAt(part, "message")))
+				missing.Addf(diag.Position{}, "%v is %s: %v", kube.ValueAt(part, "kind"), status, kube.ValueAt(part, "message"))
 			}
 		}
 	}
-	return lines
+	return missing
 }

@@ -1,27 +1,16 @@
-// Package sarif writes findings as SARIF 2.1.0, which code hosts display at the lines of files. Write is its entry
-// function.
-package sarif
+package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/url"
 	"slices"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A Result is a finding in a file.
-type Result struct {
-	// Rule is the name of the check, in lower case with hyphens.
-	Rule string
-	// Level is error, warning or note.
-	Level   string
-	Message string
-	// File is slash-separated and relative to the root of the repository.
-	File string
-	// Line and Column count from 1; 0 means unknown.
-	Line, Column int
-}
-
+// The parts of SARIF 2.1.0, which code hosts display at the lines of files.
 type (
 	text struct {
 		Text string `json:"text"`
@@ -77,31 +66,47 @@ type (
 	}
 )
 
-// Write writes the log of one run. Failures are errors without a file; with failures, the run is
-// recorded as unsuccessful.
-func Write(out io.Writer, results []Result, failures []string) error {
+// SARIF writes the log of one run. Findings whose file is relative to the root of the repository are results. Errors without a file are
+// notifications, and the run is recorded as unsuccessful. Other findings without a file are left out.
+func SARIF(out io.Writer, findings diag.Findings) error {
 	r := run{Tool: tool{driver{"operon", "https://github.com/operon-sdk/operon", []rule{}}}, Results: []result{}}
+	failed := invocation{}
 	var ids []string
-	for _, f := range results {
-		at := physical{ArtifactLocation: artifact{(&url.URL{Path: f.File}).String()}}
-		if f.Line > 0 {
-			at.Region = &region{f.Line, f.Column}
+	for _, f := range findings {
+		level := cmp.Or(f.Severity, diag.Error)
+		switch {
+		case f.File != "":
+			at := physical{ArtifactLocation: artifact{(&url.URL{Path: f.File}).String()}}
+			if f.Line > 0 {
+				at.Region = &region{f.Line, f.Column}
+			}
+			id := cmp.Or(f.Rule, "source-"+string(level))
+			r.Results = append(r.Results, result{id, string(level), text{sarifMessage(f)}, []location{{at}}})
+			ids = append(ids, id)
+		case level == diag.Error:
+			failed.ToolExecutionNotifications = append(failed.ToolExecutionNotifications, notification{string(level), text{f.Message()}})
 		}
-		r.Results = append(r.Results, result{f.Rule, f.Level, text{f.Message}, []location{{at}}})
-		ids = append(ids, f.Rule)
 	}
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
 		r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, rule{id})
 	}
-	if len(failures) > 0 {
-		failed := invocation{}
-		for _, failure := range failures {
-			failed.ToolExecutionNotifications = append(failed.ToolExecutionNotifications, notification{"error", text{failure}})
-		}
+	if len(failed.ToolExecutionNotifications) > 0 {
 		r.Invocations = []invocation{failed}
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(log{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []run{r}})
+}
+
+// sarifMessage returns the message of a result. Severity and rule are fields of their own.
+func sarifMessage(f diag.Finding) string {
+	if !f.Long {
+		return f.Message()
+	}
+	message := f.Subject() + f.Problem
+	if f.Fix != "" {
+		message += "\n" + f.Fix
+	}
+	return message
 }
