@@ -169,7 +169,7 @@ func AgeColumn() map[string]any {
 	return map[string]any{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 }
 
-// Text returns the schema of a text with a description.
+// Text returns the schema of a string with a description.
 func Text(description string) map[string]any {
 	return map[string]any{"type": "string", "description": description}
 }
@@ -182,7 +182,7 @@ func Status(subject, types string, conditions, status map[string]any) map[string
 		"status":             Text("status is True, False or Unknown."),
 		"reason":             Text("reason is the cause of the last transition in CamelCase."),
 		"message":            Text("message describes the last transition."),
-		"lastTransitionTime": map[string]any{"type": "string", "description": "lastTransitionTime is the time of the last change of status.", "nullable": true},
+		"lastTransitionTime": map[string]any{"type": "string", "description": "lastTransitionTime is the last time the status changed.", "nullable": true},
 		"observedGeneration": map[string]any{"type": "integer", "format": "int64", "description": "observedGeneration is the generation of the object that the condition describes."},
 	}
 	maps.Copy(condition, conditions)
@@ -192,7 +192,7 @@ func Status(subject, types string, conditions, status map[string]any) map[string
 			"items": map[string]any{"type": "object", PreserveUnknown: true, "required": []any{"status", "type"}, "properties": condition},
 		},
 		"observedGeneration": map[string]any{
-			"type": "integer", "format": "int64", "description": "observedGeneration is the generation of the object that was reconciled last.",
+			"type": "integer", "format": "int64", "description": "observedGeneration is the generation of the object that was last reconciled.",
 		},
 	}
 	maps.Copy(fields, status)
