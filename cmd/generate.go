@@ -51,7 +51,7 @@ func newGenerate(a *app) *cobra.Command {
 		a.addOffline(c.Flags())
 		a.addOutput(c, textOutput, jsonOutput, sarifOutput)
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
-		c.Flags().BoolVar(&fix, "fix", false, "move markers for packages, such as those of RBAC, out of comments in which they have no effect, and list CRDs in kustomizations")
+		c.Flags().BoolVar(&fix, "fix", false, "move package-level markers, such as RBAC markers, to where they take effect, and list CRDs in kustomizations")
 		c.Flags().BoolVar(&watch, "watch", false, "generate again after every change, until interrupted")
 		return c
 	}
