@@ -1,6 +1,3 @@
-// Package migrate upgrades a project that an older release scaffolded: Files merges the current scaffold into its
-// files. The release is identified by Fingerprints, which distinguish the user's text from that of the scaffold. A
-// Verifier checks that kustomizations build the same objects before and after.
 package migrate
 
 import (
