@@ -39,9 +39,9 @@ type Run func(ctx context.Context, name string, args ...string) ([]byte, error)
 
 // A Machine describes the Ansible of a machine. Versions of missing programs and packages are empty.
 type Machine struct {
-	// Core is the version of ansible-core, AnsibleRunner that of ansible-runner.
+	// Core is the version of ansible-core, AnsibleRunner the version of ansible-runner.
 	Core, AnsibleRunner string
-	// Python is the path of the interpreter that runs the modules on localhost: that of a virtual environment or of ansible-playbook.
+	// Python is the path of the interpreter that runs the modules on localhost: from a virtual environment, or ansible-playbook's.
 	Python string
 	// Kubernetes is the version of the package kubernetes of Python.
 	Kubernetes string
@@ -61,7 +61,7 @@ func VirtualPython(dir string, stat func(string) (fs.FileInfo, error)) string {
 	return python
 }
 
-// Inspect returns the Ansible of a machine. If virtualPython is not empty, it runs the modules on localhost. The error is that of ctx; what
+// Inspect returns the Ansible of a machine. If virtualPython is not empty, it runs the modules on localhost. The only error is ctx's; what
 // is missing is reported by CheckPrograms and CheckPackages.
 func Inspect(ctx context.Context, run Run, virtualPython string) (*Machine, error) {
 	m := &Machine{failed: map[string]error{}}
@@ -87,7 +87,7 @@ func Inspect(ctx context.Context, run Run, virtualPython string) (*Machine, erro
 	return m, ctx.Err()
 }
 
-// ReadCollections sets Collections. The error is that of ctx; without ansible-galaxy, there are none.
+// ReadCollections sets Collections. The only error is ctx's; without ansible-galaxy, there are no collections.
 func (m *Machine) ReadCollections(ctx context.Context, run Run) error {
 	out, _ := run(ctx, Galaxy, "collection", "list", "--format", "json")
 	m.Collections = parseCollections(string(out))

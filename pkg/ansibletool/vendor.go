@@ -43,7 +43,7 @@ type Vendor struct {
 var ErrGalaxyMissing = errors.New(Galaxy + " not found in PATH")
 
 // Collections returns the directory with the collections of a requirements file, and of their dependencies, in its subdirectory
-// CollectionsDir. Root is the directory of the project, file that of the requirements relative to it, data its content. The result for the
+// CollectionsDir. Root is the project's directory, file the requirements file relative to it, data its content. The result for the
 // same content is cached if all versions are exact.
 func (v *Vendor) Collections(ctx context.Context, root, file string, data []byte) (string, error) {
 	requirements, err := Requirements(file, data)
@@ -115,7 +115,7 @@ func contentOf(pointer string) string {
 	return string(name)
 }
 
-// The names in the cache: those of pointers, and of directories with collections.
+// The names in the cache: pointers, and directories with collections.
 var (
 	pointerName = regexp.MustCompile(`^[0-9a-f]{16}$`)
 	contentName = regexp.MustCompile(`^content-[0-9a-f]{16}$`)

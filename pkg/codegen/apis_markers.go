@@ -41,7 +41,7 @@ type kindArguments struct {
 	Order       *int       `marker:",optional"`
 }
 
-// csvRegistry returns the CSV markers and those of CRDs.
+// csvRegistry returns the markers for CSVs and CRDs.
 func csvRegistry() (*markers.Registry, error) {
 	registry, err := CRD.registry()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// CurrentYear is the value of year= in a call whose year is that of the clock. Generate replaces it by Options.Year, or by
+// CurrentYear is the value of year= in a call that uses the clock's year. Generate replaces it by Options.Year, or by
 // the year in the headers of the project's files, or else leaves the year out.
 const CurrentYear = "CURRENT-YEAR"
 
@@ -121,7 +121,7 @@ func (c Call) tasks() ([]*task, error) {
 	return tasks, nil
 }
 
-// tasksOf returns the tasks of calls, those of DefaultCalls if calls is empty, and the first error. A call with an error has
+// tasksOf returns the tasks of calls (DefaultCalls if calls is empty) and the first error. A call with an error has
 // no tasks.
 func tasksOf(calls []Call) (all []*task, err error) {
 	if len(calls) == 0 {

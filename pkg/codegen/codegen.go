@@ -142,7 +142,7 @@ type generation struct {
 	all       []*task
 	syntax    *syntax
 
-	// base identifies all inputs except Go files and tasks; modules identifies those of them that determine the
+	// base identifies all inputs except Go files and tasks; modules identifies the ones that determine the
 	// dependencies; toolchain identifies the Go installation. immutable is env.Immutable.
 	base, modules filecache.Digest
 	toolchain     []byte

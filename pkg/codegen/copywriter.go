@@ -23,7 +23,7 @@ type copyWriter struct {
 	// that are not written yet.
 	helpers map[string]string
 	pending []types.Type
-	// from is the place of the problems, which are those of one type.
+	// from is the place of the problems, which all belong to one type.
 	from     place
 	problems []typeProblem
 }

@@ -119,7 +119,7 @@ func (g *generation) dirDigest(dir string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// isCurrent reports whether digests of directories are those of their current content.
+// isCurrent reports whether digests of directories match their current content.
 func (g *generation) isCurrent(digests map[string]string) bool {
 	for dir, sum := range digests {
 		if g.dirDigest(dir) != sum {

@@ -18,7 +18,7 @@ type typeInstance struct {
 	forged types.Type
 	// origin is the package of the generic type.
 	origin *loader.Package
-	// structure is that of a struct, right the right side of the declaration of another type.
+	// structure is set for a struct; right is the right side of any other type's declaration.
 	structure *types.Struct
 	right     types.Type
 }

@@ -78,7 +78,7 @@ func groups(t *task, roots []*parsedPackage) []*unit {
 }
 
 // types generates units. It first reads only the declarations of dependencies. After an error it reads them completely, so
-// that the result is that of controller-gen, with the correct positions.
+// that the result is the same as controller-gen's, with the correct positions.
 func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Package, error) {
 	loaded, findings, err := g.tryTypes(ctx, units, true)
 	if err == nil && len(findings) > 0 {

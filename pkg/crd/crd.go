@@ -40,7 +40,7 @@ type Version struct {
 	SpecRequired bool
 }
 
-// Marshal returns the manifest, which begins with a document separator like those of controller-gen.
+// Marshal returns the manifest, which begins with a document separator as controller-gen's do.
 func (d Definition) Marshal() ([]byte, error) { return d.Update(nil) }
 
 // Update returns the manifest current with the names, versions and schemas of the definition. Everything else is as in current, unless
@@ -78,7 +78,7 @@ func (d Definition) Update(current map[string]any) ([]byte, error) {
 	return append([]byte("---\n"), data...), err
 }
 
-// update returns the fields of current with those of object, in which lists are replaced.
+// update returns the fields of current, overridden by the fields of object. Lists are replaced.
 func update(current, object map[string]any) map[string]any {
 	updated := maps.Clone(current)
 	if updated == nil {

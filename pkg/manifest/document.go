@@ -20,7 +20,7 @@ type Document struct {
 	Data []byte
 }
 
-// Documents splits a file into its documents. The problems are those of a file that is not YAML.
+// Documents splits a file into its documents. There are problems only if the file isn't YAML.
 func Documents(file string, data []byte) ([]Document, diag.Findings) {
 	if problems := Unreadable(file, data); problems != nil {
 		return nil, problems

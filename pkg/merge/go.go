@@ -104,7 +104,7 @@ func (s *goSource) neutralTree() *Node {
 	return s.tree(splitLines(textdiff.Apply(s.Text, s.neutral)))
 }
 
-// tree returns the tree of lines that correspond to those of the text.
+// tree returns the tree of lines that correspond to the text's lines.
 func (s *goSource) tree(lines []string) *Node {
 	b := &goBuilder{lines: lines}
 	root := &Node{Container: true}

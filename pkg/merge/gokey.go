@@ -76,7 +76,7 @@ const (
 	startKey      = "log the start of the manager"
 )
 
-// isSetup reports whether a key is that of a statement that registers a controller or webhook.
+// isSetup reports whether a key belongs to a statement that registers a controller or webhook.
 func isSetup(key string) bool {
 	return strings.HasPrefix(key, controllerKey) || strings.HasPrefix(key, webhookKey)
 }

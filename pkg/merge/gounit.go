@@ -75,7 +75,7 @@ func (s *goSource) declarations() []*goUnit {
 	return apart(units)
 }
 
-// headerEnd returns the line after the license header: that of the package clause or its comment.
+// headerEnd returns the line after the license header, where the package clause or its comment starts.
 func (s *goSource) headerEnd() int {
 	if s.AST.Doc != nil {
 		return s.lineIndex(s.AST.Doc.Pos())

@@ -51,7 +51,7 @@ func (u *upgrader) canAdd(kustomization string, p []string, n *merge.Node) bool 
 	return false
 }
 
-// withoutRoles reports whether an entry is a role for users of an API, and the user disabled or removed those of the release.
+// withoutRoles reports whether an entry is a role for users of an API, and the user disabled or removed the release's roles.
 func (u *upgrader) withoutRoles(kustomization, entry string) bool {
 	kind, ok := strings.CutSuffix(entry, "_admin_role.yaml")
 	if !ok {

@@ -47,7 +47,7 @@ type Redactor struct {
 	long  *strings.Replacer
 }
 
-// AddValues adds the values, such as those of a spec, whose keys have names of secrets, and what is below such keys except for
+// AddValues adds the values, such as a spec's, whose keys have names of secrets, and what is below such keys except for
 // references to objects.
 func (r *Redactor) AddValues(values any) {
 	switch v := values.(type) {

@@ -196,7 +196,7 @@ type CodeError struct {
 
 func (e *CodeError) Error() string {
 	if e.After {
-		return "nothing was changed, because the code would not compile after the move; places are those of the moved files:\n" +
+		return "nothing was changed, because the code would not compile after the move; positions are in the moved files:\n" +
 			limited(e.Findings) + "\nwhat several groups share must be exported from a package of its own first"
 	}
 	return "the project's code does not compile, nothing was changed:\n" + limited(e.Findings) + "\ncorrect it and run the command again"

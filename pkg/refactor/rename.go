@@ -38,7 +38,7 @@ type Renaming struct {
 	Removed []string
 	// NoModule means that the project has no Go module. Its charts do not change.
 	NoModule bool
-	// Roles maps old to new names of Ansible roles, Variables those of variables in roles, playbooks and other texts.
+	// Roles maps old to new names of Ansible roles, Variables the names of variables in roles, playbooks and other texts.
 	Roles, Variables map[string]string
 }
 

@@ -52,7 +52,7 @@ type rendering struct {
 	// extended holds Go files to which several commands add declarations.
 	extended map[string][][]byte
 	inserts  map[string]map[string]map[string]bool // file → marker → texts
-	// suites holds the texts that a test suite may contain, also those of other groups.
+	// suites holds the texts that a test suite may contain, including other groups' texts.
 	suites map[string]map[string]map[string]bool // base name → marker → texts
 }
 
@@ -271,7 +271,7 @@ func (x *deleter) removeTexts() error {
 }
 
 // peersLine is the hash of the comment on webhooks in config/default/kustomization.yaml of kubebuilder and operator-sdk.
-// PROJECT does not distinguish their projects from those of this program.
+// PROJECT doesn't tell their projects from Operon's.
 const peersLine = 0x2342097ba8b95f28
 
 // isInitialFile reports whether init writes a file, so that it remains after the deletion of the last API.

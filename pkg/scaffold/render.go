@@ -51,7 +51,7 @@ func (d Data) templateDirs(event string) []string {
 	case d.Project.Ansible:
 		return []string{"common", "ansible"}
 	case d.Resource.Chart && event == apiEvent:
-		return []string{"common"} // those of Go projects are for types
+		return []string{"common"} // the templates of Go projects are for types
 	}
 	return []string{"common", "go"}
 }

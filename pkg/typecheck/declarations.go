@@ -58,7 +58,7 @@ func reduce(sources [][]byte, nameOf func(path string) string) declarations {
 // A reducer finds the declarations of a package that its exported ones need.
 type reducer struct {
 	files []*sourceFile
-	// all holds the declarations in order of their source, owners those that declare a name, and methods those of a type.
+	// all holds the declarations in order of their source, owners the ones that declare a name, and methods the methods of each type.
 	all             []*declaration
 	owners, methods map[string][]*declaration
 	queue           []*declaration

@@ -135,7 +135,7 @@ func (g *generated) descriptors(fields []codegen.APIField, kind string) []any {
 	return out
 }
 
-// sortEntries sorts the entries of the code and those of the base only: by the order in markers, or the index in the base;
+// sortEntries sorts the code's entries and the entries that only the base has: by the order in markers, or the index in the base;
 // then by name, kind and version, newest first.
 func sortEntries(made []generated, others map[int]map[string]any) []any {
 	slices.SortStableFunc(made, func(a, b generated) int {

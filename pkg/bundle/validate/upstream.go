@@ -102,7 +102,7 @@ func (c *content) checkObjects() []Finding {
 			finding.Position = obj.Locate(path...)
 			switch {
 			case err.Field == "metadata.namespace":
-				finding.Text, finding.Fix = "objects of a bundle have no namespace: OLM creates them in that of the operator", "remove the line"
+				finding.Text, finding.Fix = "objects of a bundle have no namespace: OLM creates them in the operator's namespace", "remove the line"
 			case err.Field == "metadata.name":
 				finding.Fix = "give the object a name"
 			case strings.HasPrefix(err.Field, "metadata.ownerReferences"):
