@@ -36,7 +36,7 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 		Long:    "Run 'generate kustomize manifests', with its flags, under its name in the first versions of operator-sdk.",
 		Example: fmt.Sprintf("  %s generate kustomize manifests", a.program),
 		Hidden:  true,
-		// The flags are those of the current command.
+		// It has the flags of the current command.
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if slices.ContainsFunc(args, isGenCSVFlag) {

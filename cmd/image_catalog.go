@@ -76,7 +76,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 		return problems
 	}
 	if len(o.platforms) == 0 {
-		o.platforms = []string{""} // those of the base
+		o.platforms = []string{""} // the base's platforms
 	}
 	recipe := image.CatalogRecipe(o.base)
 	recipe.Created = at

@@ -69,7 +69,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 	return interrupted(ctx, a.writeImages(ctx, dir, images, o, what))
 }
 
-// findImages finds the images of all references. The error contains those of all references.
+// findImages finds the images of all references. The error covers all references.
 func (a *app) findImages(ctx context.Context, dir string, refs []string, o registryOptions) ([]*image.Image, error) {
 	var images []*image.Image
 	var failures []error
