@@ -209,5 +209,5 @@ func likeOurs(ours, theirs []byte) []byte {
 	return theirs
 }
 
-// isBinary reports whether a file is not a text.
+// isBinary reports whether a file isn't text.
 func isBinary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) }

@@ -149,7 +149,7 @@ func (s shape) mismatch(value *yaml.Node) string {
 		given := value.Value
 		switch {
 		case value.Kind != yaml.ScalarNode:
-			return "a text"
+			return "a string"
 		case s == name && (strings.ContainsAny(given, "/\\\n\t") || strings.Trim(given, ".") == "" && given != ""):
 			return "a name in one line, without path separators"
 		case s == importPath && (strings.ContainsAny(given, "\\\n\t") || slices.Contains(strings.Split(given, "/"), "..")):

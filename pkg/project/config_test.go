@@ -511,7 +511,7 @@ func TestParseErrors(t *testing.T) {
 		{"no layout", "version: \"3\"\n", "PROJECT:1:1: the layout is missing; add"},
 		{"empty layout", "layout: []\nversion: \"3\"\n", "PROJECT:1:9: the layout is missing; add"},
 		{"layout map", "layout: {a: b}\nversion: \"3\"\n", `PROJECT:1:9: key "layout": expected a list of texts, found keys with values`},
-		{"domain list", "domain: [a]\n" + tail, `PROJECT:1:9: key "domain": expected a text, found a list`},
+		{"domain list", "domain: [a]\n" + tail, `PROJECT:1:9: key "domain": expected a string, found a list`},
 		{"multigroup", "multigroup: maybe\n" + tail, `PROJECT:1:13: key "multigroup": expected true or false, found "maybe"`},
 		{"resources map", "resources: {a: b}\n" + tail, `PROJECT:1:12: key "resources": expected a list of keys with values, found keys with values`},
 		{"resources text", "resources:\n- a\n" + tail, `PROJECT:2:1: key "resources": expected a list of keys with values`},

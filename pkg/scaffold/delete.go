@@ -43,7 +43,7 @@ func (e *EditedError) Error() string {
 		what = fmt.Sprintf("these %d were edited since they were", len(e.Places))
 	}
 	return fmt.Sprintf("%s scaffolded, nothing was deleted:\n  %s\n"+
-		"save what you need of it and give --force to delete it all the same", what, strings.Join(e.Places, "\n  "))
+		"save what you need from it, and pass --force to delete it anyway", what, strings.Join(e.Places, "\n  "))
 }
 
 // A rendering is the output of create commands.

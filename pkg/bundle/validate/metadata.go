@@ -146,7 +146,7 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 	case annotations != nil && annotations.Kind == yaml.MappingNode:
 		for key, value := range safeyaml.Fields(annotations) {
 			if value.Kind == yaml.SequenceNode || value.Kind == yaml.MappingNode {
-				add(key, "must be a text", "annotations", key.Value)
+				add(key, "must be a string", "annotations", key.Value)
 			}
 		}
 	case annotations != nil:
