@@ -226,7 +226,6 @@ func (c *collection) validateCSV(csv *v1alpha1.ClusterServiceVersion, at source)
 	c.noteVersionMismatch(csv, position)
 }
 
-// newWarning returns the note for a warning of the CSV validation.
 func newWarning(csv *v1alpha1.ClusterServiceVersion, at source, position diag.Position, detail string) Note {
 	if strings.Contains(detail, "minKubeVersion is not informed") {
 		return Note{Position: at.locate("spec"), Subject: csv.Name, Reason: "has no spec.minKubeVersion, so OLM installs it on every Kubernetes version",

@@ -63,7 +63,6 @@ func (c *collection) isForServices(certificate manifest.Object) bool {
 	})
 }
 
-// isIssuedBy reports whether a Certificate refers to an issuer.
 func isIssuedBy(certificate, issuer manifest.Object) bool {
 	kind := cmp.Or(manifest.TextAt(certificate.Fields, "spec", "issuerRef", "kind"), "Issuer")
 	return kind == issuer.Kind() && manifest.TextAt(certificate.Fields, "spec", "issuerRef", "name") == issuer.Name()

@@ -36,7 +36,6 @@ func (c *collection) unsupportedNote(o manifest.Object) Note {
 	return n
 }
 
-// hasDeploymentIn reports whether the input has a Deployment in a namespace.
 func (c *collection) hasDeploymentIn(namespace string) bool {
 	return slices.ContainsFunc(c.deployments, func(d decoded[appsv1.Deployment]) bool { return d.Namespace() == namespace })
 }

@@ -23,7 +23,6 @@ const defaultAccount = "default"
 // accounts maps the service accounts that the CSV creates to the namespaces they are in; without namespaces any matches.
 type accounts map[string]map[string]bool
 
-// findAccounts returns the accounts of all Deployments and the extra ones.
 func (c *collection) findAccounts(extra []string) accounts {
 	found := accounts{}
 	for _, d := range c.deployments {

@@ -79,7 +79,6 @@ func asMutating(hook admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook 
 	}
 }
 
-// addAdmission adds the definition of an admission webhook.
 func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.WebhookAdmissionType, hook admissionv1.MutatingWebhook) {
 	d := v1alpha1.WebhookDescription{
 		Type:                    kind,

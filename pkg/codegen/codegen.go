@@ -162,7 +162,6 @@ type generated struct {
 	Fixed    map[string][]byte
 }
 
-// generate generates all files.
 func (g *generation) generate(ctx context.Context) (all generated, err error) {
 	var used Generators
 	for _, t := range g.all {

@@ -254,7 +254,6 @@ func (g *generation) keepVersions(files map[string][]byte) {
 	}
 }
 
-// text returns the YAML of a CRD after its header.
 func (g crdGenerator) text(header string, object any, options []*genall.WriteYAMLOptions) ([]byte, error) {
 	data, err := json.Marshal(object)
 	if err != nil {

@@ -50,7 +50,6 @@ func (g *generation) resultKey() filecache.Digest {
 	return filecache.DigestOf(parts...)
 }
 
-// keyParts returns the parts of keys that identify the package.
 func (p *sourcePackage) keyParts() [][]byte {
 	parts := [][]byte{[]byte(p.path)}
 	for _, file := range p.files {

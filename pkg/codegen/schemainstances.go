@@ -97,7 +97,6 @@ func (s *schemaTypes) withDefaultOf(declared, used *loader.Package, fields []mar
 	return fields
 }
 
-// isOptionalTag reports whether the tag of a field makes it optional.
 func isOptionalTag(field markers.FieldInfo) bool {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return name == "" || slices.ContainsFunc(strings.Split(options, ","), func(option string) bool {

@@ -22,7 +22,6 @@ type unit struct {
 	generated
 }
 
-// units returns the units of all tasks.
 func (g *generation) units() ([]*unit, error) {
 	var units []*unit
 	for _, t := range g.all {
@@ -90,7 +89,6 @@ func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Packag
 	return loaded, findings.Sort().Err()
 }
 
-// packagesOf returns the packages of units.
 func (g *generation) packagesOf(units []*unit) []*parsedPackage {
 	var list []*parsedPackage
 	for _, pkg := range g.syntax.packages {
@@ -131,7 +129,6 @@ func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) 
 	return loaded, onePerField(findings.Sort()), nil
 }
 
-// rootsOf returns the loaded packages of units.
 func rootsOf(loaded []*loader.Package, units []*unit) []*loader.Package {
 	return slices.DeleteFunc(slices.Clone(loaded), func(root *loader.Package) bool {
 		return !slices.ContainsFunc(units, func(u *unit) bool {

@@ -125,7 +125,6 @@ func (d Definition) object() map[string]any {
 	}
 }
 
-// objectSchema returns the schema of objects of a version.
 func (d Definition) objectSchema(v Version) map[string]any {
 	out := map[string]any{
 		"type":        "object",

@@ -233,7 +233,6 @@ func (i *Image) platforms() ([]string, error) {
 	return all, nil
 }
 
-// forPlatform returns the image for a platform.
 func (i *Image) forPlatform(platform *v1.Platform) (v1.Image, error) {
 	if i.index == nil {
 		config, err := i.single.ConfigFile()

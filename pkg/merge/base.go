@@ -101,7 +101,6 @@ func UnknownLines(root *Node, b Base) map[int]bool {
 	return unknown
 }
 
-// within returns the path of a child.
 func within(path []string, key string) []string { return append(slices.Clip(path), key) }
 
 // significant returns the trimmed lines that are not blank.

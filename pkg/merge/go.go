@@ -84,7 +84,6 @@ func parseSource(text []byte) (*goSource, error) {
 	return s, nil
 }
 
-// lineIndex returns the index of the line of a position.
 func (s *goSource) lineIndex(pos token.Pos) int { return s.Line(pos) - 1 }
 
 // key returns the text of a node in one line, with import paths for local names of packages.

@@ -83,7 +83,6 @@ func isSetup(key string) bool {
 
 var webhookSetup = regexp.MustCompile(`^Setup(\w+)WebhookWithManager$`)
 
-// callKey returns the identifier of a call.
 func (s *goSource) callKey(call *ast.CallExpr) string {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

@@ -57,7 +57,6 @@ func apart(units []*goUnit) []*goUnit {
 // headerKey is the key of the unit before the comment of the package clause: the license header and build constraints.
 const headerKey = "header"
 
-// declarations returns the units of the file.
 func (s *goSource) declarations() []*goUnit {
 	var units []*goUnit
 	if at := s.headerEnd(); at > 0 {

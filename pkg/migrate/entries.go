@@ -61,7 +61,6 @@ func (u *upgrader) withoutRoles(kustomization, entry string) bool {
 	return !on && (listed || u.releaseLists(kustomization, kind+"_editor_role.yaml"))
 }
 
-// releaseLists reports whether the release of the project lists a resource in a kustomization.
 func (u *upgrader) releaseLists(kustomization, resource string) bool {
 	return u.releaseBase(kustomization).Has(merge.Fact{Path: []string{"document", "resources", resource}, Part: merge.Exists})
 }
@@ -102,7 +101,6 @@ func hasEntry(name string, text []byte, p []string) bool {
 	return true
 }
 
-// entries returns the entries of a list in a kustomization.
 func entries(name string, text []byte, list string) []*merge.Node {
 	root, err := merge.Parse(name, text)
 	if err != nil {

@@ -70,7 +70,6 @@ func (f *Fingerprints) with(trees []Tree) string {
 	return f.text()
 }
 
-// text returns the text of the file.
 func (f *Fingerprints) text() string {
 	files := f.files
 	var b strings.Builder

@@ -193,7 +193,6 @@ func (x *renamer) inNewDir(name string) string {
 	return name
 }
 
-// newPath returns the new name of a file.
 func (x *renamer) newPath(name string) string {
 	if to := x.files[name]; to != "" {
 		return to
@@ -214,7 +213,6 @@ func (x *renamer) newImport(old string) string {
 	return path.Join(module, strings.TrimSuffix(x.inNewDir(dir+"/"), "/"))
 }
 
-// after returns the module with the changed code.
 func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 	m := x.m
 	if x.Module != "" {

@@ -153,7 +153,6 @@ func identsOf(file *ast.File, imports bool) []*ast.Ident {
 	return ids
 }
 
-// identifiers returns the identifiers in a line of Go.
 func identifiers(line string) []string {
 	fset := token.NewFileSet()
 	var s scanner.Scanner

@@ -65,7 +65,6 @@ func (f *formatCheck) run() error {
 	return errors.New("Bundle validation errors: " + strings.Join(texts, ","))
 }
 
-// mediaType returns the media type of the manifests.
 func (f *formatCheck) mediaType() (string, error) {
 	entries, _ := fs.ReadDir(f.FS, manifestsDir) // on failure, there are no files
 	found, files := plainType, 0

@@ -79,7 +79,6 @@ type declaration struct {
 	imports []*ast.ImportSpec
 }
 
-// add adds the declarations of a file.
 func (r *reducer) add(f *sourceFile, nameOf func(path string) string) {
 	r.files = append(r.files, f)
 	for _, spec := range f.tree.Imports {
@@ -235,7 +234,6 @@ func (r *reducer) visit(decl *declaration, n ast.Node) bool {
 	return true
 }
 
-// result returns the kept declarations.
 func (r *reducer) result() declarations {
 	var d declarations
 	paths := map[string]bool{}

@@ -18,7 +18,6 @@ type Kind struct{ Group, Version, Kind string }
 // KindOf returns the kind that a type declares.
 func KindOf(api codegen.API) Kind { return Kind{api.Group, api.Version, api.Kind} }
 
-// kindOf returns the kind of an owned entry.
 func kindOf(entry map[string]any) Kind {
 	name := text(entry["name"])
 	if _, group, ok := strings.Cut(name, "."); ok {

@@ -12,7 +12,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// checkDependencies checks the entries of a dependencies file.
 func (c *content) checkDependencies(name string, data []byte, file registry.DependenciesFile) []Finding {
 	var out []Finding
 	locate := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}.Locator()

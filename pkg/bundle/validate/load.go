@@ -137,5 +137,4 @@ func (c *content) list(name string) []fs.DirEntry {
 	return entries
 }
 
-// describe returns the kind and name of an object.
 func describe(obj manifest.Object) string { return strings.TrimSpace(obj.Kind() + " " + obj.Name()) }

@@ -156,7 +156,6 @@ func (w *Writer) alpha1() error {
 	return err
 }
 
-// sarif writes SARIF.
 func (w *Writer) sarif() error {
 	var results []sarif.Result
 	for _, r := range w.results {
