@@ -109,7 +109,7 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, in 
 				c.noteForeignRole(at, ref)
 			default:
 				c.missingRoles = append(c.missingRoles, diag.Finding{Position: at.Position, Problem: fmt.Sprintf(
-					"%s refers to the %s %s, which is not in the input, so the operator would lack permissions; "+
+					"%s refers to the %s %s, which is not in the input, so the operator would be missing permissions; "+
 						"add it to the input, or set --existing-roles %[3]s if the cluster has it", at, ref.Kind, ref.Name)})
 			}
 			return false

@@ -165,7 +165,7 @@ func (s shape) mismatch(value *yaml.Node) string {
 			return ""
 		}
 		if value.Kind != yaml.SequenceNode || !haveKind(value.Content, yaml.ScalarNode) {
-			return "a list of texts"
+			return "a list of strings"
 		}
 	case mapping:
 		if value.Kind != yaml.MappingNode {

@@ -46,7 +46,7 @@ type Renaming struct {
 type RenameError struct{ Findings diag.Findings }
 
 func (e *RenameError) Error() string {
-	return "nothing was changed, because the code would not compile, or would mean something else, by the new names:\n" +
+	return "nothing was changed, because the code would not compile, or would mean something else, with the new names:\n" +
 		limited(e.Findings) + "\nchoose another name, or rename what is in its way first"
 }
 

@@ -272,7 +272,7 @@ func (f *finder) dead(m *makefile.Makefile) {
 		s.describe = m.Describe
 		if s.run(command.Text); len(s.calls) > 0 {
 			f.findings = append(f.findings, diag.Finding{
-				Position: command.Position, Rule: "dead-recipe", Problem: "make never runs this call of controller-gen: the recipe belongs to .PHONY, which stands directly above it",
+				Position: command.Position, Rule: "dead-recipe", Problem: "make never runs this call of controller-gen: the recipe belongs to .PHONY, which is directly above it",
 				Fix: "move the line with .PHONY above the rule whose recipe this is",
 			})
 			return
