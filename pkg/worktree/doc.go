@@ -8,11 +8,11 @@
 //
 // # A transaction
 //
-// Update does everything in order:
+// Every command that changes a project goes through these steps:
 //
 //  1. Lock takes the project's lock. A second command waits.
 //  2. Recover undoes what a killed command left.
-//  3. The command changes an empty Tree.
+//  3. The command changes a new Tree.
 //  4. Commit checks all changes, stages new files and saves old ones in a directory of .operon/txn, completes the journal, and renames the
 //     staged files into place. Renaming the journal completes the transaction.
 //
