@@ -127,6 +127,8 @@ func TestLinkedPackages(t *testing.T) {
 			"github.com/docker/docker", "github.com/containerd/containerd",
 			// Databases of the catalogs that came before file-based ones.
 			"github.com/mattn/go-sqlite3", "modernc.org/sqlite", "go.etcd.io",
+			// Lists of words, for tests.
+			"github.com/golangci/misspell",
 			// Signatures and diffs of git objects; pkg/vcs decodes what it reads itself.
 			"github.com/go-git/go-git/v5/plumbing/object", "github.com/ProtonMail/go-crypto",
 		} {

@@ -16,6 +16,7 @@ require (
 	github.com/go-logr/logr v1.4.4
 	github.com/gobuffalo/flect v1.0.3
 	github.com/gofrs/flock v0.13.1
+	github.com/golangci/misspell v0.8.0
 	github.com/google/go-containerregistry v0.21.1
 	github.com/hinshun/vt10x v0.0.0-20220119200601-820417d04eec
 	github.com/joelanford/ignore v0.1.2

@@ -19,9 +19,9 @@ func newAlphaGenerate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate",
 		Short: "Re-create a project from PROJECT in a new directory",
-		Long: fmt.Sprintf(`Scaffold what the PROJECT file of a project records in a new directory, with the current templates:
-init, every API with its controllers, and every webhook. Your code is not copied; the directory
-shows the plain scaffold. The project itself does not change, and may have an older layout.
+		Long: fmt.Sprintf(`Scaffold what PROJECT records in a new directory, with the current templates: init, every API with
+its controllers, and every webhook. Your code isn't copied; the directory shows the plain scaffold.
+The project itself doesn't change, and may have an older layout.
 
 To upgrade a project together with your code, use '%[1]s upgrade'.`, a.program),
 		Example: fmt.Sprintf(`  # Re-create this project:

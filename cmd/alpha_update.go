@@ -21,16 +21,15 @@ func newAlphaUpdate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "update",
 		Short: "Upgrade the project on a new git branch",
-		Long: fmt.Sprintf(`Make a git branch, run '%[1]s upgrade' on it, and commit the result. The flags are those of
-kubebuilder. The merge is that of upgrade, by field, statement and rule instead of by line, so that no
-intermediate branches are made. Use upgrade for a project without git, or to commit yourself.
+		Long: fmt.Sprintf(`Create a git branch, run '%[1]s upgrade' on it, and commit the result. The flags are kubebuilder's,
+but files are merged as by upgrade: by field, statement and rule instead of by line, without
+intermediate branches. To upgrade a project without git, or to commit yourself, use upgrade.
 
-Nothing may be uncommitted. If there are conflicts, the changes stay staged on the branch, for you to
-complete; --force commits them with their markers. If nothing is to be upgraded, the branch is
-removed.
+The working tree must be clean. Conflicts stay staged on the branch for you to resolve; --force
+commits them with their markers. If there is nothing to upgrade, the branch is removed.
 
-git runs no hooks, and nothing is done if the clone's own configuration could make it run other
-programs. --open-gh-issue runs gh, the program of GitHub.`, a.program),
+git doesn't run hooks, and the command stops if the clone's configuration could make git run other
+programs. --open-gh-issue runs gh, GitHub's command-line tool.`, a.program),
 		Example: fmt.Sprintf(`  # Upgrade what is checked out, on the branch operon-upgrade-VERSION:
   %[1]s alpha update
 

@@ -28,12 +28,12 @@ func newBundle(a *app) *cobra.Command {
 and manifests, update the base of the ClusterServiceVersion (CSV), build config/manifests, and write
 the bundle. Either all files are written or none.
 
-The result is the same as that of 'make bundle', and of 'generate', 'generate kustomize manifests'
-and 'generate bundle' one after the other. Flags that are not given are taken from these commands in
-the Makefile's bundle target, its prerequisites and the scripts that it runs, otherwise from the
-bundle on disk. The version is the later of the two. The kustomization is the one that the target
-builds. Without 'generate kustomize manifests' in the target, an existing base is kept as it is
-unless flags change it. Other commands, such as sed and yq, are not run; each is named in a note.`,
+The result is the same as with 'make bundle', or with 'generate', 'generate kustomize manifests' and
+'generate bundle' one after the other. Flags that you don't pass are taken from these commands in
+the Makefile's bundle target, its prerequisites and the scripts that it runs, or else from the
+bundle on disk. The later of the two versions wins. The kustomization is the one that the target
+builds. If the target doesn't run 'generate kustomize manifests', an existing base changes only
+through flags. Other commands, such as sed and yq, aren't run; a note names each of them.`,
 		Example: fmt.Sprintf(`  # The first bundle:
   %[1]s bundle --version 0.0.1 --image registry.example.com/memcached-operator:v0.0.1
 

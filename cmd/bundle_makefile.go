@@ -177,7 +177,7 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 	if found.Target != calls.BundleTarget {
 		a.notef("note: %s: the Makefile has no target %s; this is the bundle of the target %s", bundle.Position, calls.BundleTarget, found.Target)
 	}
-	// The base is that of the kustomization, if there is one for several.
+	// The base belongs to the kustomization, if there is one for several.
 	for _, f := range bases {
 		if f.value("package") != bundle.value("package") {
 			continue
@@ -192,7 +192,7 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 
 // parseFollowed parses the flags of a command of the Makefile.
 func (a *app) parseFollowed(root string, command calls.BundleCommand) (*followed, error) {
-	// Flags that commands share are fields of the app, and those of the Makefile are not the user's.
+	// Flags that commands share are fields of the app, and the Makefile's flags are not the user's.
 	other := &app{Env: a.Env, result: &result{}, program: a.program}
 	sub := newGenerateBundle(other)
 	if command.Step == calls.KustomizeManifests {

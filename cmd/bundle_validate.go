@@ -44,14 +44,14 @@ func newBundleValidate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate DIR|IMAGE...",
 		Short: "Validate bundles: files, metadata and manifests",
-		Long: `Validate operator bundles: report everything that prevents OLM from installing them, and known
-causes of later failures. Each finding names the file, the line, the field and the fix.
+		Long: `Validate operator bundles: report everything that keeps OLM from installing them, and known causes
+of later failures. Each finding names the file, the line, the field and the fix.
 
-The exit code is 1 if a bundle has errors. Warnings alone do not fail unless --strict is given. An
-image is read without Docker: from its registry, an OCI layout or a tarball.
+The exit code is 1 if a bundle has errors; warnings count only with --strict. Images are read
+without Docker, from a registry, an OCI layout or a tarball.
 
 Optional validators are selected by label; --list-optional lists them. Several bundles are validated
-in parallel, and their results are printed in the order of the arguments.`,
+in parallel, and the results are printed in the order of the arguments.`,
 		Example: fmt.Sprintf(`  # The bundle of this project:
   %[1]s bundle validate bundle
 

@@ -21,8 +21,8 @@ func newCatalogValidate(a *app) *cobra.Command {
 		Use:   "validate DIR",
 		Short: "Validate a file-based catalog",
 		Long: `Validate a directory of file-based catalogs by the rules of 'opm validate', and list all problems
-with file and line: packages, channels with their upgrades, and bundles. The exit code is 1 if the
-catalog has problems, and 2 for wrong usage. Fields that OLM does not support are warnings.`,
+with file and line: packages, channels with their upgrades, and bundles. The exit code is 1 if there
+are problems, and 2 for wrong usage. Fields that OLM doesn't support are warnings.`,
 		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
 		Args:    oneDirectory,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ func newCatalogGraph(a *app) *cobra.Command {
 		Short: "Draw the upgrade graph of a file-based catalog",
 		Long: `Draw which bundle upgrades to which in every channel of a file-based catalog: as text for a
 terminal, or as a Mermaid flowchart for GitHub, GitLab and other sites that render it. A catalog
-with problems is drawn too; the problems are listed on stderr.`,
+with problems is drawn too, and the problems are listed on stderr.`,
 		Example: fmt.Sprintf(`  %[1]s catalog graph catalog
   %[1]s catalog graph catalog -o mermaid > upgrades.mmd`, a.program),
 		Args: oneDirectory,

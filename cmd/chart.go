@@ -14,7 +14,7 @@ import (
 func newChart(a *app) *cobra.Command {
 	c := a.commandGroup("chart", "Manage the Helm charts of the project",
 		"", newChartImages(a), newChartList(a), newChartUpdate(a))
-	c.Long = "List the Helm charts in helm-charts, and update them from where they are from."
+	c.Long = "List the Helm charts in helm-charts, and update them from their sources."
 	return c
 }
 
@@ -23,22 +23,22 @@ func newChartUpdate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "update",
 		Short: "Update a Helm chart and merge your edits",
-		Long: `Fetch a newer version of a chart in helm-charts from where 'create api' fetched it, and merge it with
-your edits. The CRD, the role of the manager and the sample follow, unless you edited the sample.
+		Long: `Fetch a newer version of a chart in helm-charts from the source that 'create api' used, and merge it
+with your edits. The CRD, the manager's role and the sample are updated too, unless you edited the
+sample.
 
-PROJECT records where a chart is from, and its version. The unchanged files of that version are
-fetched again as the base of the merge. Files that you did not edit are replaced. Templates are
-merged line by line, other YAML also by field and item. Where you and the new version set a value,
-yours is kept and named in a note. Archives in charts and Chart.lock are replaced.
+PROJECT records each chart's source and version. The unchanged files of that version are fetched
+again as the base of the merge. Files that you didn't edit are replaced. Templates are merged line
+by line, other YAML by field and item. If you and the new version both set a value, yours wins, and
+a note names it. Archives in charts and Chart.lock are replaced.
 
-Where both changed the same lines, the file contains both between conflict markers, and the command
-lists those files and fails; --conflict decides for one side instead.
+If both sides changed the same lines, the file contains both between conflict markers, and the
+command lists such files and fails. --conflict chooses one side instead.
 
-If the current version cannot be fetched again, a chart without edits is replaced. For one with
-edits, the command fails, unless --conflict theirs discards them.
+If the current version can't be fetched again, a chart without edits is replaced. With edits, the
+command fails, unless --conflict theirs discards them.
 
-A chart that is recorded nowhere, such as one in a project of operator-sdk, is updated with
---helm-chart.`,
+For a chart that PROJECT doesn't record, such as one from operator-sdk, pass --helm-chart.`,
 		Example: fmt.Sprintf(`  # Show what the newest version changes, then update:
   %[1]s chart update --dry-run
   %[1]s chart update
@@ -61,7 +61,7 @@ A chart that is recorded nowhere, such as one in a project of operator-sdk, is u
 	f.StringVar(&o.Source, "helm-chart", "", "new source of the `chart`: a directory, an archive, a URL, an oci:// reference or a name (default: the recorded one)")
 	f.StringVar(&o.Repo, "helm-chart-repo", "", "`URL` of the repository of --helm-chart")
 	f.StringVar(&o.Version, "helm-chart-version", "", "`version` of the chart or a constraint (default: the newest)")
-	choiceVar(c, &o.Conflict, "conflict", "", "", "side that decides conflicts: the project's lines (ours) or those of the new version (theirs)", "ours", "theirs")
+	choiceVar(c, &o.Conflict, "conflict", "", "", "side that decides conflicts: the project's lines (ours) or the new version's (theirs)", "ours", "theirs")
 	return c
 }
 
@@ -70,8 +70,8 @@ func newChartList(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the Helm charts of the project",
-		Long: `List the charts that watches.yaml refers to, with their kinds and versions, where they are from, and
-whether their files have been edited.`,
+		Long: `List the charts that watches.yaml refers to, with their kinds, versions and sources, and whether you
+edited them.`,
 		Example: fmt.Sprintf("  %[1]s chart list\n  %[1]s chart list -o json", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -17,15 +17,15 @@ func newChartImages(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "images",
 		Short: "List the images of Helm charts, or make them related images",
-		Long: `List the images of the charts in watches.yaml, with the values that select them. Each chart is rendered with
-other images to find them; an image counts if its values can set it to any reference, with a tag or a
-digest. Containers with other images are listed, too.
+		Long: `List the images of the charts in watches.yaml, with the values that set them. To find them, Operon
+renders each chart with different images; a value counts if it can set an image to any reference,
+with a tag or a digest. Containers with other images are listed too.
 
-With --related, the images become those of environment variables of the manager: RELATED_IMAGE_ variables
-in config/manager/manager.yaml, and overrideValues in watches.yaml that refer to them. 'bundle' lists such
-images as related images, which mirrors of disconnected clusters copy, and 'bundle --use-image-digests'
-replaces their tags with digests. 'generate' updates the variables after a change of the chart. Overrides
-that exist, and variables with an image of another repository, are kept.`,
+With --related, environment variables of the manager set the images: RELATED_IMAGE_ variables in
+config/manager/manager.yaml, and overrideValues in watches.yaml that refer to them. 'bundle' lists
+such images as related images, which mirrors of disconnected clusters copy, and 'bundle
+--use-image-digests' replaces their tags with digests. 'generate' updates the variables when the
+chart changes. Existing overrides, and variables with an image from another repository, are kept.`,
 		Example: fmt.Sprintf("  %[1]s chart images\n  %[1]s chart images --related --kind Memcached", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

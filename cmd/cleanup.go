@@ -20,14 +20,13 @@ func newCleanup(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cleanup PACKAGE",
 		Short: "Remove an operator that was installed with OLM",
-		Long: `Remove the operator of a package with everything that 'run' created for it: subscription, catalog
-and the pod that serves it, OperatorGroup, and by default the operator's CRDs with all their custom
-resources. The operator runs until its custom resources are deleted, so that it can handle their
-finalizers.
+		Long: `Remove a package's operator with everything that 'run' created for it: the subscription, the catalog
+and its pod, the OperatorGroup, and by default the operator's CRDs with all their custom resources.
+The operator runs until its custom resources are gone, so that it can handle their finalizers.
 
 What others created is kept: your own catalogs and OperatorGroups, other operators, and CRDs that
-another operator serves too. An interrupted removal is completed by the next one. It is not an error
-if there is nothing to remove.`,
+another operator serves too. Run the command again to complete an interrupted removal. It isn't an
+error if there is nothing to remove.`,
 		Example: fmt.Sprintf(`  # The operator and its custom resources:
   %[1]s cleanup memcached-operator
 

@@ -37,7 +37,7 @@ func (a *app) completeAll(c *cobra.Command) {
 // fileExtensions are the extensions of the files that flags name. Other flags take files with any.
 var fileExtensions = map[string][]string{"icon": {"svg", "png"}, "metadata-file": {"yaml", "yml", "json"}, "config": {"yaml", "yml"}}
 
-// completeFlag sets the completion of a flag by the name of its value, or by that of the flag.
+// completeFlag sets the completion of a flag by the name of its value, or else of the flag.
 func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values map[string]completer) {
 	if _, ok := c.GetFlagCompletionFunc(f.Name); ok {
 		return
@@ -74,7 +74,7 @@ func argumentPaths(use string) cobra.CompletionFunc {
 	_, arguments, _ := strings.Cut(use, " ")
 	first, _, _ := strings.Cut(strings.Trim(arguments, "[]"), " ")
 	switch {
-	case first == "ARGUMENT]...": // those of another program
+	case first == "ARGUMENT]...": // another program's arguments
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	case first == "DIR":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
@@ -140,7 +140,7 @@ func (a *app) completionProject() *project.Config {
 	return config
 }
 
-// projectName returns the name of the project, which is that of its package, too.
+// projectName returns the name of the project, which is also its package's name.
 func (a *app) projectName(*cobra.Command, []string) []string {
 	if config := a.completionProject(); config != nil {
 		return []string{config.ProjectName()}

@@ -16,6 +16,6 @@ func newCreate(a *app) *cobra.Command {
 // addExternal adds the flags for APIs whose types are in another module.
 func addExternal(f *pflag.FlagSet, o *project.ResourceOptions) {
 	f.StringVar(&o.ExternalPath, "external-api-path", "", "import `path` of types from another module")
-	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of the group of such an API")
+	f.StringVar(&o.ExternalDomain, "external-api-domain", "", "`domain` of that API's group")
 	f.StringVar(&o.ExternalModule, "external-api-module", "", "`module` of the types: path@v1.2.3, or path for the latest version")
 }

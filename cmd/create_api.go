@@ -16,44 +16,44 @@ func newCreateAPI(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "api",
 		Short: "Add an API: types, manifests and a controller",
-		Long: `Add the Go types of an API, its CRD, roles and sample, and a controller with tests, and register
-them with the manager. With --image the controller deploys that image and keeps it as the resource
-specifies; without it, the controller is a small reconciler to complete.
+		Long: `Add an API: its Go types, CRD, roles and sample, and a controller with tests that is registered with
+the manager. With --image, the controller deploys that image and keeps it as the resource specifies;
+without it, the controller is a small reconciler for you to complete.
 
-If --resource or --controller is not given, the command asks.
+If you don't pass --resource or --controller, the command asks.
 
-In a Helm project, and with --helm-chart in a Go project, add a kind whose objects are releases of
-a chart: the chart, its entry in watches.yaml, the CRD with the schema of its values, the permissions
-of the operator, roles and a sample. --helm-chart is a directory, an archive, a URL, an oci://
-reference, REPOSITORY/NAME of a repository of your Helm configuration, or the name of a chart in
---helm-chart-repo. Without it, the chart is Helm's starter; in a Go project, that requires
---plugins helm. The default kind is the name of the chart, the default group is charts, or in a Go project
-with one group that group.
+In a Helm project, and with --helm-chart in a Go project, add a kind whose objects are Helm
+releases: the chart, its entry in watches.yaml, the CRD with a schema for the chart's values, the
+operator's permissions, roles and a sample. --helm-chart is a directory, an archive, a URL, an
+oci:// reference, REPOSITORY/NAME from your Helm repositories, or the name of a chart in
+--helm-chart-repo. Without it, you get Helm's starter chart; in a Go project, this requires
+--plugins helm. The kind defaults to the name of the chart, and the group to charts, or to a Go
+project's only group.
 
-In an Ansible project, add a kind whose objects are reconciled by a role or a playbook: with
---generate-role the role roles/<kind>, with --generate-playbook the playbook playbooks/<kind>.yml,
-which runs the role if there are both; its entry in watches.yaml, the CRD, the permissions of the
-operator, roles, a sample and a test. Without these flags, add the role or playbook to watches.yaml
-yourself. An existing role or playbook of that name is used unchanged.
+In an Ansible project, add a kind whose objects a role or playbook reconciles: the role roles/<kind>
+with --generate-role, the playbook playbooks/<kind>.yml with --generate-playbook (it runs the role
+if there are both), the entry in watches.yaml, the CRD, the operator's permissions, roles, a sample
+and a test. Without these flags, add the role or playbook to watches.yaml yourself. An existing role
+or playbook of that name is used unchanged.
 
-The first kind with a chart of a Go project also adds internal/charts, which reconciles all of them and is
-called in main.go, and the module of Operon to go.mod.`,
+A Go project's first kind with a chart also adds internal/charts, which main.go calls and which
+reconciles all such kinds, and Operon's module to go.mod.`,
 		Example: fmt.Sprintf(`  # An API with a controller to complete:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --resource --controller
 
   # A controller that deploys an image:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6.39-alpine
 
-  # A controller for a kind of Kubernetes or of another project:
+  # A controller for a built-in kind, or for a kind from another project:
   %[1]s create api --group apps --version v1 --kind Deployment --resource=false --controller
   %[1]s create api --group cert-manager --version v1 --kind Certificate --resource=false --controller --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2
 
-  # In a Helm project, a chart of a repository, of a registry, or a new one:
+  # In a Helm project, a chart from a repository, from a registry, or a new one:
   %[1]s create api --helm-chart memcached --helm-chart-repo https://charts.example.com --helm-chart-version 1.2.3
   %[1]s create api --group cache --kind Memcached --helm-chart oci://registry.example.com/charts/memcached
   %[1]s create api --group cache --version v1alpha1 --kind Memcached
 
-  # In a Go project, a kind with a chart beside those with Go types:
+  # In a Go project, a kind with a chart next to kinds with Go types:
   %[1]s create api --group cache --kind Memcached --helm-chart ./charts/memcached
 
   # In an Ansible project, a kind with a role:

@@ -14,14 +14,15 @@ func newCreateWebhook(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "webhook",
 		Short: "Add defaulting, validation or conversion webhooks",
-		Long: `Add the code and tests of webhooks with their configuration and certificates, and register them with
-the manager. They can be for a kind of the project, of Kubernetes or of another module.
+		Long: `Add webhooks with their code, tests, configuration and certificates, and register them with the
+manager. They can be for one of the project's kinds, for a built-in kind, or for a kind from another
+module.
 
-Webhooks of another type can be added to a kind later; your changes to the first ones are kept.
---force rewrites the requested webhooks and leaves the rest of the file alone.
+You can add other types of webhooks to a kind later; your changes to the first ones are kept.
+--force rewrites only the requested webhooks and leaves the rest of the file alone.
 
 For conversion, --version names the hub, and --spoke the versions that convert to and from it.
-Fields that both versions have are converted; a test lists those that are not.`,
+Fields that both versions have are converted; a test lists the remaining ones.`,
 		Example: fmt.Sprintf(`  # Set defaults and validate:
   %[1]s create webhook --group cache --version v1alpha1 --kind Memcached --defaulting --programmatic-validation
 

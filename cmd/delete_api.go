@@ -13,21 +13,21 @@ func newDeleteAPI(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "api",
 		Short: "Delete an API: types, controllers and manifests",
-		Long: `Delete an API: its types, controllers, webhooks and tests, CRD, roles and sample, what create api
-and create webhook inserted into the manager, suites and kustomizations, and its entry in PROJECT.
+		Long: `Delete an API: its types, controllers, webhooks and tests, CRD, roles and sample, everything that
+create api and create webhook inserted into the manager, suites and kustomizations, and its entry in
+PROJECT.
 
-If files were edited after create api wrote them, they are listed and nothing is deleted; --force
-deletes them too. An API that other code of the project uses is kept, and the uses are listed. A
-version that others convert to and from is kept until delete webhook removes the conversion. Objects
-in a cluster are not deleted.
+If you edited files after create api wrote them, they are listed and nothing is deleted; --force
+deletes them too. An API that other code in the project uses is kept, and the uses are listed. A
+version that other versions convert to and from is kept until delete webhook removes the conversion.
+Objects in clusters aren't deleted.
 
-In a Helm project, delete the chart unless another kind has it, the entry in watches.yaml, the CRD,
-the roles and the sample of a kind. A chart that was edited since create api is deleted only with
---force.
+In a Helm project, delete a kind's entry in watches.yaml, its CRD, roles and sample, and its chart
+unless another kind uses it. A chart that you edited is deleted only with --force.
 
-In an Ansible project, delete the role and the playbook unless another kind uses them, the entry in
-watches.yaml, the CRD, the roles, the sample and the Molecule test of a kind. A role or playbook that
-was edited since create api is deleted only with --force.`,
+In an Ansible project, delete a kind's entry in watches.yaml, its CRD, roles, sample and Molecule
+test, and its role and playbook unless another kind uses them. A role or playbook that you edited is
+deleted only with --force.`,
 		Example: fmt.Sprintf(`  # An API with its controllers:
   %[1]s delete api --group cache --version v1alpha1 --kind Memcached
 

@@ -13,14 +13,14 @@ func newDeleteWebhook(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "webhook",
 		Short: "Delete webhooks: code, tests and configuration",
-		Long: `Delete the webhooks of an API, all of them or the given types: their code and tests, the conversion
-between versions, what create webhook inserted into the manager, suites and kustomizations, and
-their entry in PROJECT. Configuration, service and certificates are deleted with the last webhook of
-the project.
+		Long: `Delete an API's webhooks, all of them or only the given types: their code and tests, the conversion
+between versions, everything that create webhook inserted into the manager, suites and
+kustomizations, and their entry in PROJECT. The project's last webhook takes the configuration,
+service and certificates with it.
 
-If files were edited after create webhook wrote them, they are listed and nothing is deleted;
---force deletes them too. The code of the remaining webhooks does not change. Objects in a cluster
-are not deleted.`,
+If you edited files after create webhook wrote them, they are listed and nothing is deleted; --force
+deletes them too. The code of the remaining webhooks doesn't change. Objects in clusters aren't
+deleted.`,
 		Example: fmt.Sprintf(`  # All webhooks of an API:
   %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached
 

@@ -23,8 +23,9 @@ func newDocs(a *app) *cobra.Command {
 		&cobra.Command{
 			Use:   "man DIR",
 			Short: "Write manual pages",
-			Long: `Write a manual page for each command and help topic to DIR. Other files in DIR are kept, and a file with the
-name of a page that was not written by this command is an error. The pages have the date of SOURCE_DATE_EPOCH, or none.`,
+			Long: `Write a manual page for each command and help topic to DIR. Other files in DIR are kept, and it is
+an error if a file that this command didn't write has the name of a page. The pages carry the date
+from SOURCE_DATE_EPOCH, or no date.`,
 			Example: fmt.Sprintf(`  %[1]s docs man ~/.local/share/man/man1
   man %[1]s-create-api`, a.program),
 			Args: oneArgument("the directory to write to"),

@@ -20,24 +20,25 @@ func newEdit(a *app) *cobra.Command {
 
 --multigroup moves APIs, controllers and webhooks into one directory per group and updates all
 references: imports, relative paths, PROJECT, role files, kustomizations, Makefile and Dockerfile.
---multigroup=false moves them back while the project has one group. The code must compile before and
-after the move; otherwise nothing is changed. --no-verify skips these checks. If a file is in the
-way of another, it is named and nothing is changed. The rest of your files is kept byte for byte.
+--multigroup=false moves them back as long as the project has only one group. The code must compile
+before and after the move; otherwise nothing changes. --no-verify skips these checks. If one file is
+in the way of another, it is named and nothing changes. All your other files stay the same, byte for
+byte.
 
 --namespaced makes the manager watch one namespace, with Roles instead of ClusterRoles;
---namespaced=false reverts to the whole cluster. Your changes to these files are kept: the
-scaffold's change is merged into each file. Where you edited the same lines, the change to make by
-hand is printed and nothing is changed; with --force everything else is changed, and the list is
-left to you.
+--namespaced=false goes back to the whole cluster. Your changes to these files are kept: the
+scaffold's change is merged into each file. If you edited the same lines, the change to make by hand
+is printed and nothing changes. With --force, everything else is changed, and you make the listed
+changes.
 
---plugins grafana/v1-alpha adds Grafana dashboards of the manager's metrics in grafana. List metrics of
-your own code in grafana/custom-metrics/config.yaml and run it again: each gets a panel in
-custom-metrics-dashboard.json, whose title, query and unit follow from the list. --plugins
-autoupdate/v1-alpha adds a GitHub workflow that runs upgrade each week and opens a pull request with
-the result. Existing files are kept, also those of kubebuilder and operator-sdk.
+--plugins grafana/v1-alpha adds Grafana dashboards for the manager's metrics in grafana. To add your
+own metrics, list them in grafana/custom-metrics/config.yaml and run the command again: each gets a
+panel in custom-metrics-dashboard.json, with title, query and unit from the list. --plugins
+autoupdate/v1-alpha adds a GitHub workflow that runs upgrade every week and opens a pull request
+with the result. Existing files are kept, including kubebuilder's and operator-sdk's.
 
---license, --license-file and --owner replace the header of all Go files that have the current one,
-and the header file: hack/boilerplate.go.txt, unless controller-gen is called with another one.`,
+--license, --license-file and --owner replace the header in all Go files that have the current one,
+and the header file: hack/boilerplate.go.txt, or the one that controller-gen is called with.`,
 		Example: fmt.Sprintf(`  # Before adding an API of another group:
   %[1]s edit --multigroup
 
@@ -70,7 +71,7 @@ and the header file: hack/boilerplate.go.txt, unless controller-gen is called wi
 	f.StringVar(&license, "license", "", "license header of Go files")
 	f.StringVar(&licenseFile, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
 	f.StringVar(&owner, "owner", "", "copyright `owner` in the license header")
-	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave edited lines to be changed by hand")
+	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave lines that you edited for you to change by hand")
 	f.BoolVar(&o.NoVerify, "no-verify", false, "with --multigroup, move the code without compiling it first")
 	a.addPlugins(f, "`plugins` to add: grafana/v1-alpha or autoupdate/v1-alpha; or the layout of the project")
 	addRetired(c, retiredPlugin())

@@ -68,7 +68,7 @@ type Env struct {
 
 // A Command describes a program to run.
 type Command struct {
-	// Dir is the working directory; empty is that of the process.
+	// Dir is the working directory; empty means the process's.
 	Dir string
 	// Environ is the complete environment, as KEY=VALUE. The last value of a variable applies.
 	Environ []string
@@ -212,7 +212,7 @@ func (e *Env) findRuntime() (string, error) {
 	return lookPath(e.Environ, helmchart.Program)
 }
 
-// runGo runs the go command in dir with variables in addition to those of the environment.
+// runGo runs the go command in dir with variables added to the environment.
 func (a *app) runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
 	environ := slices.Concat(a.Environ, variables)
 	temp, err := goenv.New(environ, false).Prepare(dir)

@@ -56,7 +56,7 @@ func newGenerate(a *app) *cobra.Command {
 		a.addOffline(c.Flags())
 		a.addOutput(c, textOutput, jsonOutput, sarifOutput)
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
-		c.Flags().BoolVar(&fix, "fix", false, "move markers for packages, such as those of RBAC, out of comments in which they have no effect, and list CRDs in kustomizations")
+		c.Flags().BoolVar(&fix, "fix", false, "move package-level markers, such as RBAC markers, to where they take effect, and list CRDs in kustomizations")
 		c.Flags().BoolVar(&watch, "watch", false, "generate again after every change, until interrupted")
 		return c
 	}
@@ -64,18 +64,17 @@ func newGenerate(a *app) *cobra.Command {
 		`Generate the deepcopy methods of the API types, their CRDs, the RBAC role and the webhook
 configurations. Files that are up to date are not written.
 
-Roles of RBAC markers with namespace= or roleName= are bound to the service account of the manager, in
+Roles from RBAC markers with namespace= or roleName= are bound to the manager's service account, in
 their namespaces, unless you bind them yourself.
 
 In a Helm project, generate the CRDs and the role from the charts, in an Ansible project from the
-roles and playbooks, and in a Go project with charts from both. Rules of the role that you added
-outside of the generated block are kept.
+roles and playbooks, and in a Go project with charts from both. Rules that you added outside the
+generated block are kept.
 
-The result is the same as that of the project's own calls of controller-gen: those in the targets
-manifests and generate of the Makefile, otherwise those in go:generate lines, otherwise those in
-scripts in hack, otherwise those of the scaffold. --verbose lists the calls and where they are.
-Commands that change the generated files afterwards, such as sed and yq, are not run; each is
-named in a note.
+Operon generates what the project's own controller-gen calls would: calls in the Makefile targets
+manifests and generate, or else in go:generate lines, or else in scripts in hack, or else the
+scaffolded ones. --verbose lists the calls and where they are. Commands that change generated files
+afterwards, such as sed and yq, aren't run; a note names each of them.
 
 To use other calls, write them to .operon/config.yaml:
 

@@ -28,16 +28,14 @@ func newGenerateBundle(a *app) *cobra.Command {
 from the operator's manifests and a base with its descriptions, the other manifests, their metadata,
 and the Dockerfile of the bundle image.
 
-The manifests are read from stdin, from --input-dir, or from --deploy-dir and --crds-dir; without
-any of these the kustomization in --kustomize-dir is built, without running kustomize. The base is a
-CSV among the manifests, or NAME.clusterserviceversion.yaml in the directory bases of
---kustomize-dir.
+The manifests are read from stdin, from --input-dir, or from --deploy-dir and --crds-dir. Without
+any of these, the kustomization in --kustomize-dir is built, without running kustomize. The base is
+a CSV among the manifests, or bases/NAME.clusterserviceversion.yaml in --kustomize-dir.
 
-Manual edits of the bundle are kept: annotations, labels, more lines of the Dockerfile, related
-images, replaces and skips. Objects that OLM does not support are left out and listed with the
-reason. With --strict that is an error, except for objects that OLM replaces with its own: the
-operator's Namespace, and the Service and certificates of webhooks. Nothing is written if nothing
-has changed.`,
+Your edits to the bundle are kept: annotations, labels, additional Dockerfile lines, related images,
+replaces and skips. Objects that OLM doesn't support are left out and listed with the reason. With
+--strict, this is an error, except for objects that OLM replaces: the operator's Namespace, and the
+Service and certificates of webhooks. If nothing changed, nothing is written.`,
 		Example: fmt.Sprintf(`  # From the project's kustomization:
   %[1]s generate bundle --version 0.0.1
 

@@ -25,20 +25,21 @@ func newGenerateCatalog(a *app) *cobra.Command {
 		Use:   "catalog",
 		Short: "Generate or extend a file-based catalog",
 		Long: `Generate a file-based catalog for the Operator Lifecycle Manager (OLM) from bundles, and
-catalog.Dockerfile for its image. If the catalog exists, the bundles are added to it: its content is
-kept byte for byte, except for the channels that the bundles join and for bundles of the same name.
+catalog.Dockerfile for its image. If the catalog exists, the bundles are added to it: its content
+stays the same, byte for byte, except for the channels that the bundles join and for bundles of the
+same name.
 
-A bundle is a directory or an image. An image is read without Docker: from its registry, an OCI
-layout or a tarball. Clusters pull bundles by the image that the catalog names. Give it as --bundle
-DIR=IMAGE, or for all bundles as --image, in which {{.Package}}, {{.Name}} and {{.Version}} are
-replaced; a bundle that is in the catalog keeps its image. The annotation containerImage of a CSV
-names the operator's image, not the bundle's, and is not used.
+A bundle is a directory or an image. Images are read without Docker, from a registry, an OCI layout
+or a tarball. Clusters pull bundles by the image that the catalog names: set it with --bundle
+DIR=IMAGE, or for all bundles with --image, in which {{.Package}}, {{.Name}} and {{.Version}} are
+replaced. A bundle that is already in the catalog keeps its image. The annotation containerImage of
+a CSV names the operator's image, not the bundle's, and isn't used.
 
 --template basic takes the upgrades from the CSVs: replaces, skips and the annotation olm.skipRange.
 --template semver derives channels such as stable-v1.2 and their upgrades from the versions of all
 bundles in them; its channels are candidate, fast and stable.
 
---from-image starts a new catalog with the one in an image, and adds the bundles to it.
+--from-image starts a new catalog from the catalog in an image, and adds the bundles to it.
 
 Nothing is written unless every channel has one head that all its bundles upgrade to.`,
 		Example: fmt.Sprintf(`  # The project's bundle, in the channels of its annotations:
@@ -58,7 +59,7 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 	f := c.Flags()
 	f.StringSliceVar(&o.Bundles, "bundle", nil, "`bundles`, each as DIR, DIR=IMAGE or IMAGE (default: bundle)")
 	f.StringVar(&o.Image, "image", "", "`image` of bundles without one in --bundle; may contain {{.Package}}, {{.Name}}, {{.Version}}")
-	f.StringSliceVar(&o.Channels, "channel", nil, "`channels` to add the bundles to (default: those in their annotations)")
+	f.StringSliceVar(&o.Channels, "channel", nil, "`channels` to add the bundles to (default: from their annotations)")
 	f.StringVar(&o.DefaultChannel, "default-channel", "", "default `channel` of the package (default: from the catalog or the annotations)")
 	choiceVar(c, &o.Template, "template", "", string(catalog.Basic), "source of the upgrades: CSVs (basic) or version numbers (semver)", string(catalog.Basic), string(catalog.Semver))
 	choiceVar(c, &o.Format, "output", "o", string(catalog.YAML), "format of new files", string(catalog.YAML), string(catalog.JSON))

@@ -28,13 +28,12 @@ func newGenerateKustomizeManifests(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "manifests",
 		Short: "Generate the base of the ClusterServiceVersion (CSV)",
-		Long: `Generate the base of the operator's ClusterServiceVersion (CSV): the description of the operator for
-catalogs, and the description of its kinds from the markers
-+operator-sdk:csv:customresourcedefinitions in the API types. Manual changes of the base are kept. A
-missing kustomization.yaml is added.
+		Long: `Generate the base of the operator's ClusterServiceVersion (CSV): the operator's description for
+catalogs, and descriptions of its kinds from +operator-sdk:csv:customresourcedefinitions markers in
+the API types. Your changes to the base are kept. A missing kustomization.yaml is added.
 
-If there is no base yet, or the base is still the scaffold's, the command asks for the texts that
-flags do not give, at a terminal or line by line from a pipe.`,
+If there is no base yet, or it is still the scaffolded one, the command asks for descriptions that
+flags don't give, at a terminal or line by line from a pipe.`,
 		Example: fmt.Sprintf(`  # Ask for the descriptions that catalogs show:
   %[1]s generate kustomize manifests
 

@@ -25,15 +25,15 @@ func newGeneratePackageManifests(a *app) *cobra.Command {
 packagemanifests/VERSION with a CSV and the other manifests, and the package manifest
 packagemanifests/PACKAGE.package.yaml, which records the version of each channel.
 
-The manifests are read from stdin, from --deploy-dir and --crds-dir, or from both; without any of
-these the kustomization in --kustomize-dir is built, without running kustomize. The CSV is generated
-as by 'generate bundle', and manual edits of it are kept.
+The manifests are read from stdin, from --deploy-dir and --crds-dir, or from both. Without any of
+these, the kustomization in --kustomize-dir is built, without running kustomize. The CSV is
+generated as by 'generate bundle', and your edits to it are kept.
 
---channel makes the version the head of a channel. The first channel of a package is its default;
+--channel makes the version the head of a channel. A package's first channel is its default;
 --default-channel makes another one the default. A new package without --channel gets the channel
-alpha; the channels of an existing one do not change.
+alpha; the channels of an existing package don't change.
 
-The format is for projects that still use it; 'pkgman-to-bundle' converts it to bundles.`,
+Use this format only in projects that still need it; 'pkgman-to-bundle' converts it to bundles.`,
 		Example: fmt.Sprintf(`  # The first version, from the project's kustomization:
   %[1]s generate packagemanifests --version 0.0.1
 

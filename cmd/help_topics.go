@@ -23,8 +23,8 @@ Files:
   XDG_CACHE_HOME         directory of caches (Linux; default: ~/.cache)
   XDG_STATE_HOME         directory of locks and records of interrupted commands
                          (default: ~/.local/state; see docs/security.md)
-  CI                     any value but false skips the question of 'run local'
-                         before it runs the code of a project the first time
+  CI                     any value but false: 'run local' doesn't ask before it
+                         runs a project's code for the first time
   OPERON_ALLOW_REMOTE_RESOURCES
                          true is --allow-remote-resources for all commands
   TMPDIR                 directory of temporary files

@@ -28,10 +28,10 @@ func newImageBundle(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bundle",
 		Short: "Build the bundle's image",
-		Long: `Build an image of the bundle from bundle.Dockerfile, without Docker, and push it or write it to a
-file or directory. FROM, LABEL and COPY are supported. The same bundle gives the same digest. A
-bundle contains no programs, so one platform suffices for all clusters; --platform is for registries
-that require more.`,
+		Long: `Build the bundle image from bundle.Dockerfile, without Docker, and push it or write it to a file or
+directory. FROM, LABEL and COPY are supported. The same bundle always gives the same digest. A
+bundle contains no programs, so one platform is enough for all clusters; --platform is for
+registries that require more.`,
 		Example: fmt.Sprintf(`  %[1]s image bundle --image registry.example.com/memcached-operator-bundle:v0.0.1 --push
 
   # Validate the image before pushing it:

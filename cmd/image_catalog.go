@@ -24,14 +24,14 @@ func newImageCatalog(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "catalog [DIR]",
 		Short: "Build the image of a file-based catalog",
-		Long: `Build an image of a file-based catalog, without Docker, and push it or write it to a file or
-directory. The catalog is validated first; its directory is "catalog" unless another one is given.
-catalog.Dockerfile is not read.
+		Long: `Build the image of a file-based catalog, without Docker, and push it or write it to a file or
+directory. The catalog is validated first; its directory is "catalog" unless you name another one.
+catalog.Dockerfile isn't read.
 
-The base contains opm, which serves the catalog, for each platform of the image. Its cache is built
-when the catalog starts, while an image built from catalog.Dockerfile contains the cache and starts
-faster if the catalog is large. With --base scratch the image contains only the catalog, for OLM v1
-and for catalogs that OLM serves with its own opm.`,
+The base image contains opm, which serves the catalog, for each platform of the image. opm builds
+its cache when the catalog starts. An image built from catalog.Dockerfile contains the cache and
+therefore starts faster if the catalog is large. With --base scratch, the image contains only the
+catalog, for OLM v1 and for catalogs that OLM serves with its own opm.`,
 		Example: fmt.Sprintf(`  %[1]s image catalog --image registry.example.com/memcached-operator-catalog:v0.0.1 --push`, a.program),
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -48,7 +48,7 @@ and for catalogs that OLM serves with its own opm.`,
 	f := c.Flags()
 	o.targetOptions.addTo(f)
 	f.StringVar(&o.base, "base", catalog.BaseImage, "base `image` with opm, or scratch")
-	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` of the image (default: those of the base)")
+	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` of the image (default: the base's)")
 	return c
 }
 
@@ -76,7 +76,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 		return problems
 	}
 	if len(o.platforms) == 0 {
-		o.platforms = []string{""} // those of the base
+		o.platforms = []string{""} // the base's platforms
 	}
 	recipe := image.CatalogRecipe(o.base)
 	recipe.Created = at

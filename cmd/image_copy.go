@@ -17,8 +17,8 @@ func newImageSave(a *app) *cobra.Command {
 		Use:   "save IMAGE...",
 		Short: "Copy images to a file or directory",
 		Long: `Copy images, with all their platforms, to a tarball or an OCI layout, to transfer them to a site
-without network. Digests do not change. An image is read from its registry, or from an OCI layout or
-a tarball, which without a tag gives all its images. At the site, 'image load' pushes them to a
+without a network. Digests don't change. An image is read from its registry, or from an OCI layout
+or a tarball; without a tag, these give all their images. At the site, 'image load' pushes them to a
 registry; docker load and podman load read the tarball too.`,
 		Example: fmt.Sprintf(`  %[1]s image save --tarball site.tar registry.example.com/memcached-operator:v0.0.1 registry.example.com/memcached-operator-bundle:v0.0.1
 
@@ -33,7 +33,7 @@ registry; docker load and podman load read the tarball too.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.tarball, "tarball", "", "`file` to write")
-	f.StringVar(&o.layout, "oci-layout", "", "`directory` of an OCI layout, new or to be added to")
+	f.StringVar(&o.layout, "oci-layout", "", "OCI layout `directory` to create or add to")
 	o.registryOptions.addTo(f)
 	return c
 }
@@ -69,7 +69,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 	return interrupted(ctx, a.writeImages(ctx, dir, images, o, what))
 }
 
-// findImages finds the images of all references. The error contains those of all references.
+// findImages finds the images of all references. The error covers all references.
 func (a *app) findImages(ctx context.Context, dir string, refs []string, o registryOptions) ([]*image.Image, error) {
 	var images []*image.Image
 	var failures []error
@@ -94,10 +94,11 @@ func newImageLoad(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "load SOURCE [IMAGE]",
 		Short: "Push images from a file or directory to a registry",
-		Long: `Push the images of SOURCE to a registry: a tarball of 'image save', docker save or podman save, an
-OCI layout, or an image of another registry. Digests do not change; docker save keeps none, so its
-images get new ones. With IMAGE, SOURCE must contain one image, and IMAGE is its new name. With
---registry all images keep their names except for the registry, which may have a path.`,
+		Long: `Push the images of SOURCE to a registry. SOURCE is a tarball from 'image save', docker save or
+podman save, an OCI layout, or an image in another registry. Digests don't change, except that
+docker save doesn't keep them, so its images get new ones. With IMAGE, SOURCE must contain one
+image, and IMAGE is its new name. With --registry, all images keep their names except for the
+registry, which may include a path.`,
 		Example: fmt.Sprintf(`  # All images, as registry.site.example/mirror/NAME:
   %[1]s image load site.tar --registry registry.site.example/mirror
 

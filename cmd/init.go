@@ -32,19 +32,20 @@ func newInit(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create an operator project in the current directory",
-		Long: `Create an operator project, with manifests, Makefile, Dockerfile and CI workflows. No network is used
-and no program is run.
+		Long: `Create an operator project, with manifests, Makefile, Dockerfile and CI workflows. The command uses
+no network and runs no programs.
 
-By default, the operator is written in Go: the project has the manager with tests, and complete
-go.mod and go.sum. With --plugins helm, the operator installs Helm charts, and with --plugins ansible
-it runs Ansible roles and playbooks; such projects have no code. Flags of one layout are refused for
-the others. With flags for a kind, a chart, a role or a playbook, the first kind of such a project is
-added, as by create api, which may fetch the chart from the network.
+By default, the operator is written in Go: the project has a manager with tests, and complete go.mod
+and go.sum files. With --plugins helm, the operator installs Helm charts; with --plugins ansible, it
+runs Ansible roles and playbooks. Such projects have no Go code. Flags that don't apply to a layout
+are rejected. With flags for a kind, a chart, a role or a playbook, init also adds the first kind,
+like create api, which may fetch the chart from the network.
 
---plugins grafana/v1-alpha adds Grafana dashboards of the manager's metrics in grafana, and
-autoupdate/v1-alpha a GitHub workflow that runs upgrade and opens a pull request; edit adds them later.
+--plugins grafana/v1-alpha adds Grafana dashboards for the manager's metrics in grafana, and
+autoupdate/v1-alpha a GitHub workflow that runs upgrade and opens a pull request. edit can add them
+later.
 
-Existing files that the project does not need, such as a README.md, are kept. If files are in the
+Existing files that the project doesn't need, such as a README.md, are kept. If files are in the
 way, all of them are listed and nothing is written.`,
 		Example: fmt.Sprintf(`  # In an empty directory:
   %[1]s init --domain example.com --repo github.com/example/memcached-operator

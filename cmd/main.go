@@ -30,7 +30,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
 	if slices.Contains([]string{scorecard.Program, helmOperator, ansibleOperator}, a.called) {
-		arguments = append([]string{a.called}, arguments...) // the name of the program in test images, and in those of operators
+		arguments = append([]string{a.called}, arguments...) // the program's name in test images and in operators' images
 	}
 	root.SetArgs(arguments)
 	called, err := root.ExecuteContextC(ctx)
@@ -60,7 +60,7 @@ func calledName(args []string) string {
 	return strings.TrimSuffix(filepath.Base(strings.ReplaceAll(args[0], `\`, "/")), ".exe")
 }
 
-// programName returns the name of the program in help and hints: that of a link named operator-sdk, if it was called through
+// programName returns the name of the program in help and hints: the name of a link operator-sdk, if it was called through
 // one.
 func programName(args []string) string {
 	if name := calledName(args); name == "operator-sdk" {

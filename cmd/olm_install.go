@@ -28,17 +28,17 @@ func newOLMInstall(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install",
 		Short: "Install, repair or upgrade OLM",
-		Long: fmt.Sprintf(`Install OLM in the cluster and wait until it is ready. The objects of %[1]s are part of this
-program, so no network is needed except the cluster's own; those of other versions are downloaded
-from OLM's releases. The checksums of 0.31.0 and most older releases are known, and other files are
-refused; for any other version a warning prints the checksums of the downloaded files in the form of
---sha256, which accepts only those.
+		Long: fmt.Sprintf(`Install OLM in the cluster and wait until it is ready. The manifests of %[1]s are part of this
+program, so the only network needed is the cluster's own; other versions are downloaded from OLM's
+releases. Checksums of 0.31.0 and most older releases are built in, and other files are rejected.
+For any other version, a warning prints the checksums of the downloaded files for --sha256, which
+accepts only those files.
 
-Existing objects are repaired, an interrupted installation is completed, and an older version is
-replaced if --upgrade is given; operators do not change. Nothing is changed if the cluster refuses
-any object in advance. If OLM is not ready in time, the causes are printed: conditions, events and
-the last lines of logs. The command does not wait for the catalog, which OLM does not need; 'olm
-status' shows its state.`, olm.DefaultVersion),
+Existing objects are repaired, and an interrupted installation is completed. With --upgrade, an
+older version is replaced; its operators don't change. If the cluster would reject any object,
+nothing changes. If OLM isn't ready in time, the command prints the causes: conditions, events and
+the last log lines. It doesn't wait for the catalog, because OLM works without it; 'olm status'
+shows its state.`, olm.DefaultVersion),
 		Example: fmt.Sprintf(`  # The version that is part of this program:
   %[1]s olm install
 

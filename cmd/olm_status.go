@@ -17,9 +17,9 @@ func newOLMStatus(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the installed OLM version and its health",
-		Long: `Find OLM in the cluster, and compare each of its objects with its release: whether it exists,
-whether it is ready, and what was changed. The exit code is 1 if OLM is not installed or not
-healthy. Catalogs are listed, but OLM does not need them.`,
+		Long: `Find OLM in the cluster and compare each of its objects with the release: whether it exists, whether
+it is ready, and what was changed. The exit code is 1 if OLM isn't installed or isn't healthy.
+Catalogs are listed, but OLM works without them.`,
 		Example: fmt.Sprintf(`  %[1]s olm status
   %[1]s olm status -o wide
   %[1]s olm status -o json`, a.program),

@@ -21,12 +21,12 @@ func newOLMUninstall(a *app) *cobra.Command {
 		Use:   "uninstall",
 		Short: "Remove OLM from the cluster",
 		Long: `Remove OLM with its operators, subscriptions, catalogs and namespaces, in the order of their
-dependencies. CRDs of operators are kept, and so are their custom resources, except those in a
-namespace that is removed.
+dependencies. The operators' CRDs are kept, and so are their custom resources, unless their
+namespace is removed.
 
-What users would lose is listed, and removed only after confirmation at the terminal or with
---force. An interrupted removal is completed, and namespaces that cannot terminate are released from
-what blocks them.`,
+What users would lose is listed, and removed only if you confirm at the terminal or pass --force.
+Run the command again to complete an interrupted removal. Namespaces that are stuck in deletion are
+unblocked.`,
 		Example: fmt.Sprintf(`  # Show what would be removed:
   %[1]s olm uninstall --dry-run
 

@@ -40,9 +40,9 @@ func newOperatorProgram(a *app, name, short, what string) *cobra.Command {
 		Short: short,
 		Long: fmt.Sprintf(`%[3]s
 
-All arguments are passed to the program operon-runtime, which is built and installed with operon. It
-is searched in the directory of operon and then in PATH. Its flags, environment variables and files
-are those of operator-sdk's %[2]s, and a link with that name to this program runs it.
+All arguments are passed to the program operon-runtime, which is built and installed with operon.
+Operon looks for it in its own directory and then in PATH. It has the flags, environment variables
+and files of operator-sdk's %[2]s; a symlink with that name to this program runs it.
 
 '%[1]s %[2]s run --help' lists the flags.`, a.program, name, what),
 		Example: fmt.Sprintf(`  # Run the operator of this project against the cluster of KUBECONFIG:

@@ -33,21 +33,21 @@ func newPkgmanToBundle(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pkgman-to-bundle DIR",
 		Short: "Convert package manifests to bundles",
-		Long: `Convert each version of an operator in the package manifest format to a bundle: DIR contains
-PACKAGE.package.yaml and a directory of manifests for each version. The bundle of the directory
-VERSION is written to bundle-VERSION below --output-dir, a new directory, with its Dockerfile next
-to it. Manifests are copied byte for byte; a scorecard configuration among them is written to
+		Long: `Convert each version of an operator in the package manifest format to a bundle. DIR contains
+PACKAGE.package.yaml and a directory of manifests for each version. The bundle for the directory
+VERSION is written to bundle-VERSION in --output-dir, a new directory, with its Dockerfile next to
+it. Manifests are copied byte for byte; a scorecard configuration among them goes to
 bundle/tests/scorecard.
 
-A version is in the channels that it is the head of, and in those whose head is reached from it by
-replaces. A version without such a channel is in the default channel.
+A version joins the channels that it is the head of, and channels whose head leads to it by
+replaces. A version without such a channel joins the default channel.
 
-With --image-tag-base the image of each bundle is built too and named --image-tag-base:VERSION. The
-command is --build-cmd or 'docker build -f bundle.Dockerfile . -t'. It runs in the directory of the
-bundle's Dockerfile and gets the image name as its last argument; a program such as ./build.sh is
-relative to the working directory. The command is split into words with quotes and backslashes as in
-a shell, but no shell runs it: variables, pipes and patterns are refused. For these write a script,
-or give sh -c '…', where $0 is the image name.`,
+With --image-tag-base, the image of each bundle is built too, with the name
+--image-tag-base:VERSION. The command is --build-cmd, or 'docker build -f bundle.Dockerfile . -t'.
+It runs in the directory of the bundle's Dockerfile and gets the image name as its last argument; a
+program such as ./build.sh is relative to the working directory. The command is split into words
+with quotes and backslashes as in a shell, but no shell runs it: variables, pipes and patterns are
+rejected. If you need them, write a script, or use sh -c '…', where $0 is the image name.`,
 		Example: fmt.Sprintf(`  %[1]s pkgman-to-bundle packagemanifests
 
   # To another directory, with images:

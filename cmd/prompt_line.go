@@ -13,7 +13,7 @@ import (
 type lineAsker struct {
 	in  *bufio.Reader
 	out io.Writer
-	// separator is printed between a question and its answer, and width is that of the terminal.
+	// separator is printed between a question and its answer, and width is the terminal's.
 	separator   string
 	width       int
 	interrupted <-chan struct{}

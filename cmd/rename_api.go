@@ -15,19 +15,19 @@ func newRenameAPI(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "api",
 		Short: "Rename a kind, group, version or the domain",
-		Long: `Rename an API everywhere in the project: Go types, functions and variables that belong to it,
+		Long: `Rename an API everywhere in the project: the Go types, functions and variables that belong to it,
 imports, package and file names, markers, PROJECT, CRDs, roles, samples, kustomizations, the base of
-the bundle, and the scaffold's texts and tests. An API without manual edits is byte for byte as if
-it had been created with the new name.
+the bundle, and the scaffold's comments and tests. If you haven't edited the API, the result is byte
+for byte the same as creating it with the new name.
 
 --group, --version, --kind and --domain name the current API; --from-group and so on mean the same.
-They can be left out where the project has only one. All versions of a kind share its name, all
-kinds of a group its directory and all kinds of a version its package, so these change together; the
-domain is that of the whole project.
+You can leave them out if the project has only one. All versions of a kind share its name, all kinds
+of a group its directory, and all kinds of a version its package, so these change together; the
+domain belongs to the whole project.
 
-The code must compile before and after the change, and every name must refer to the same declaration
-as before. Otherwise nothing is changed. Your own texts that contain an old name, such as strings in
-code, are listed for you to change.`,
+The code must compile before and after the change, and every identifier must still refer to the same
+declaration. Otherwise nothing changes. Your own strings and comments that contain an old name are
+listed for you to change.`,
 		Example: fmt.Sprintf(`  # Another kind, in all its versions:
   %[1]s rename api --group cache --kind Memcached --to-kind Cachet
 

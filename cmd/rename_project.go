@@ -15,7 +15,7 @@ func newRenameProject(a *app) *cobra.Command {
 		Long: `Rename the project: PROJECT, the namespace and name prefix of its deployment, labels, the base of
 its bundle, image names, markers with the namespace, and the end-to-end tests.
 
-Objects deployed under the old name remain in the cluster: undeploy them first.`,
+Objects that are deployed under the old name stay in the cluster: undeploy them first.`,
 		Example: fmt.Sprintf(`  %[1]s rename project cachet-operator
 
   # Show what would change:

@@ -12,11 +12,11 @@ func newRenameRepo(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repo MODULE",
 		Short: "Change the path of the project's Go module",
-		Long: `Change the module path: go.mod, imports, PROJECT, and the other files that name packages of the
-module. The code must compile before and after the change.
+		Long: `Change the module path: go.mod, imports, PROJECT, and other files that name packages of the module.
+The code must compile before and after the change.
 
-The leader election lock of managers is named after the module. A manager from before the change and
-one from after it would both lead: stop the old one first.`,
+The managers' leader election lock is named after the module, so a manager from before the change
+and one from after it would both lead: stop the old one first.`,
 		Example: fmt.Sprintf(`  %[1]s rename repo github.com/example/cachet-operator
 
   # Show what would change:

@@ -22,19 +22,19 @@ func newRunBundle(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bundle IMAGE|DIR|OCI-LAYOUT",
 		Short: "Install the operator of a bundle with OLM",
-		Long: `Install the operator of a bundle as its users will: a catalog of the bundle is created and served in
-the cluster, OLM is subscribed to it, and the command waits until the operator is ready.
+		Long: `Install a bundle's operator the way its users will: create and serve a catalog in the cluster,
+subscribe OLM to it, and wait until the operator is ready.
 
-The nodes must be able to pull an IMAGE, as they pull the bundle of every operator. A directory, an
-OCI layout or a tarball is passed to OLM with the catalog, so that the bundle needs no registry; the
-operator's own image does.
+If you pass an IMAGE, the nodes must be able to pull it, as they pull every operator's bundle. A
+directory, an OCI layout or a tarball is passed to OLM together with the catalog, so the bundle
+needs no registry, though the operator's own image does.
 
-If the installation fails, the causes are printed: states of OLM's objects, events and lines of
-logs. That is when --timeout expires, or earlier if waiting cannot help: an image does not exist or
-cannot be pulled, a container ended four times, OLM could not resolve the dependencies for 20
-seconds, the operator is not permitted to read its custom resources. Running the command again
-continues an interrupted installation, and 'cleanup' removes everything that it created except the
-image of --push-catalog.`,
+If the installation fails, the command prints the causes: states of OLM's objects, events and log
+lines. It gives up when --timeout expires, or earlier when waiting longer can't help: an image
+doesn't exist or can't be pulled, a container failed four times, OLM couldn't resolve the
+dependencies for 20 seconds, or the operator isn't allowed to read its custom resources. Run the
+command again to continue an interrupted installation. 'cleanup' removes everything that it created,
+except the image from --push-catalog.`,
 		Example: fmt.Sprintf(`  # The bundle of this project, without a registry for it:
   %[1]s run bundle ./bundle
 

@@ -17,9 +17,9 @@ func newRunBundleUpgrade(a *app) *cobra.Command {
 		Long: `Upgrade an operator that OLM installed, through 'run bundle' or your own subscription, to the
 version of a bundle, and wait until it is ready. The custom resources are kept.
 
-The bundle is offered as the successor of the installed version, whatever it states about other
-versions. A subscription to a catalog that others use too is changed to a new catalog, and the other
-catalog does not change.`,
+The bundle is offered as the successor of the installed version, no matter what it says about other
+versions. If other subscriptions use the same catalog, this one moves to a new catalog, and theirs
+doesn't change.`,
 		Example: fmt.Sprintf(`  # The next version, without a registry for its bundle:
   %[1]s bundle --version 0.0.2 --image example.com/memcached-operator:v0.0.2
   %[1]s run bundle-upgrade ./bundle

@@ -43,26 +43,25 @@ func newRunLocal(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "local",
 		Short: "Build the manager and run it on this machine",
-		Long: `Generate code and manifests, install the CRDs, build the manager and run it on this machine until it
-is interrupted, against the cluster of a kubeconfig or, without one, against a temporary control
-plane: real etcd, API server, controllers and scheduler, and one node whose containers are
-simulated. The control plane is removed at the end. The manager of Helm and Ansible projects is the
-program operon-runtime, which needs no build. That of Ansible projects requires Ansible,
-ansible-runner, the Python package kubernetes and the collections of requirements.yml on this
-machine.
+		Long: `Generate code and manifests, install the CRDs, build the manager and run it on this machine until
+you interrupt it. It runs against the cluster of a kubeconfig or, without one, against a temporary
+control plane: real etcd, API server, controllers and scheduler, and one node with simulated
+containers. The control plane is removed at the end. In Helm and Ansible projects, the manager is
+the program operon-runtime, which doesn't need to be built. For Ansible projects, this machine needs
+Ansible, ansible-runner, the Python package kubernetes and the collections in requirements.yml.
 
 The manager gets the environment variables in config/manager/manager.yaml, except for PATH, HOME and
 others that name programs or directories of the pod.
 
 While a temporary control plane runs, 'tool kubectl' uses it, and other programs find a copy of its
-kubeconfig in .operon/kubeconfig. A project can run once at a time; with --name, it can run again,
-and the copy is .operon/kubeconfig-NAME.
+kubeconfig in .operon/kubeconfig. A project runs once at a time; to run it again, use --name, and
+the copy is .operon/kubeconfig-NAME.
 
-The first time in a project that you did not create with 'init', the command asks at a terminal
-whether to run its code, unless --yes or the environment variable CI is set.
+The first time in a project that you didn't create with 'init', the command asks at a terminal
+before it runs the project's code, unless you pass --yes or set the environment variable CI.
 
 At a terminal, each entry of the manager's log is one line: time, level, controller, message and
-fields. Stack traces and fields that repeat others are left out.`,
+fields. Stack traces and repeated fields are left out.`,
 		Example: fmt.Sprintf(`  # Run the operator with the project's samples, without a cluster:
   %[1]s run local --control-plane embedded --samples
 
@@ -87,7 +86,7 @@ fields. Stack traces and fields that repeat others are left out.`,
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
 	a.addAllowRemote(flags)
-	flags.BoolVarP(&o.yes, "yes", "y", false, "run the code of a project that you run for the first time without a question")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
 	flags.StringVar(&o.name, "name", "", "`name` of this run, to run the project more than once at the same time")
 	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks (default: only with the embedded control plane)")
 	flags.StringVar(&o.logs, "logs", "", "log format of the manager (default: compact at a terminal, otherwise full)")

@@ -17,8 +17,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// ansibleEnviron returns the variables with the directories that Ansible searches roles and collections in: those of a project, and then
-// those of the user.
+// ansibleEnviron returns the variables with the directories that Ansible searches for roles and collections: the project's, and then
+// the user's.
 func (a *app) ansibleEnviron(root string) []string {
 	const roles, collections = "ANSIBLE_ROLES_PATH", "ANSIBLE_COLLECTIONS_PATH"
 	list := func(paths ...string) string {
@@ -92,7 +92,7 @@ func (a *app) runAnsible(ctx context.Context, root, name string, args ...string)
 	return out.Bytes(), err
 }
 
-// lastLine returns the last line of a text, which is that of the error in Python's traces.
+// lastLine returns the last line of a text, where Python's traces have the error.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndex(text, "\n")+1:]

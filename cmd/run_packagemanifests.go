@@ -15,8 +15,8 @@ func newRunPackageManifests(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "packagemanifests [DIR]",
 		Short: "Install an operator from package manifests with OLM",
-		Long: `Install one version of a package in the package manifest format, which preceded bundles, like 'run
-bundle' installs a bundle. The directory is packagemanifests unless another one is given.
+		Long: `Install one version of a package in the package manifest format, which preceded bundles, the way
+'run bundle' installs a bundle. The directory is packagemanifests unless you name another one.
 'pkgman-to-bundle' converts such packages to bundles.`,
 		Example: fmt.Sprintf("  %[1]s run packagemanifests ./packagemanifests --version 0.0.1", a.program),
 		Args: func(c *cobra.Command, args []string) error {

@@ -91,7 +91,7 @@ func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
 	})
 }
 
-// controlPlaneOptions returns the options to find or build programs of a control plane; without any, those of tests.
+// controlPlaneOptions returns the options to find or build programs of a control plane; without any, the programs for tests.
 func (a *app) controlPlaneOptions(parts ...string) controlplane.EnsureOptions {
 	o := controlplane.DefaultOptions(a.Environ)
 	o.Parts, o.Progress = parts, a.progress

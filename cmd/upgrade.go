@@ -20,36 +20,35 @@ func newUpgrade(a *app) *cobra.Command {
 		Short: "Upgrade the project to the current scaffold",
 		Long: `Upgrade a project that operator-sdk, kubebuilder or an older Operon scaffolded to the current
 scaffold: Makefile, Dockerfile, main.go, manifests, workflows, end-to-end tests, and the Go version
-and requirements of go.mod. Modules that are missing from the module cache are downloaded before
-anything is changed, unless --offline is given. No version control is needed.
+and requirements in go.mod. Missing modules are downloaded before anything changes, unless you pass
+--offline. You don't need version control.
 
-The release that scaffolded the project is detected from its files, and each file is merged against
+Operon detects the release that scaffolded the project from its files, and merges each file against
 it: YAML by field and item, Go by statement, Makefiles by rule. What you changed, moved, removed, or
-commented in or out is kept. Types, controllers, webhooks and their tests are yours and kept byte
-for byte, except for calls that a new controller-runtime requires to change. Files whose merge would
-be a guess do not change; --diff FILE shows how one differs from the current scaffold.
+commented in or out is kept. Types, controllers, webhooks and their tests stay the same, byte for
+byte, except for calls that a new controller-runtime requires to change. Files that can't be merged
+reliably don't change; --diff FILE shows how one differs from the current scaffold.
 
-Every kustomization that builds before also builds afterwards; otherwise the manifests do not
-change. Code that compiles before compiles afterwards: if the new requirements would break it,
-go.mod, Go code and the manifests do not change, and the errors are printed. --force upgrades them
-nevertheless.
+Every kustomization that builds before also builds afterwards; otherwise the manifests don't change.
+Code that compiles before also compiles afterwards: if the new requirements would break it, go.mod,
+Go code and manifests don't change, and the errors are printed. --force upgrades them anyway.
 
 Projects with the layouts go/v2 and go/v3 are converted to go/v4: main.go moves to cmd, controllers
 to internal/controller, and apis to api, together with your files in these directories. Imports,
-relative paths and scripts of the module are updated. PROJECT files of version 2 and 3-alpha are
+relative paths and scripts in the module are updated. PROJECT files of version 2 and 3-alpha are
 converted.
 
-Of Helm and Ansible projects, charts, roles, playbooks, watches.yaml, CRDs and samples are kept, and
-the base image in the Dockerfile is replaced. An Ansible project with other RUN instructions than
-those of operator-sdk keeps its base image, with the runtime of Operon in it, and its collections.
+In Helm and Ansible projects, charts, roles, playbooks, watches.yaml, CRDs and samples are kept, and
+the base image in the Dockerfile is replaced. An Ansible project whose Dockerfile has RUN
+instructions besides operator-sdk's keeps its base image, with Operon's runtime in it, and its
+collections.
 
 Webhooks that are set up in the API packages move to internal/webhook with their markers and tests.
-The methods of the types are kept, and the new webhooks call them.
+The types keep their methods, and the new webhooks call them.
 
-Where you and the scaffold changed the same unit, such as a statement, the file contains both
-between conflict markers, and the command lists those files and fails; --conflict decides for one
-side instead. Values, and rules that you rewrote, are kept. Running the command again changes
-nothing.`,
+If you and the scaffold changed the same unit, such as a statement, the file contains both versions
+between conflict markers, and the command lists such files and fails; --conflict chooses one side
+instead. Values, and rules that you rewrote, are kept. Running the command again changes nothing.`,
 		Example: fmt.Sprintf(`  # List the files to upgrade; fail if there are any, for CI:
   %[1]s upgrade --check
 

@@ -42,7 +42,7 @@ type managerOptions struct {
 
 	zap zap.Options
 
-	// namespaces are those of WATCH_NAMESPACE; none are all.
+	// namespaces come from WATCH_NAMESPACE; none means all.
 	namespaces []string
 }
 

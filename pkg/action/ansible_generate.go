@@ -260,7 +260,7 @@ func newAnsibleCRD(r project.Resource) crd.Definition {
 				"properties": map[string]any{
 					"ok": counter("ok", "without an error"), "changed": counter("changed", "that changed something"),
 					"skipped": counter("skipped", "that were skipped"), "failures": counter("failures", "that failed"),
-					"completion": crd.Text("completion is the time of the end of the run."),
+					"completion": crd.Text("completion is the time when the run ended."),
 				},
 			},
 		}, nil),

@@ -85,7 +85,7 @@ func ansibleVersion(files ansiblerole.Files, kind ansibleKind) (version crd.Vers
 
 // openSpec returns the schema of spec for roles without argument specifications.
 func openSpec() map[string]any {
-	return map[string]any{"type": "object", "description": "spec are the variables of the runs.", crd.PreserveUnknown: true}
+	return map[string]any{"type": "object", "description": "spec holds the variables passed to the role or playbook.", crd.PreserveUnknown: true}
 }
 
 // setSample sets the values in the sample of a kind, if its role has argument specifications.

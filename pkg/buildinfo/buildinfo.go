@@ -48,8 +48,8 @@ func Read() Info {
 // modulePath is the path of this module.
 const modulePath = "github.com/operon-sdk/operon"
 
-// fromModule returns the version, the commit and its date that the go command recorded: in a clone those of the
-// repository, in a downloaded module those of its pseudo-version. In a program of another module, they are those of this one too.
+// fromModule returns the version, the commit and its date that the go command recorded: in a clone
+// from the repository, in a downloaded module from its pseudo-version. In another module's program, they still describe this module.
 func fromModule(build *debug.BuildInfo) Info {
 	for _, dep := range build.Deps {
 		if dep.Path == modulePath {

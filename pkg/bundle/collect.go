@@ -79,7 +79,7 @@ func collect(objects []manifest.Object) *collection {
 	return c
 }
 
-// Check returns the problems of each object on its own, without those of their combination.
+// Check returns the problems of each object on its own, not problems of their combination.
 func Check(objects []manifest.Object) diag.Findings { return collect(objects).problems }
 
 func (c *collection) add(o manifest.Object) {

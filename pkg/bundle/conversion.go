@@ -67,7 +67,6 @@ func (w *webhooks) applyConversions() {
 	}
 }
 
-// conversionCRDs returns the CRDs with a conversion webhook.
 func (w *webhooks) conversionCRDs() []conversion {
 	var all []conversion
 	add := func(o manifest.Object, service *apiextv1.ServiceReference, versions []string) {

@@ -12,7 +12,7 @@ import (
 // annotationExamples is the annotation that holds samples of the owned kinds as a JSON list.
 const annotationExamples = "alm-examples"
 
-// applyExamples writes the custom resources of the input into the CSV's examples. Without any it keeps those of the base.
+// applyExamples writes the custom resources of the input into the CSV's examples. Without any, it keeps the base's examples.
 func (c *collection) applyExamples(csv *v1alpha1.ClusterServiceVersion) error {
 	known := map[definition]bool{}
 	for _, d := range c.definitions() {

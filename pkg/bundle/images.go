@@ -15,7 +15,7 @@ import (
 const relatedPrefix = "RELATED_IMAGE_"
 
 // applyRelatedImages writes the images of RELATED_IMAGE_ variables into the CSV and keeps the other related images of the
-// base. With pinned images it adds those of all containers, so that a mirror of the bundle includes them.
+// base. With pinned images, it adds the images of all containers, so that a mirror of the bundle includes them.
 func (c *collection) applyRelatedImages(csv *v1alpha1.ClusterServiceVersion, pinned bool) {
 	found := c.relatedImages()
 	if pinned {

@@ -53,7 +53,7 @@ func (c *collection) replacedIssuance(optional map[string]bool) map[string]bool 
 	return replaced
 }
 
-// isForServices reports whether all DNS names of a Certificate are those of Services in the input.
+// isForServices reports whether all DNS names of a Certificate belong to Services in the input.
 func (c *collection) isForServices(certificate manifest.Object) bool {
 	names, _ := manifest.MapAt(certificate.Fields, "spec")["dnsNames"].([]any)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name any) bool {
@@ -63,7 +63,6 @@ func (c *collection) isForServices(certificate manifest.Object) bool {
 	})
 }
 
-// isIssuedBy reports whether a Certificate refers to an issuer.
 func isIssuedBy(certificate, issuer manifest.Object) bool {
 	kind := cmp.Or(manifest.TextAt(certificate.Fields, "spec", "issuerRef", "kind"), "Issuer")
 	return kind == issuer.Kind() && manifest.TextAt(certificate.Fields, "spec", "issuerRef", "name") == issuer.Name()

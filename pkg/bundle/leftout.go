@@ -37,7 +37,6 @@ func (c *collection) unsupportedNote(o manifest.Object) diag.Finding {
 	return n
 }
 
-// hasDeploymentIn reports whether the input has a Deployment in a namespace.
 func (c *collection) hasDeploymentIn(namespace string) bool {
 	return slices.ContainsFunc(c.deployments, func(d decoded[appsv1.Deployment]) bool { return d.Namespace() == namespace })
 }

@@ -23,7 +23,6 @@ const defaultAccount = "default"
 // accounts maps the service accounts that the CSV creates to the namespaces they are in; without namespaces any matches.
 type accounts map[string]map[string]bool
 
-// findAccounts returns the accounts of all Deployments and the extra ones.
 func (c *collection) findAccounts(extra []string) accounts {
 	found := accounts{}
 	for _, d := range c.deployments {
@@ -110,7 +109,7 @@ func (c *collection) applyRBAC(strategy *v1alpha1.StrategyDetailsDeployment, in 
 				c.noteForeignRole(at, ref)
 			default:
 				c.missingRoles = append(c.missingRoles, diag.Finding{Position: at.Position, Problem: fmt.Sprintf(
-					"%s refers to the %s %s, which is not in the input, so the operator would lack permissions; "+
+					"%s refers to the %s %s, which is not in the input, so the operator would be missing permissions; "+
 						"add it to the input, or set --existing-roles %[3]s if the cluster has it", at, ref.Kind, ref.Name)})
 			}
 			return false

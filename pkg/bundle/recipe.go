@@ -51,7 +51,7 @@ func ParseDockerfile(name string, text []byte) (Dockerfile, diag.Findings) {
 			}
 			from, to := path.Clean(fields[0]), path.Clean("/"+fields[1])
 			if slices.Contains(strings.Split(from, "/"), "..") || path.IsAbs(from) || to == "/" {
-				problem("must copy from a directory beside the Dockerfile to one in the image")
+				problem("must copy from a directory next to the Dockerfile to one in the image")
 				continue
 			}
 			r.Copies = append(r.Copies, Copy{at, from, to[1:]})

@@ -121,7 +121,6 @@ func (u *Update) mergeManifests() error {
 	return u.removeStale()
 }
 
-// merger returns the merger for a file.
 func (u *Update) merger(name string, additive func([]string) bool) *merger {
 	m := &merger{file: name, additive: additive, edits: map[string]Edit{}}
 	_, m.known = u.Before[name]

@@ -45,7 +45,7 @@ type webhooks struct {
 	backends map[string]bool
 }
 
-// applyWebhooks writes the webhook configurations and the conversions of CRDs into the CSV; without any it keeps those of
+// applyWebhooks writes the webhook configurations and the conversions of CRDs into the CSV; without any, it keeps what is in
 // the base. OLM creates the configurations, Services and serving certificates from them.
 func (c *collection) applyWebhooks(csv *v1alpha1.ClusterServiceVersion) *webhooks {
 	w := &webhooks{collection: c, served: map[string]map[int32]bool{}, backends: map[string]bool{}}
@@ -79,7 +79,6 @@ func asMutating(hook admissionv1.ValidatingWebhook) admissionv1.MutatingWebhook 
 	}
 }
 
-// addAdmission adds the definition of an admission webhook.
 func (w *webhooks) addAdmission(at manifest.Object, i int, kind v1alpha1.WebhookAdmissionType, hook admissionv1.MutatingWebhook) {
 	d := v1alpha1.WebhookDescription{
 		Type:                    kind,

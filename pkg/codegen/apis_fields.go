@@ -173,7 +173,6 @@ func (r *apiReader) fieldDoc(f *ast.Field) string {
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "TODO") }), "\n")
 }
 
-// fieldMarkers returns the CSV markers of a field.
 func (r *apiReader) fieldMarkers(in *parsedPackage, f *ast.Field) []FieldMarker {
 	values, err := r.collector.MarkersInPackage(in.view)
 	if err != nil {

@@ -41,7 +41,6 @@ type kindArguments struct {
 	Order       *int       `marker:",optional"`
 }
 
-// csvRegistry returns the CSV markers and those of CRDs.
 func csvRegistry() (*markers.Registry, error) {
 	registry, err := CRD.registry()
 	if err != nil {
@@ -125,7 +124,6 @@ func (r *apiReader) kindMarkers(t *apiType) []KindMarker {
 	return list
 }
 
-// csvMarkerPositions returns the positions of the CSV markers in a comment.
 func csvMarkerPositions(doc *ast.CommentGroup) []token.Pos {
 	var list []token.Pos
 	for pos, text := range markersOf(doc) {

@@ -18,7 +18,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
-// CurrentYear is the value of year= in a call whose year is that of the clock. Generate replaces it by Options.Year, or by
+// CurrentYear is the value of year= in a call that uses the clock's year. Generate replaces it by Options.Year, or by
 // the year in the headers of the project's files, or else leaves the year out.
 const CurrentYear = "CURRENT-YEAR"
 

@@ -142,7 +142,7 @@ type generation struct {
 	all       []*task
 	syntax    *syntax
 
-	// base identifies all inputs except Go files and tasks; modules identifies those of them that determine the
+	// base identifies all inputs except Go files and tasks; modules identifies the ones that determine the
 	// dependencies; toolchain identifies the Go installation. immutable is env.Immutable.
 	base, modules filecache.Digest
 	toolchain     []byte
@@ -162,7 +162,6 @@ type generated struct {
 	Fixed    map[string][]byte
 }
 
-// generate generates all files.
 func (g *generation) generate(ctx context.Context) (all generated, err error) {
 	var used Generators
 	for _, t := range g.all {

@@ -217,7 +217,7 @@ func recoverPanic(do func() error) (err error) {
 	return do()
 }
 
-// adapt makes a generator work in a directory other than that of the process, and in a program other than controller-gen.
+// adapt makes a generator work outside the process's working directory, and in a program other than controller-gen.
 func (c *controllerGen) adapt(generator genall.Generator) (genall.Generator, error) {
 	switch g := generator.(type) {
 	case crd.Generator:

@@ -19,7 +19,6 @@ func (c *controllerGen) usageAt(level int) error {
 	return c.usage(c.stderr, level)
 }
 
-// usage prints the usage of controller-gen.
 func (c *controllerGen) usage(to io.Writer, level int) error {
 	_, _ = fmt.Fprintf(to, `Generate deepcopy methods, CRDs, roles, webhook configurations and apply configurations from Go types and markers.
 

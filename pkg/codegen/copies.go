@@ -111,13 +111,11 @@ func (g objectGenerator) generate(ctx *genall.GenerationContext, root *loader.Pa
 	return err
 }
 
-// canHaveMethods reports whether a type with a name can have methods.
 func canHaveMethods(t types.Type) bool {
 	_, isPointer := t.Underlying().(*types.Pointer)
 	return !isPointer && !types.IsInterface(t)
 }
 
-// withRoot returns a context for one package.
 func withRoot(ctx *genall.GenerationContext, root *loader.Package) *genall.GenerationContext {
 	single := *ctx
 	single.Roots = []*loader.Package{root}

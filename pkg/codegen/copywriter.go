@@ -23,14 +23,13 @@ type copyWriter struct {
 	// that are not written yet.
 	helpers map[string]string
 	pending []types.Type
-	// from is the place of the problems, which are those of one type.
+	// from is the place of the problems, which all belong to one type.
 	from     place
 	problems []typeProblem
 }
 
 func (w *copyWriter) line(format string, args ...any) { fmt.Fprintf(&w.text, format+"\n", args...) }
 
-// methods returns the methods of a type.
 func (w *copyWriter) methods(info *markers.TypeInfo, named *types.Named) string {
 	w.text.Reset()
 	receiver := "*" + info.Name
@@ -66,7 +65,6 @@ func (w *copyWriter) methods(info *markers.TypeInfo, named *types.Named) string 
 	return w.text.String()
 }
 
-// helperFunctions returns the helpers.
 func (w *copyWriter) helperFunctions() string {
 	w.text.Reset()
 	for len(w.pending) > 0 {
@@ -87,7 +85,6 @@ func (w *copyWriter) helperFunctions() string {
 	return w.text.String()
 }
 
-// problemsOf returns the problems of the fields of a type.
 func (w *copyWriter) problemsOf(info *markers.TypeInfo, named *types.Named) []typeProblem {
 	w.problems = nil
 	structure, ok := named.Underlying().(*types.Struct)
@@ -284,7 +281,6 @@ func (w *copyWriter) content(t types.Type) {
 	}
 }
 
-// name returns the name of a type in the package.
 func (w *copyWriter) name(t types.Type) string {
 	return types.TypeString(t, func(pkg *types.Package) string {
 		if pkg == w.pkg.Types {

@@ -34,7 +34,7 @@ type crdGenerator struct {
 	wanted func(schema.GroupKind) bool
 	// check receives each CRD with the types of its versions; nil checks nothing.
 	check func(types *crd.Parser, definition apiextensionsv1.CustomResourceDefinition, versions []crd.TypeIdent)
-	// isLocal reports whether a package belongs to the project, and unsupported receives the problems of its fields; nil for those of the roots,
+	// isLocal reports whether a package belongs to the project, and unsupported receives the problems of its fields; nil for problems of the roots,
 	// and to record errors.
 	isLocal     func(*loader.Package) bool
 	unsupported func([]typeProblem)
@@ -237,7 +237,7 @@ func (g crdGenerator) write(
 // versionLine matches the line of a manifest with the version of controller-gen.
 var versionLine = lazyregexp.New(`(?m)^ +` + regexp.QuoteMeta(versionAnnotation) + `: .*\n`)
 
-// keepVersions replaces files by those of the project that differ only in the version of controller-gen, with
+// keepVersions replaces files with the project's files that differ only in the version of controller-gen, with
 // Options.KeepVersion.
 func (g *generation) keepVersions(files map[string][]byte) {
 	if !g.opts.KeepVersion {
@@ -255,7 +255,6 @@ func (g *generation) keepVersions(files map[string][]byte) {
 	}
 }
 
-// text returns the YAML of a CRD after its header.
 func (g crdGenerator) text(header string, object any, options []*genall.WriteYAMLOptions) ([]byte, error) {
 	data, err := json.Marshal(object)
 	if err != nil {

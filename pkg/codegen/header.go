@@ -138,7 +138,7 @@ func (g *generation) currentYear(t *task) string {
 	return latest
 }
 
-// Header returns the header of new Go files of the project, which is that of the deepcopy methods, and its file,
+// Header returns the header of new Go files in the project, the same as for DeepCopy methods, and its file,
 // slash-separated and relative to opts.Root. YEAR is replaced by the year of the call, or else the current one. Both are
 // empty if the calls name no file that exists.
 func Header(opts Options) (text, file string, err error) {

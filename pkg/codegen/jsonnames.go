@@ -68,7 +68,6 @@ func nameProblems(in *loader.Package, info *markers.TypeInfo) (list []typeProble
 	return list
 }
 
-// goName returns the name of a field in Go.
 func goName(field markers.FieldInfo) string {
 	if field.Name != "" {
 		return field.Name
@@ -77,7 +76,6 @@ func goName(field markers.FieldInfo) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// withoutInline returns the options in a tag without inline.
 func withoutInline(tag string) string {
 	_, options, _ := strings.Cut(tag, ",")
 	if options = strings.ReplaceAll(options, "inline", ""); strings.Trim(options, ",") == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// jsonStrings returns the fields in versions of a kind whose tag has the option string, although their schema is that of a number or a Boolean
+// jsonStrings returns the fields in versions of a kind whose tag has the option string, although their schema is a number or a Boolean
 // value: Go encodes them as strings, which an API server refuses, and it cannot decode what the API server accepts.
 func (g *generation) jsonStrings(parser *toolscrd.Parser, versions []toolscrd.TypeIdent) (findings diag.Findings) {
 	next, seen := slices.Clone(versions), map[toolscrd.TypeIdent]bool{}
@@ -46,7 +46,7 @@ func (g *generation) jsonStrings(parser *toolscrd.Parser, versions []toolscrd.Ty
 				continue
 			}
 			finding := g.positions.finding(ident.Package.Fset.Position(field.RawField.Pos()).String(), fmt.Sprintf(
-				"Go encodes %s as a string because of its JSON tag, but its schema is that of type %s, so that no API server accepts it", field.Name, schema.Type))
+				"Go encodes %s as a string because of its JSON tag, but its schema has type %s, so no API server accepts it", field.Name, schema.Type))
 			finding.Rule, finding.Fix = "json-string", "remove string from the tag, or write the marker +kubebuilder:validation:Type=string"
 			findings = append(findings, finding)
 		}

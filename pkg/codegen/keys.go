@@ -50,7 +50,6 @@ func (g *generation) resultKey() filecache.Digest {
 	return filecache.DigestOf(parts...)
 }
 
-// keyParts returns the parts of keys that identify the package.
 func (p *sourcePackage) keyParts() [][]byte {
 	parts := [][]byte{[]byte(p.path)}
 	for _, file := range p.files {
@@ -119,7 +118,7 @@ func (g *generation) dirDigest(dir string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// isCurrent reports whether digests of directories are those of their current content.
+// isCurrent reports whether digests of directories match their current content.
 func (g *generation) isCurrent(digests map[string]string) bool {
 	for dir, sum := range digests {
 		if g.dirDigest(dir) != sum {

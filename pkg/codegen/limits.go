@@ -24,7 +24,7 @@ const (
 	// with a few values each.
 	maxMarkerSteps = 500_000_000
 	maxTypeDepth   = 1000
-	// maxStructFields is the limit of the fields of a struct, including those of its structs.
+	// maxStructFields limits the fields of a struct, including fields of structs in it.
 	maxStructFields = 100_000
 	// maxValueDepth is the limit of operators in the value of a constant or variable.
 	maxValueDepth = 10_000

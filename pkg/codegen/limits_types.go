@@ -49,7 +49,7 @@ type fileTypes struct{ scope[declaredType] }
 type typeShape struct {
 	// depth is the nesting depth.
 	depth int
-	// fields is the number of fields, without those of slices, maps and pointers that are not inlined. It is at most
+	// fields is the number of fields, not counting fields behind slices, maps and pointers that aren't inlined. It is at most
 	// 1+maxStructFields.
 	fields int
 }
@@ -109,7 +109,7 @@ func (f *fileTypes) measure(expr ast.Expr, level int) typeShape {
 			expr := field.Type
 			isInline := len(field.Names) == 0 || field.Tag != nil && strings.Contains(field.Tag.Value, ",inline")
 			if star, ok := expr.(*ast.StarExpr); ok && isInline {
-				expr = star.X // in JSON its fields are those of the struct
+				expr = star.X // in JSON, it has the struct's fields
 			}
 			shape.fields = min(shape.fields+max(1, len(field.Names))*(1+part(expr)), 1+maxStructFields)
 		}

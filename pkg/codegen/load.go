@@ -106,7 +106,6 @@ func (g *generation) failure(ctx context.Context, err error) error {
 	return errors.New(f.Problem)
 }
 
-// listError returns the error for findings of go list.
 func (g *generation) listError(findings diag.Findings) error {
 	findings = findings.Sort()
 	for _, f := range findings {

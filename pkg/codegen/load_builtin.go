@@ -25,7 +25,7 @@ var builtinArchive []byte
 // builtinGraph returns the dependencies of locals, by ID, without loading a module, or nil if the types of locals may
 // refer to something that is not built in. A package that no type refers to is empty.
 //
-// The declarations are those of the module, so that the generated files are the same. Type-checking fails if a type refers
+// The declarations match the module's, so the generated files are the same. Type-checking fails if a type refers
 // to a declaration that is left out.
 func (g *generation) builtinGraph(locals []*parsedPackage) map[string]*packages.Package {
 	archive := txtar.Parse(builtinArchive)

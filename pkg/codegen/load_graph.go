@@ -189,7 +189,7 @@ type graphPackage struct {
 	Imports             map[string]string // IDs by import path
 }
 
-// encodeGraph encodes listed packages except those of the project.
+// encodeGraph encodes listed packages that aren't the project's.
 func (g *generation) encodeGraph(listed []*packages.Package) graph {
 	all := graph{External: map[string]string{}}
 	packages.Visit(listed, nil, func(pkg *packages.Package) {

@@ -102,7 +102,7 @@ func (p *probe) isForPackages() bool {
 }
 
 // matters reports whether the author of a marker without effect probably expects one. Markers that Kubernetes' own generators read too stand
-// in many comments; the others are only for those of kubebuilder.
+// in many comments; the others are only for kubebuilder markers.
 func (p *probe) matters(pkg *parsedPackage) bool {
 	if strings.HasPrefix(p.name, "kubebuilder:") || slices.Contains(p.targets, markers.DescribesPackage) {
 		return true

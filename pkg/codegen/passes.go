@@ -73,7 +73,6 @@ func (g *generation) passes(units []*unit, loaded []*loader.Package) []*pass {
 	return list
 }
 
-// addUnsupported adds problems of types.
 func (p *pass) addUnsupported(problems []typeProblem) {
 	p.unsupported = append(p.unsupported, problems...)
 }

@@ -48,7 +48,7 @@ type sourcePackage struct {
 	files  []*sourceFile
 }
 
-// A sourceFile is a Go file that the build constraints select, which are not those of generated deepcopy methods.
+// A sourceFile is a Go file that the build constraints select, without files of generated DeepCopy methods.
 type sourceFile struct {
 	name    string // slash-separated, relative to the root
 	content []byte
@@ -119,7 +119,7 @@ func (p *project) goMod(dir string) *modfile.File {
 	return file
 }
 
-// list returns the sorted names in a directory, those of directories with a trailing slash.
+// list returns the sorted names in a directory; names of directories end in a slash.
 func (p *project) list(dir string) ([]string, error) {
 	names := map[string]bool{}
 	for name, content := range p.overlay {
@@ -231,7 +231,7 @@ func (p *project) openModule(dir string) (*module, error) {
 	return m, nil
 }
 
-// rel returns the path of a directory relative to that of the module.
+// rel returns the path of a directory relative to the module's.
 func (m *module) rel(dir string) string {
 	if m.dir == "." {
 		return dir

@@ -28,7 +28,7 @@ func (g *generation) refused(parser *toolscrd.Parser, definition apiextensionsv1
 		at         diag.Position
 		rest, text string
 	}
-	seen := map[cause]bool{} // a type can be that of many fields
+	seen := map[cause]bool{} // many fields can have the same type
 	for _, problem := range crd.Problems(complete) {
 		names, rest := schemaPath(problem.Field)
 		version := versions[0]
@@ -52,7 +52,7 @@ func (g *generation) refused(parser *toolscrd.Parser, definition apiextensionsv1
 			errors = append(errors, finding)
 			continue
 		}
-		finding.Fix = "the type is that of another module: correct the CRD with a patch in config/crd/kustomization.yaml"
+		finding.Fix = "the type comes from another module: correct the CRD with a patch in config/crd/kustomization.yaml"
 		warnings = append(warnings, finding)
 	}
 	return errors, warnings

@@ -40,7 +40,7 @@ func TestRefusedSchemas(t *testing.T) {
 		},
 		"other module": {
 			"A outside.T `json:\"a\"`", "",
-			`WARNING 11:2: an API server refuses the CRD: spec.a.b: default: Invalid value: "integer": must be of type string: "integer"; the type is that of another module: correct the CRD with a patch in config/crd/kustomization.yaml`,
+			`WARNING 11:2: an API server refuses the CRD: spec.a.b: default: Invalid value: "integer": must be of type string: "integer"; the type comes from another module: correct the CRD with a patch in config/crd/kustomization.yaml`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

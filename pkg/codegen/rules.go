@@ -38,10 +38,10 @@ func (o writerOutput) Open(*loader.Package, string) (io.WriteCloser, error) { re
 // Close implements io.Closer.
 func (writerOutput) Close() error { return nil }
 
-// artifacts collects the files that generators write: manifests in one directory, code in those of the packages.
+// artifacts collects the files that generators write: manifests in one directory, code next to its package.
 type artifacts struct {
 	files map[string][]byte
-	// config is the directory of manifests, and code returns that of a package; both slash-separated.
+	// config is the directory of manifests, and code returns the directory of a package; both are slash-separated.
 	config string
 	code   func(*loader.Package) string
 }

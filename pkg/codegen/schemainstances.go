@@ -18,7 +18,7 @@ type typeInstance struct {
 	forged types.Type
 	// origin is the package of the generic type.
 	origin *loader.Package
-	// structure is that of a struct, right the right side of the declaration of another type.
+	// structure is set for a struct; right is the right side of any other type's declaration.
 	structure *types.Struct
 	right     types.Type
 }
@@ -97,7 +97,6 @@ func (s *schemaTypes) withDefaultOf(declared, used *loader.Package, fields []mar
 	return fields
 }
 
-// isOptionalTag reports whether the tag of a field makes it optional.
 func isOptionalTag(field markers.FieldInfo) bool {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return name == "" || slices.ContainsFunc(strings.Split(options, ","), func(option string) bool {

@@ -186,7 +186,6 @@ func (s *schemaTypes) rewrite(in *loader.Package, source ast.Expr, t types.Type,
 	return expr
 }
 
-// expression returns an expression for a type, and visits the types in it.
 func (s *schemaTypes) expression(in *loader.Package, t types.Type, at token.Pos, from place) ast.Expr {
 	var expr ast.Expr
 	of := t

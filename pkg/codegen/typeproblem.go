@@ -34,7 +34,6 @@ type typeProblem struct {
 	isHidden bool
 }
 
-// problem adds a problem of a type at a place.
 func (s *schemaTypes) problem(from place, t types.Type, cause, fix string) {
 	s.report(from, from.describe(t, cause), fix)
 }

@@ -22,7 +22,6 @@ type unit struct {
 	generated
 }
 
-// units returns the units of all tasks.
 func (g *generation) units() ([]*unit, error) {
 	var units []*unit
 	for _, t := range g.all {
@@ -78,7 +77,7 @@ func groups(t *task, roots []*parsedPackage) []*unit {
 }
 
 // types generates units. It first reads only the declarations of dependencies. After an error it reads them completely, so
-// that the result is that of controller-gen, with the correct positions.
+// that the result is the same as controller-gen's, with the correct positions.
 func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Package, error) {
 	loaded, findings, err := g.tryTypes(ctx, units, true)
 	if err == nil && len(findings) > 0 {
@@ -90,7 +89,6 @@ func (g *generation) types(ctx context.Context, units []*unit) ([]*loader.Packag
 	return loaded, findings.Sort().Err()
 }
 
-// packagesOf returns the packages of units.
 func (g *generation) packagesOf(units []*unit) []*parsedPackage {
 	var list []*parsedPackage
 	for _, pkg := range g.syntax.packages {
@@ -131,7 +129,6 @@ func (g *generation) tryTypes(ctx context.Context, units []*unit, reduced bool) 
 	return loaded, onePerField(findings.Sort()), nil
 }
 
-// rootsOf returns the loaded packages of units.
 func rootsOf(loaded []*loader.Package, units []*unit) []*loader.Package {
 	return slices.DeleteFunc(slices.Clone(loaded), func(root *loader.Package) bool {
 		return !slices.ContainsFunc(units, func(u *unit) bool {

@@ -70,9 +70,9 @@ func TestUnsupportedTypes(t *testing.T) {
 		"string in tags": {
 			"A int `json:\"a,string\"`\n\tB *V `json:\"b,string,omitempty\"`\n\tC []W `json:\"c\"`\n\tD string `json:\"d,string\"`\n\t// +kubebuilder:validation:Type=string\n\tE int `json:\"e,string\"`",
 			"type V bool\n\ntype W struct {\n\tA uint8 `json:\"a,string\"`\n}\n\ntype Unused struct {\n\tA uint8 `json:\"a,string\"`\n}",
-			"WARNING 10:2: Go encodes A as a string because of its JSON tag, but its schema is that of type integer, so that no API server accepts it; remove string from the tag, or write the marker +kubebuilder:validation:Type=string\n" +
-				"WARNING 11:2: Go encodes B as a string because of its JSON tag, but its schema is that of type boolean, so that no API server accepts it; remove string from the tag, or write the marker +kubebuilder:validation:Type=string\n" +
-				"WARNING 30:2: Go encodes A as a string because of its JSON tag, but its schema is that of type integer, so that no API server accepts it; remove string from the tag, or write the marker +kubebuilder:validation:Type=string",
+			"WARNING 10:2: Go encodes A as a string because of its JSON tag, but its schema has type integer, so no API server accepts it; remove string from the tag, or write the marker +kubebuilder:validation:Type=string\n" +
+				"WARNING 11:2: Go encodes B as a string because of its JSON tag, but its schema has type boolean, so no API server accepts it; remove string from the tag, or write the marker +kubebuilder:validation:Type=string\n" +
+				"WARNING 30:2: Go encodes A as a string because of its JSON tag, but its schema has type integer, so no API server accepts it; remove string from the tag, or write the marker +kubebuilder:validation:Type=string",
 		},
 		"generic type with own methods": {
 			"A G[string] `json:\"a\"`",

@@ -65,7 +65,7 @@ type EnsureOptions struct {
 	StoreDirs []string
 	// CacheDir is the directory of Operon's caches; builds are in its subdirectory controlplane.
 	CacheDir string
-	// IndexURL is the URL of the list of downloads; empty for that of setup-envtest.
+	// IndexURL is the URL of the list of downloads; empty means setup-envtest's.
 	IndexURL string
 	// NoDownload and NoBuild disable downloads and builds.
 	NoDownload, NoBuild bool

@@ -92,7 +92,7 @@ func (a *authority) issue(dir, name string, template *x509.Certificate) error {
 	return writeKey(filepath.Join(dir, name+".key"), key)
 }
 
-// credentials are those of a client.
+// credentials identify a client.
 type credentials struct {
 	caPEM []byte
 	token string

@@ -60,7 +60,7 @@ type indexClient struct {
 	// reached reports whether the index responded; unreachable is the error if it or an archive did not.
 	reached     bool
 	unreachable error
-	// fetching reports whether the index has the version, so that later errors are those of the archive.
+	// fetching reports whether the index has the version, so that later errors are about the archive.
 	fetching bool
 	// archiveTimeout is the timeout of each part of an archive.
 	archiveTimeout time.Duration

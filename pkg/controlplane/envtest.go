@@ -29,7 +29,7 @@ type SetupEnvtestOptions struct {
 	Out, Err io.Writer
 	// Getenv reads KUBEBUILDER_ASSETS, ENVTEST_INSTALLED_ONLY and ENVTEST_USE_ENV.
 	Getenv func(string) string
-	// Dir is the working directory of --bin-dir; empty for that of the process.
+	// Dir is the directory that --bin-dir is relative to; empty means the process's working directory.
 	Dir string
 	// Ensure are the options for builds if the index cannot be reached.
 	Ensure EnsureOptions

@@ -137,7 +137,7 @@ func (n *node) running(p *pod) fields {
 	}
 }
 
-// conditions returns the conditions of a pod, including those of others, as a merge patch replaces all of them.
+// conditions returns all conditions of a pod, including what others set, because a merge patch replaces the list.
 func (n *node) conditions(p *pod, ready, reason string) []fields {
 	own := []struct{ kind, status, reason string }{
 		{"PodReadyToStartContainers", "True", ""}, {"Initialized", "True", ""}, {"PodScheduled", "True", ""},

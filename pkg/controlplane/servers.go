@@ -45,7 +45,7 @@ func etcdArgs(dir, clientURL string) []string {
 	}
 }
 
-// serviceRange is the range of service addresses, serviceAddress the first one, which is that of the API server.
+// serviceRange is the range of service addresses; serviceAddress is the first one, which the API server gets.
 const (
 	serviceRange   = "10.96.0.0/16"
 	serviceAddress = "10.96.0.1"
@@ -149,7 +149,7 @@ func (cp *ControlPlane) waitFor(ctx context.Context, check string, o StartOption
 func probeUntilReady(ctx context.Context, client *http.Client, address, token string, last *atomic.Pointer[error], ready chan<- struct{}) {
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, false, func(ctx context.Context) (bool, error) {
 		err := probe(ctx, client, address, token)
-		if err != nil && ctx.Err() == nil { // otherwise the error is that of the context
+		if err != nil && ctx.Err() == nil { // otherwise the context caused the error
 			last.Store(&err)
 		}
 		return err == nil, nil

@@ -35,7 +35,7 @@ type StartOptions struct {
 	EtcdArgs, APIServerArgs []string
 	// Environ is the environment of the servers.
 	Environ []string
-	// Address is the address of this machine for pods on real nodes: that of the API server and of the kubernetes service. Nil means
+	// Address is this machine's address for pods on real nodes, where they reach the API server and the kubernetes service. Nil means
 	// loopback.
 	Address net.IP
 	// ServiceAccounts requires that the service accounts of pods exist, as in a cluster. Controllers create the default ones; see
@@ -54,7 +54,7 @@ const runPrefix = "controlplane"
 
 // A ControlPlane is a running etcd and kube-apiserver.
 type ControlPlane struct {
-	// URL is that of the API server, such as https://127.0.0.1:40123.
+	// URL is the API server's URL, such as https://127.0.0.1:40123.
 	URL string
 	// CAData is the certificate authority of the API server, in PEM.
 	CAData []byte

@@ -77,7 +77,7 @@ func (t *tail) inStack(line string) bool {
 	return t.stack
 }
 
-// isKlogLine reports whether a line starts like those of Kubernetes' logs: E0102 15:04:05.
+// isKlogLine reports whether a line starts like a Kubernetes log line: E0102 15:04:05.
 func isKlogLine(line string) bool {
 	if len(line) < 6 || !strings.ContainsRune("IWEF", rune(line[0])) || line[5] != ' ' {
 		return false

@@ -40,7 +40,7 @@ type Version struct {
 	SpecRequired bool
 }
 
-// Marshal returns the manifest, which begins with a document separator like those of controller-gen.
+// Marshal returns the manifest, which begins with a document separator as controller-gen's do.
 func (d Definition) Marshal() ([]byte, error) { return d.Update(nil) }
 
 // Update returns the manifest current with the names, versions and schemas of the definition. Everything else is as in current, unless
@@ -78,7 +78,7 @@ func (d Definition) Update(current map[string]any) ([]byte, error) {
 	return append([]byte("---\n"), data...), err
 }
 
-// update returns the fields of current with those of object, in which lists are replaced.
+// update returns the fields of current, overridden by the fields of object. Lists are replaced.
 func update(current, object map[string]any) map[string]any {
 	updated := maps.Clone(current)
 	if updated == nil {
@@ -125,7 +125,6 @@ func (d Definition) object() map[string]any {
 	}
 }
 
-// objectSchema returns the schema of objects of a version.
 func (d Definition) objectSchema(v Version) map[string]any {
 	out := map[string]any{
 		"type":        "object",
@@ -169,7 +168,7 @@ func AgeColumn() map[string]any {
 	return map[string]any{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 }
 
-// Text returns the schema of a text with a description.
+// Text returns the schema of a string with a description.
 func Text(description string) map[string]any {
 	return map[string]any{"type": "string", "description": description}
 }
@@ -182,7 +181,7 @@ func Status(subject, types string, conditions, status map[string]any) map[string
 		"status":             Text("status is True, False or Unknown."),
 		"reason":             Text("reason is the cause of the last transition in CamelCase."),
 		"message":            Text("message describes the last transition."),
-		"lastTransitionTime": map[string]any{"type": "string", "description": "lastTransitionTime is the time of the last change of status.", "nullable": true},
+		"lastTransitionTime": map[string]any{"type": "string", "description": "lastTransitionTime is the last time the status changed.", "nullable": true},
 		"observedGeneration": map[string]any{"type": "integer", "format": "int64", "description": "observedGeneration is the generation of the object that the condition describes."},
 	}
 	maps.Copy(condition, conditions)
@@ -192,7 +191,7 @@ func Status(subject, types string, conditions, status map[string]any) map[string
 			"items": map[string]any{"type": "object", PreserveUnknown: true, "required": []any{"status", "type"}, "properties": condition},
 		},
 		"observedGeneration": map[string]any{
-			"type": "integer", "format": "int64", "description": "observedGeneration is the generation of the object that was reconciled last.",
+			"type": "integer", "format": "int64", "description": "observedGeneration is the generation of the object that was last reconciled.",
 		},
 	}
 	maps.Copy(fields, status)

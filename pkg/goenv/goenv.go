@@ -21,7 +21,7 @@ import (
 type Environment struct {
 	// Vars are the variables, as of os.Environ.
 	Vars []string
-	// Tags are the build tags that select Go files: those of GOFLAGS unless the caller replaces them.
+	// Tags are the build tags that select Go files: from GOFLAGS, unless the caller replaces them.
 	Tags   []string
 	values map[string]string
 }

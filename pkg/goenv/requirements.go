@@ -39,7 +39,7 @@ func (e *Environment) Requirements(root string, read func(name string) ([]byte, 
 }
 
 // WorkspaceFiles returns the content of the go.work that applies to a project, and of the go.mod files it refers to, or nil if
-// there is none. The arguments are those of Requirements.
+// there is none. It takes the same arguments as Requirements.
 func (e *Environment) WorkspaceFiles(root string, read func(name string) ([]byte, error)) [][]byte {
 	name := e.Setting("GOWORK")
 	if name == "off" {

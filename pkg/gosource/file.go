@@ -151,7 +151,7 @@ func (f *File) Replace(n ast.Node, text string) textdiff.Edit {
 func (f *File) IsFormatted() bool { return IsFormatted(f.Text) }
 
 // Apply returns the text of the file with edits, formatted if the file is. With an error, which names the file, the
-// result is not valid Go; the text is that of the edits then.
+// result is not valid Go; the text then has the edits.
 func (f *File) Apply(edits []textdiff.Edit) ([]byte, error) {
 	text := textdiff.Apply(f.Text, edits)
 	if !f.IsFormatted() {

@@ -39,7 +39,7 @@ func ImportSource(spec *ast.ImportSpec) string {
 	return spec.Name.Name + " " + spec.Path.Value
 }
 
-// IsStandard reports whether an import path is that of a package of the standard library, by its form.
+// IsStandard reports whether an import path looks like a package of the standard library.
 func IsStandard(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !strings.Contains(first, ".")

@@ -14,7 +14,7 @@ import (
 
 // Go runs the go command.
 type Go struct {
-	// Start runs the go command in dir, with variables in addition to those of the environment.
+	// Start runs the go command in dir, with variables added to the environment.
 	Start func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error
 	// Offline forbids downloads.
 	Offline bool

@@ -68,7 +68,7 @@ func (g Go) Get(ctx context.Context, tree *worktree.Tree, path string) error {
 	return w.readMod()
 }
 
-// Download downloads the modules that the packages and tests of a tree need, including those of nested modules. Other
+// Download downloads the modules that the packages and tests of a tree need, including nested modules' packages. Other
 // errors in the packages are ignored.
 func (g Go) Download(ctx context.Context, tree *worktree.Tree) error {
 	w, err := newWorkspace(tree)

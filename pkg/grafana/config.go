@@ -1,6 +1,6 @@
 // Package grafana writes the Grafana dashboard of a project's own metrics.
 //
-// ReadConfig reads grafana/custom-metrics/config.yaml, the format of which is that of kubebuilder's plugin grafana/v1-alpha, and
+// ReadConfig reads grafana/custom-metrics/config.yaml, in the format of kubebuilder's plugin grafana/v1-alpha, and
 // Dashboard writes a panel for each of its metrics. The format of dashboards is Grafana's dashboard JSON model
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
 //
@@ -34,7 +34,7 @@ const (
 type Metric struct {
 	// Name is a name that Prometheus accepts. Type is counter, gauge or histogram.
 	Name, Type string
-	// Query is in PromQL; empty is the default of the type. Unit is that of Grafana, such as s or bytes; empty is none.
+	// Query is in PromQL; empty is the default of the type. Unit is a Grafana unit, such as s or bytes; empty means none.
 	Query, Unit string
 }
 

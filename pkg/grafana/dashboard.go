@@ -153,7 +153,7 @@ func inDashboard(content []byte, err error) error {
 // generatedTitle is the form of the titles of generated panels.
 var generatedTitle = lazyregexp.New(`^[a-zA-Z_:][a-zA-Z0-9_:]* \((?i:` + strings.Join(metricTypes(), "|") + `)\)$`)
 
-// match returns the index of the panel of each metric, or -1 if there is none: that with its title, or else that of the metric with
+// match returns the index of the panel of each metric, or -1 if there is none: the panel with its title, or else the panel of the metric with
 // another type.
 func (d *dashboard) match(metrics []Metric) []int {
 	found := slices.Repeat([]int{-1}, len(metrics))

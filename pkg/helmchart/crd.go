@@ -53,7 +53,7 @@ func (v CRDVersion) values(limit int) (*valueSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	description := fmt.Sprintf("spec are the values of the chart %s. They override its defaults; null deletes a default.", tree.name)
+	description := fmt.Sprintf("spec holds the values of the chart %s. They override its defaults; null removes a default.", tree.name)
 	if v.Open {
 		return openObject(description), nil
 	}

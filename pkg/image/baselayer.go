@@ -34,7 +34,7 @@ func (u User) HomeDir() File {
 }
 
 // BaseLayer returns a layer with the files that a static program requires: the certificates of public authorities, the users
-// root and user, and a directory for temporary files. The certificates are those of Mozilla, in the linked version.
+// root and user, and a directory for temporary files. The certificates are Mozilla's, in the linked version.
 // Authorities that are trusted with constraints are left out, as a file of certificates cannot contain these.
 func BaseLayer(user User, at time.Time) (*Layer, error) {
 	var certificates bytes.Buffer

@@ -55,7 +55,7 @@ func (c credentialFiles) ResolveContext(ctx context.Context, target authn.Resour
 	return authn.Anonymous, nil
 }
 
-// lookUp returns the credentials for a repository in one file, those of the longest matching path. It returns nil if there
+// lookUp returns the credentials for a repository in one file, by the longest matching path. It returns nil if there
 // are none.
 func (c credentialFiles) lookUp(ctx context.Context, file *configfile.ConfigFile, repository string) (*authn.AuthConfig, error) {
 	for key := repository; key != ""; key = parent(key) {

@@ -83,7 +83,7 @@ type limitedReader struct {
 	r      io.Reader
 	packed *meteredReader
 	limits Limits
-	// before counts the bytes of earlier streams of the same image, n those of this one.
+	// before counts the bytes of the image's earlier streams, n the bytes of this one.
 	before, n int64
 	// decompresses reports whether packed is compressed.
 	decompresses bool

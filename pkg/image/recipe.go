@@ -26,14 +26,14 @@ type Recipe struct {
 	Base string
 	// Parts are the images for single platforms. The result of several is an index.
 	Parts []Part
-	// User, Dir, Entrypoint and Cmd configure the start of a container. Empty ones are those of the base.
+	// User, Dir, Entrypoint and Cmd configure the start of a container. Empty ones come from the base image.
 	User, Dir       string
 	Entrypoint, Cmd []string
 	// KeepInit runs Entrypoint through the init program of the base if its entry point starts with one, such as tini.
 	KeepInit bool
-	// Env are variables, as KEY=VALUE, which replace those of the base. Those of the base have precedence over DefaultEnv.
+	// Env are variables, as KEY=VALUE. Precedence, highest first: Env, the base image, DefaultEnv.
 	Env, DefaultEnv []string
-	// Labels are added to those of the base.
+	// Labels are added to the base image's labels.
 	Labels map[string]string
 	// Created is the time of creation that is recorded in the image.
 	Created time.Time
@@ -233,7 +233,6 @@ func (i *Image) platforms() ([]string, error) {
 	return all, nil
 }
 
-// forPlatform returns the image for a platform.
 func (i *Image) forPlatform(platform *v1.Platform) (v1.Image, error) {
 	if i.index == nil {
 		config, err := i.single.ConfigFile()

@@ -36,7 +36,7 @@ type Registries struct {
 	Mirrors map[string]string
 	// Settings are the configuration files of docker and podman.
 	Settings Settings
-	// Keychain has the credentials; nil is those of Settings.
+	// Keychain has the credentials; nil means the ones in Settings.
 	Keychain authn.Keychain
 }
 

@@ -61,7 +61,7 @@ func (a *archive) savedImages(tag string) ([]*Image, error) {
 }
 
 // savedImage is an image of docker save as a partial.UncompressedImageCore. Its layers are compressed again, so that its
-// digest differs from that of the pushed image.
+// digest differs from the pushed image's.
 type savedImage struct {
 	*archive
 	desc   tarball.Descriptor

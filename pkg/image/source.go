@@ -27,7 +27,7 @@ type source struct {
 	pushing bool
 }
 
-// sources returns the locations of an image: those in r.Mirrors, then those of registries.conf.
+// sources returns the locations of an image: first r.Mirrors, then registries.conf.
 func (r Registries) sources(ref name.Reference) ([]source, error) {
 	rest := ref.Context().RepositoryStr() + ":" + ref.Identifier()
 	if _, ok := ref.(name.Digest); ok {

@@ -28,7 +28,7 @@ type node struct {
 	// layer and entry are its origin. explicit reports that the layer has an entry for it; directories need none.
 	layer, entry string
 	explicit     bool
-	// data is the content of a file that is kept, target that of a link, relative to the root.
+	// data is the content of a kept file; target is where a link points, relative to the root.
 	kept     bool
 	data     []byte
 	target   string
@@ -57,7 +57,7 @@ func (n *node) lookup(parts []string) *node {
 	return n
 }
 
-// merge applies a directory of a layer to that of the layers below. It sets entry to the name of the entry that causes an
+// merge applies a layer's directory to the same directory of the layers below. It sets entry to the name of the entry that causes an
 // error.
 func merge(lower, upper *node, entry *string) (*node, error) {
 	if lower == nil {

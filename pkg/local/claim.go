@@ -101,7 +101,6 @@ func (c *claim) taken() error {
 	return fmt.Errorf("%s already runs the project in %s; stop it, or give this run its own name and control plane with --name", process, c.root)
 }
 
-// release ends the claim.
 func (c *claim) release() {
 	if runtime.GOOS == "windows" { // where open files cannot be removed
 		_ = c.lock.Close()

@@ -30,7 +30,7 @@ func (r *runner) choose(ctx context.Context) error {
 		return nil
 	}
 	if r.cluster != nil && !r.o.RemoteWebhooks {
-		r.progressf("webhooks are left out: the cluster may not be able to call this machine; --webhooks registers them nevertheless")
+		r.progressf("webhooks are left out: the cluster may not be able to call this machine; --webhooks registers them anyway")
 		r.o.Webhooks = false
 		return nil
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 // publish writes the kubeconfig to the state directory and to the project, where only the current user can read it and git ignores it.
-// It replaces those of a run that was killed.
+// It replaces what a killed run left.
 func (c *claim) publish(kubeconfig []byte) error {
 	state, err := os.OpenRoot(c.state)
 	if err != nil {

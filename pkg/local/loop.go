@@ -16,11 +16,11 @@ func (r *runner) survives(ctx context.Context, err error, previous bool) bool {
 	r.o.Report(err)
 	switch {
 	case previous && errors.Is(err, errBuild):
-		r.progressf("build failed, the previous manager goes on; waiting for a change")
+		r.progressf("build failed; still running the previous build; waiting for changes")
 	case previous:
-		r.progressf("the previous manager goes on; waiting for a change")
+		r.progressf("still running the previous build; waiting for changes")
 	default:
-		r.progressf("waiting for a change")
+		r.progressf("waiting for changes")
 	}
 	return true
 }

@@ -143,7 +143,7 @@ func (r *runner) exited() <-chan struct{} {
 // crash returns how the manager exited, after the channel of exited is closed.
 func (r *runner) crash() error {
 	failure := *r.program.Failure()
-	failure.Cause = "" // the causes are those of servers
+	failure.Cause = "" // causes are about servers
 	r.program = nil
 	return &failure
 }

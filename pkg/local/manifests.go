@@ -23,7 +23,6 @@ type manifests struct {
 	build func(dir string) ([]byte, error)
 }
 
-// manifests returns the manifests of the project.
 func (r *runner) manifests() manifests { return manifests{root: r.o.Root, build: r.o.Build} }
 
 // readDir returns the objects of a kustomization, or of the YAML files in a directory without one.

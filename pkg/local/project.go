@@ -13,10 +13,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// defaultWebhookPort is that of controller-runtime.
+// defaultWebhookPort is controller-runtime's default.
 const defaultWebhookPort = 9443
 
-// MainPackage returns the package of the manager for go build, relative to the project's root: that of cmd/main.go in go/v4, main.go in
+// MainPackage returns the manager's package for go build, relative to the project's root: the one with cmd/main.go in go/v4, main.go in
 // go/v3, or cmd/manager/main.go in older layouts.
 func MainPackage(root string) (string, error) {
 	for _, p := range []struct{ file, pkg string }{
@@ -39,7 +39,7 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// webhookPort returns the port of the manager's webhook server from its source: that of the options of the server, or the default of the
+// webhookPort returns the port of the manager's webhook server from its source: the port in the server's options, or the default of the
 // flag webhook-port, which older scaffolds don't have.
 func webhookPort(root, mainPackage string) int {
 	files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(mainPackage), "*.go"))

@@ -40,7 +40,7 @@ type Options struct {
 	// ControlPlane is PlaneAuto, PlaneEmbedded or PlaneKubeconfig. Locator finds the cluster of the kubeconfig.
 	ControlPlane string
 	Locator      kube.Locator
-	// Namespace is that of the samples, and the only one that the manager watches; empty for the default one and all.
+	// Namespace is the samples' namespace, and the only one that the manager watches. Empty means default for the samples, and that the manager watches all.
 	Namespace string
 	// Watch detects the changes after which the manager is restarted; nil disables it.
 	Watch *Watch
@@ -50,7 +50,7 @@ type Options struct {
 	Webhooks, RemoteWebhooks bool
 	// Environ is the environment of go, the manager and the control plane.
 	Environ []string
-	// TempDir is the parent of temporary directories; empty for that of the system.
+	// TempDir is the parent of temporary directories; empty means the system's.
 	TempDir string
 	// Program is the manager of a project without Go code; the zero Program is built from the project's code.
 	Program Program
@@ -81,7 +81,7 @@ type Program struct {
 	Args []string
 	// Flags are the names of its flags that Run can set.
 	Flags []string
-	// Environ are variables in addition to those of Options.Environ and of the manager's manifest, over which they have precedence.
+	// Environ are additional variables. They take precedence over Options.Environ and the manager's manifest.
 	Environ []string
 }
 
@@ -95,7 +95,7 @@ type runner struct {
 	cluster    *kube.Client
 	kubeconfig string
 	plane      *controlplane.ControlPlane
-	// namespace is that of namespaced objects without one; empty until objects are applied.
+	// namespace is used for namespaced objects that don't name one; empty until objects are applied.
 	namespace string
 	// published reports whether the kubeconfig of the plane is in the project.
 	published bool

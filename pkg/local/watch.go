@@ -38,7 +38,7 @@ type fingerprint struct {
 }
 
 // NewWatch records the current files at root for which isSource returns true. Names are slash-separated and relative to root. Hidden
-// directories, those of built files, and virtual environments of Python are never searched.
+// directories, directories of built files, and Python virtual environments are never searched.
 func NewWatch(root string, isSource func(name string) bool) (*Watch, error) {
 	dir, err := os.Stat(root)
 	if err != nil {

@@ -78,7 +78,7 @@ type matchedRule struct {
 	stem string
 }
 
-// recipeOf returns the prerequisites of a target in order, those of them that are not order-only, the rules with recipes, and
+// recipeOf returns the prerequisites of a target in order, the ones that aren't order-only, the rules with recipes, and
 // the target-specific assignments.
 func (m *Makefile) recipeOf(target string) (prerequisites, normal []string, rules []matchedRule, assignments []assignment) {
 	add := func(r *rule, stem string) {

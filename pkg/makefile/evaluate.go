@@ -33,7 +33,7 @@ type Makefile struct {
 	opts      Options
 	files     []string
 	variables map[string]*variable
-	// scopes contain target-specific variables, those of foreach and the arguments of call. The last scope takes precedence.
+	// scopes contain target-specific variables, foreach variables and the arguments of call. The last scope takes precedence.
 	scopes  []map[string]*variable
 	rules   []*rule
 	named   map[string][]*rule // of explicit targets

@@ -45,11 +45,11 @@ type statement struct {
 	Keyword string
 	// Modifiers precede an assignment: export, override, private, define.
 	Modifiers []string
-	// Targets are those of a rule or of a target-specific assignment. They are not expanded.
+	// Targets belong to a rule or a target-specific assignment. They are not expanded.
 	Targets string
 	// Separator is between targets and prerequisites: ":", "::" or "&:".
 	Separator string
-	// Name and Operator are those of an assignment. The name is not expanded.
+	// Name and Operator belong to an assignment. The name is not expanded.
 	Name, Operator string
 	// Value is the assigned value, the prerequisites of a rule, the argument of a directive, the text of a recipe line without
 	// the tab, or the expression. It is not expanded.

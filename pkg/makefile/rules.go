@@ -57,7 +57,7 @@ func (m *Makefile) rule(s statement) {
 	m.current = r
 }
 
-// add adds a rule to those of its targets.
+// add adds a rule to the rules of its targets.
 func (m *Makefile) add(r *rule) {
 	r.pattern = strings.Contains(r.targets[0], "%")
 	m.rules = append(m.rules, r)

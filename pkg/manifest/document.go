@@ -20,7 +20,7 @@ type Document struct {
 	Data []byte
 }
 
-// Documents splits a file into its documents. The problems are those of a file that is not YAML.
+// Documents splits a file into its documents. There are problems only if the file isn't YAML.
 func Documents(file string, data []byte) ([]Document, diag.Findings) {
 	if problems := Unreadable(file, data); problems != nil {
 		return nil, problems
@@ -31,7 +31,7 @@ func Documents(file string, data []byte) ([]Document, diag.Findings) {
 	return Split(file, data), nil
 }
 
-// Unreadable returns why a file is not a text file, or nil.
+// Unreadable returns why a file is not a string file, or nil.
 func Unreadable(file string, data []byte) diag.Findings {
 	at := func(offset int, text string) diag.Findings {
 		return diag.Findings{{Position: diag.Position{File: file, Line: 1 + bytes.Count(data[:offset], []byte("\n"))}, Problem: text}}

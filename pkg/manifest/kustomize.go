@@ -41,7 +41,7 @@ func Build(dir, path string) ([]byte, error) {
 }
 
 // Build builds a kustomization like kustomize build and returns the objects as a stream of YAML documents. Its path is relative to
-// dir or absolute. files replace those of dir: contents by slash-separated name, or nil to remove a file. The error is a *RemoteError
+// dir or absolute. files replace files of dir: contents by slash-separated name, or nil to remove a file. The error is a *RemoteError
 // if a reference to another machine is refused.
 func (r Remote) Build(ctx context.Context, dir, path string, files map[string][]byte) ([]byte, error) {
 	over := newOverlayFS(dir, files)

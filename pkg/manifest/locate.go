@@ -18,7 +18,7 @@ func article(name string) string {
 	name = strings.TrimPrefix(name, "*")
 	switch {
 	case name == "string":
-		return "a text"
+		return "a string"
 	case name == "bool":
 		return "true or false"
 	case name == "array" || strings.HasPrefix(name, "[]"):

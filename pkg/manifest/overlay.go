@@ -18,7 +18,7 @@ type overlayFS struct {
 	roots []string
 	// files are contents by slash-separated name; nil is a removed file.
 	files map[string][]byte
-	// loose limits reads to the directory, where kustomize does not limit them to that of a kustomization.
+	// loose limits reads to the directory, where kustomize doesn't limit them to a kustomization's directory.
 	loose bool
 }
 

@@ -21,9 +21,11 @@ type Part string
 const (
 	// Exists states the existence of a unit, whatever its lines.
 	Exists Part = "?"
-	// HeadLines, TailLines and LeadLines are the lines of the node's fields of these names.
+	// HeadLines means that Lines come from the node's Head.
 	HeadLines Part = "{"
+	// TailLines means that Lines come from the node's Tail.
 	TailLines Part = "}"
+	// LeadLines means that Lines come from the node's Lead.
 	LeadLines Part = "#"
 	// Follows states the preceding unit: Lines contain its key, or "" for the first unit.
 	Follows Part = "<"
@@ -99,7 +101,6 @@ func UnknownLines(root *Node, b Base) map[int]bool {
 	return unknown
 }
 
-// within returns the path of a child.
 func within(path []string, key string) []string { return append(slices.Clip(path), key) }
 
 // significant returns the trimmed lines that are not blank.

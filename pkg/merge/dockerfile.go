@@ -138,7 +138,7 @@ func commandKey(args []string) string {
 // golangImage matches a Go image up to its release.
 var golangImage = lazyregexp.New(`\bgolang:([0-9]+\.[0-9]+)(?:\.[0-9]+|rc[0-9]+)?`)
 
-// bumpGoImages updates the Go images of the user that are older than those of theirs in the same stage. Images with a
+// bumpGoImages updates the user's Go images that are older than the images of theirs in the same stage. Images with a
 // digest are kept.
 func bumpGoImages(ours, theirs *Node, base Base) {
 	for _, stage := range ours.Nodes {
@@ -156,7 +156,7 @@ func bumpGoImages(ours, theirs *Node, base Base) {
 }
 
 // instructionChoice returns a function that reports whether an instruction of ours can be kept independently of theirs. A Go image
-// must not be older than that of theirs.
+// must not be older than theirs.
 func instructionChoice(oursRoot, theirsRoot *Node) func(ours, theirs *Node) bool {
 	return func(ours, theirs *Node) bool {
 		return !hasOlderGo(goImage(oursRoot, ours), goImage(theirsRoot, theirs))

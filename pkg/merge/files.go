@@ -18,11 +18,11 @@ type FilesOptions struct {
 	Options
 	// IsGenerated reports whether edits of a file are not kept. Nil means never.
 	IsGenerated func(name string) bool
-	// IsTemplate reports whether a file is merged by lines, although its name is that of another format. Nil means never.
+	// IsTemplate reports whether a file is merged by lines although its name belongs to another format. Nil means never.
 	IsTemplate func(name string) bool
 }
 
-// A FileReason states why a file is not that of one side.
+// A FileReason states why a file isn't simply one side's.
 type FileReason string
 
 // The reasons.
@@ -209,5 +209,5 @@ func likeOurs(ours, theirs []byte) []byte {
 	return theirs
 }
 
-// isBinary reports whether a file is not a text.
+// isBinary reports whether a file isn't text.
 func isBinary(data []byte) bool { return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) }

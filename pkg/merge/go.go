@@ -84,7 +84,6 @@ func parseSource(text []byte) (*goSource, error) {
 	return s, nil
 }
 
-// lineIndex returns the index of the line of a position.
 func (s *goSource) lineIndex(pos token.Pos) int { return s.Line(pos) - 1 }
 
 // key returns the text of a node in one line, with import paths for local names of packages.
@@ -104,7 +103,7 @@ func (s *goSource) neutralTree() *Node {
 	return s.tree(splitLines(textdiff.Apply(s.Text, s.neutral)))
 }
 
-// tree returns the tree of lines that correspond to those of the text.
+// tree returns the tree of lines that correspond to the text's lines.
 func (s *goSource) tree(lines []string) *Node {
 	b := &goBuilder{lines: lines}
 	root := &Node{Container: true}

@@ -76,14 +76,13 @@ const (
 	startKey      = "log the start of the manager"
 )
 
-// isSetup reports whether a key is that of a statement that registers a controller or webhook.
+// isSetup reports whether a key belongs to a statement that registers a controller or webhook.
 func isSetup(key string) bool {
 	return strings.HasPrefix(key, controllerKey) || strings.HasPrefix(key, webhookKey)
 }
 
 var webhookSetup = lazyregexp.New(`^Setup(\w+)WebhookWithManager$`)
 
-// callKey returns the identifier of a call.
 func (s *goSource) callKey(call *ast.CallExpr) string {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

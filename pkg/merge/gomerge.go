@@ -91,7 +91,7 @@ func (g *goMerge) merge(side Side) ([]byte, *Result) {
 	return text, r
 }
 
-// alignHeader copies the license header of ours to theirs. The build constraint is that of theirs unless the user changed it.
+// alignHeader copies the license header of ours to theirs. The build constraint comes from theirs unless the user changed it.
 func alignHeader(ours, theirs *Node, base Base) {
 	header, constraint := takeHeader(ours), constraintFact(takeHeader(theirs))
 	if old := constraintFact(header); base.Has(old) && !slices.Equal(old.Lines, constraint.Lines) {

@@ -68,7 +68,7 @@ func (g *goMerge) secondNames() map[string]string {
 }
 
 // needsName reports whether an import needs an explicit name: if it had one on the side of the name, or the name
-// differs from that of the package.
+// differs from the package's.
 func (g *goMerge) needsName(key, name string) bool {
 	for _, s := range []*goSource{g.ours, g.theirs} {
 		if spec := s.imports[name]; spec != nil && s.importKey(spec) == key {
@@ -106,7 +106,7 @@ func (g *goMerge) mergeImports(imports, ours, theirs *Node, used map[string]bool
 	})
 }
 
-// localNames returns the names for the import paths in a tree: those of ours, or those of theirs unless they conflict.
+// localNames returns the names for the import paths in a tree: ours, or theirs unless they conflict.
 func (g *goMerge) localNames(root *Node) map[string]string {
 	used := map[string]bool{}
 	for _, m := range markedPath.FindAllStringSubmatch(string(root.Text()), -1) {

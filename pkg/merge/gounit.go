@@ -57,7 +57,6 @@ func apart(units []*goUnit) []*goUnit {
 // headerKey is the key of the unit before the comment of the package clause: the license header and build constraints.
 const headerKey = "header"
 
-// declarations returns the units of the file.
 func (s *goSource) declarations() []*goUnit {
 	var units []*goUnit
 	if at := s.headerEnd(); at > 0 {
@@ -75,7 +74,7 @@ func (s *goSource) declarations() []*goUnit {
 	return apart(units)
 }
 
-// headerEnd returns the line after the license header: that of the package clause or its comment.
+// headerEnd returns the line after the license header, where the package clause or its comment starts.
 func (s *goSource) headerEnd() int {
 	if s.AST.Doc != nil {
 		return s.lineIndex(s.AST.Doc.Pos())

@@ -38,7 +38,7 @@ type Options struct {
 // Result is a merged text.
 type Result struct {
 	Root *Node
-	// Conflicts are the paths of units that both changed. Kept are those of units of ours that are kept although theirs
+	// Conflicts are the paths of units that both changed. Kept are the paths of units of ours that are kept although theirs
 	// differs.
 	Conflicts, Kept [][]string
 	// Choices are the paths of units that both changed, and that keep the user's form.
@@ -51,7 +51,7 @@ type Result struct {
 
 // mergeNodes merges ours and theirs against the base. It does not change the trees. Units of ours that the base does not
 // have belong to the user and are kept. Units of the base that ours lacks were removed by the user and are not added
-// again. All others become those of theirs, at their place in ours.
+// again. All others take the form of theirs, at their place in ours.
 func mergeNodes(ours, theirs *Node, base Base, o Options) *Result {
 	m := &merger{o: o, base: WithOptions(base), strict: base}
 	r := &Result{Edited: !isUnedited(base, ours, nil) || m.lacks(ours, theirs, nil)}
@@ -202,7 +202,7 @@ func (m *merger) container(ours, theirs *Node, path []string) *Node {
 	return &merged
 }
 
-// indent returns by how much the units of ours are indented further than those of theirs.
+// indent returns by how much units of ours are indented further than units of theirs.
 func indent(ours, theirs *Node) int {
 	if len(ours.Nodes) > 0 {
 		return ours.Nodes[0].Indent - theirs.Nodes[0].Indent

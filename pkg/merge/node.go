@@ -20,7 +20,7 @@ type Node struct {
 	// Container reports whether the unit is a container, which may be empty.
 	Container bool
 	// Splittable reports whether the units of a container are independent of each other, such as imports or files. If
-	// theirs no longer has the container, its unedited units are removed and those of the user are kept.
+	// theirs no longer has the container, its unedited units are removed and the user's are kept.
 	Splittable bool
 	// Off reports whether an entry is commented out, Item whether a container starts with the dash of a list.
 	Off, Item bool

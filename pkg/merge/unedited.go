@@ -20,12 +20,12 @@ func isUnedited(b Base, n *Node, path []string) bool {
 	return true
 }
 
-// uneditedLead reports whether the comments before a unit are those of the base.
+// uneditedLead reports whether the comments before a unit are the base's.
 func (m *merger) uneditedLead(n *Node, path []string) bool {
 	return m.base.Has(Fact{path, LeadLines, significant(n.Lead)})
 }
 
-// uneditedComments reports whether the comments in a unit are those of the base.
+// uneditedComments reports whether the comments in a unit are the base's.
 func (m *merger) uneditedComments(n *Node, path []string) bool {
 	return !slices.ContainsFunc(n.Nodes, func(child *Node) bool {
 		at := within(path, child.Key)
@@ -68,7 +68,7 @@ func (m *merger) unmoved(n *Node, path []string) bool {
 	return true
 }
 
-// matches reports whether comments and order of an unedited unit are those of the base, or its order is that of theirs,
+// matches reports whether comments and order of an unedited unit match the base, or its order matches theirs,
 // and whether all units of theirs may be added and all others removed.
 func (m *merger) matches(ours, theirs *Node, path []string) bool {
 	if !m.uneditedLead(ours, path) {

@@ -86,7 +86,6 @@ func (y *yamlParser) document(doc *yaml.Node, from int) (*Node, int) {
 	return n, end
 }
 
-// isDocumentMark reports whether a line begins a document.
 func isDocumentMark(line string) bool {
 	rest, ok := strings.CutPrefix(line, "---")
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\n"))

@@ -15,7 +15,7 @@ import (
 // The user enables one by removing the comment signs. Such an entry is a unit with the key of its enabled form, so that
 // a merge recognizes it.
 
-// optionEntry matches the first line of a list entry, optionField that of a field, and markerComment a marker at which
+// optionEntry matches the first line of a list entry, optionField the first line of a field, and markerComment a marker at which
 // commands insert text.
 var (
 	optionEntry   = lazyregexp.New(`^( *)#( ?)(- *\S.*)$`)

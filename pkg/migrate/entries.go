@@ -51,7 +51,7 @@ func (u *upgrader) canAdd(kustomization string, p []string, n *merge.Node) bool 
 	return false
 }
 
-// withoutRoles reports whether an entry is a role for users of an API, and the user disabled or removed those of the release.
+// withoutRoles reports whether an entry is a role for users of an API, and the user disabled or removed the release's roles.
 func (u *upgrader) withoutRoles(kustomization, entry string) bool {
 	kind, ok := strings.CutSuffix(entry, "_admin_role.yaml")
 	if !ok {
@@ -61,7 +61,6 @@ func (u *upgrader) withoutRoles(kustomization, entry string) bool {
 	return !on && (listed || u.releaseLists(kustomization, kind+"_editor_role.yaml"))
 }
 
-// releaseLists reports whether the release of the project lists a resource in a kustomization.
 func (u *upgrader) releaseLists(kustomization, resource string) bool {
 	return u.releaseBase(kustomization).Has(merge.Fact{Path: []string{"document", "resources", resource}, Part: merge.Exists})
 }
@@ -102,7 +101,6 @@ func hasEntry(name string, text []byte, p []string) bool {
 	return true
 }
 
-// entries returns the entries of a list in a kustomization.
 func entries(name string, text []byte, list string) []*merge.Node {
 	root, err := merge.Parse(name, text)
 	if err != nil {

@@ -28,7 +28,6 @@ type merged struct {
 // oursLabel is the label of the project's side in conflict markers.
 const oursLabel = "the project"
 
-// mergeFile merges one file.
 func mergeFile(name string, ours, theirs []byte, b merge.Base, o merge.Options) (*merged, error) {
 	ours, crlf := textdiff.AllToLF(ours)
 	o.OursLabel = oursLabel

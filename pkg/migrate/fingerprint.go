@@ -17,7 +17,7 @@ import (
 )
 
 // fingerprints.txt contains the scaffolds of releases as hashes of facts (see merge.Fact) without the names of the
-// project. That is enough to merge and to distinguish the user's text from that of releases, without a copy of it.
+// project. That is enough to merge, and to tell the user's text from what releases wrote without a copy of it.
 // TestRecord writes the file. It is parsed only for upgrades.
 //
 // The first line lists the releases. Each other line contains a file name, the set of releases (a hexadecimal number
@@ -35,13 +35,13 @@ var helmFingerprintText string
 //go:embed fingerprints_ansible.txt
 var ansibleFingerprintText string
 
-// HelmLayout and AnsibleLayout are the layouts of projects whose program is that of their base image.
+// HelmLayout and AnsibleLayout are the layouts of projects whose program comes from their base image.
 const (
 	HelmLayout    = "helm/v1"
 	AnsibleLayout = "ansible/v1"
 )
 
-// usesRuntime reports whether the program of projects with a layout is that of their base image.
+// usesRuntime reports whether projects with a layout get their program from the base image.
 func usesRuntime(layout string) bool { return layout != "" && !strings.HasPrefix(layout, "go/") }
 
 // ComponentConfig is the suffix of the layout of projects whose manager reads its options from a file.

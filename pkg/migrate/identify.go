@@ -80,10 +80,10 @@ func (u *upgrader) ownFacts(name string) map[string]bool {
 // similar is the minimum share of units with which a file counts as written by the release.
 const similar = 0.3
 
-// certain is the minimum share with which a file counts as written by another release than that of the project.
+// certain is the minimum share with which a file counts as written by a release other than the project's.
 const certain = 0.8
 
-// baseOf returns the base of a file: that of the project's release, or of another release if only that matches the
+// baseOf returns the base of a file: from the project's release, or from another release if only that matches the
 // file. It is nil if no release matches.
 func (u *upgrader) baseOf(name string) *base {
 	known := u.o.Fingerprints.files[name]

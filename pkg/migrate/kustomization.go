@@ -112,7 +112,6 @@ func (u *upgrader) releaseBase(name string) *base {
 	return u.newBase(name, slices.Index(u.o.Fingerprints.releases, u.result.From))
 }
 
-// newBase returns a file of a release.
 func (u *upgrader) newBase(name string, release int) *base {
 	return &base{
 		facts: u.o.Fingerprints.files[name], bit: release, content: u.o.Content, normalizer: u.normalizer, known: map[string]bool{},

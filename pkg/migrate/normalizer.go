@@ -24,7 +24,7 @@ func newNormalizer(n Names) *normalizer {
 	all := n.pairs()
 	repo, domain, rest := all[:1], all[1:2], all[2:]
 	z := &normalizer{known: map[string][]uint64{}, knownMixed: map[string][]uint64{}, mixed: newMixer()}
-	// The name of the repository may be that of an image, and the domain that of an example.
+	// An image may have the repository's name, and an example the domain.
 	for _, pairs := range [][]pair{all, slices.Concat(domain, rest), slices.Concat(repo, rest), rest} {
 		z.project = append(z.project, replacer(pairs))
 		z.mixed.addPhrases(pairs)

@@ -70,7 +70,6 @@ func (f *Fingerprints) with(trees []Tree) string {
 	return f.text()
 }
 
-// text returns the text of the file.
 func (f *Fingerprints) text() string {
 	files := f.files
 	var b strings.Builder
@@ -102,12 +101,12 @@ type recorder struct {
 	releases []Release
 	// files maps files and hashes of facts to the releases that state them.
 	files map[string]map[uint64]*big.Int
-	// trees counts the trees of a release, units those of them in which a unit exists.
+	// trees counts the trees of a release; units counts the ones in which a unit exists.
 	trees  map[census]int
 	having map[string]map[uint64]map[census]int
 }
 
-// A census is a group of trees: by release, content, and whether the release of another program contains that of the tree.
+// A census is a group of trees: by release, content, and whether another program's release contains the tree's release.
 type census struct {
 	release    int
 	content    Content

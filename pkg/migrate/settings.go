@@ -194,7 +194,6 @@ func (u *upgrader) moveMetrics(address string) bool {
 // probeAddress matches the argument with the address of the probes, whose port depends on the layout.
 var probeAddress = lazyregexp.New(`--health-probe-bind-address=:([0-9]+)`)
 
-// moveProbes moves the address of the probes.
 func (u *upgrader) moveProbes(address string) bool {
 	at := strings.LastIndexByte(address, ':')
 	if _, err := strconv.Atoi(address[at+1:]); at < 0 || err != nil {

@@ -106,7 +106,7 @@ func (v *Verifier) editedSource(after *worktree.Tree, id string, path []step) (s
 	return file, nil
 }
 
-// isGeneratedItem reports whether a path is that of a webhook or API version.
+// isGeneratedItem reports whether a path leads to a webhook or API version.
 func isGeneratedItem(path []step) bool {
 	last := len(path) - 1
 	return path[last].item && slices.Contains([]string{"webhooks", "versions"}, path[last-1].name)

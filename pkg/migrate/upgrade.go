@@ -1,6 +1,3 @@
-// Package migrate upgrades a project that an older release scaffolded: Files merges the current scaffold into its
-// files. The release is identified by Fingerprints, which distinguish the user's text from that of the scaffold. A
-// Verifier checks that kustomizations build the same objects before and after.
 package migrate
 
 import (
@@ -103,7 +100,7 @@ func Files(tree *worktree.Tree, current map[string][]byte, o Options) (*Result, 
 // An upgrader upgrades one project.
 type upgrader struct {
 	tree *worktree.Tree
-	// ours holds the files of the project that some scaffold writes, theirs those of the current one.
+	// ours holds the project's files that some scaffold writes; theirs holds the current scaffold's files.
 	ours, theirs map[string][]byte
 	o            Options
 	normalizer   *normalizer
@@ -118,7 +115,7 @@ type upgrader struct {
 	result  Result
 }
 
-// usesRuntime reports whether the program of the project is that of its base image.
+// usesRuntime reports whether the project gets its program from the base image.
 func (u *upgrader) usesRuntime() bool { return usesRuntime(u.o.Layout) }
 
 // maxMerged is the size limit of a scaffolded file, which is compared unit by unit with those of all releases. Releases

@@ -409,18 +409,18 @@ func TestNamed(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"1.42": "operator-sdk 1.42", "1.42.3": "operator-sdk 1.42", "v4.15.0": "kubebuilder 4.15", "kubebuilder-4.7": "kubebuilder 4.7", "operator-sdk-1.34": "operator-sdk 1.34", "1.23": "operator-sdk 1.23", "4": "kubebuilder 4.16",
-		"operon-0.0": "operon 0.0.1",
+		"operon-0.0": "operon 0.0.2",
 	} {
 		if only := fingerprints.Named(name); only == nil || only.Releases()[0].Tool+" "+only.Releases()[0].Version != want {
 			t.Errorf("%s is not %s", name, want)
 		}
 	}
 	for name, want := range map[string]string{
-		"":                  "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42 kubebuilder-4.14 kubebuilder-4.15 kubebuilder-4.16 operon-0.0 operon-0.0.1",
-		"helm-1.2":          "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42 kubebuilder-4.14 kubebuilder-4.15 kubebuilder-4.16 operon-0.0 operon-0.0.1",
+		"":                  "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42 kubebuilder-4.14 kubebuilder-4.15 kubebuilder-4.16 operon-0.0 operon-0.0.1 operon-0.0.2",
+		"helm-1.2":          "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42 kubebuilder-4.14 kubebuilder-4.15 kubebuilder-4.16 operon-0.0 operon-0.0.1 operon-0.0.2",
 		"operator-sdk":      "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42",
 		"operator-sdk-1.99": "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42",
-		"1.42.x":            "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42 kubebuilder-4.14 kubebuilder-4.15 kubebuilder-4.16 operon-0.0 operon-0.0.1",
+		"1.42.x":            "operator-sdk-1.40 operator-sdk-1.41 operator-sdk-1.42 kubebuilder-4.14 kubebuilder-4.15 kubebuilder-4.16 operon-0.0 operon-0.0.1 operon-0.0.2",
 		"0.19":              "operator-sdk-1.0 operator-sdk-1.1 operator-sdk-1.2",
 		"3.99":              "kubebuilder-3.15 kubebuilder-4.0 kubebuilder-4.1",
 		"v99":               "kubebuilder-4.14 kubebuilder-4.15 kubebuilder-4.16",

@@ -15,7 +15,7 @@ type Chart struct {
 	// Source and Repo are the chart and the repository as given at its creation, without credentials. An empty source is
 	// Helm's starter, or a path that depends on the machine. Relative paths are relative to the project.
 	Source, Repo string
-	// Version is the version of the chart, and Digest that of its archive: sha256:HEX.
+	// Version is the chart's version. Digest is its archive's digest: sha256:HEX.
 	Version, Digest string
 	// Files is the digest of its unchanged files.
 	Files string
@@ -85,8 +85,8 @@ func (c *Config) RemoveChart(name string) error {
 	return c.put(join(chartsPath(), i), nil)
 }
 
-// IsChart reports whether the objects of a resource are releases of a chart: those of all kinds of a Helm project, and in a Go
-// project with charts those of kinds that it defines without types. Older tools wrote Go kinds without a path, too.
+// IsChart reports whether the objects of a resource are Helm releases. This is so for all kinds of a Helm project, and in a Go
+// project with charts for kinds that it defines without types. Older tools wrote Go kinds without a path, too.
 func (c *Config) IsChart(r Resource) bool {
 	return c.Facts().Charts || len(c.chartItems()) > 0 && r.HasAPI() && r.Path == "" && !r.Core && !r.External
 }

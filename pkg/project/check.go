@@ -149,7 +149,7 @@ func (s shape) mismatch(value *yaml.Node) string {
 		given := value.Value
 		switch {
 		case value.Kind != yaml.ScalarNode:
-			return "a text"
+			return "a string"
 		case s == name && (strings.ContainsAny(given, "/\\\n\t") || strings.Trim(given, ".") == "" && given != ""):
 			return "a name in one line, without path separators"
 		case s == importPath && (strings.ContainsAny(given, "\\\n\t") || slices.Contains(strings.Split(given, "/"), "..")):
@@ -165,7 +165,7 @@ func (s shape) mismatch(value *yaml.Node) string {
 			return ""
 		}
 		if value.Kind != yaml.SequenceNode || !haveKind(value.Content, yaml.ScalarNode) {
-			return "a list of texts"
+			return "a list of strings"
 		}
 	case mapping:
 		if value.Kind != yaml.MappingNode {

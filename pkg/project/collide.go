@@ -64,7 +64,7 @@ func sameController(c *Config, r Resource, name string, other Resource, taken st
 	return sameFile || sameType || other.ControllerName(taken, c.MultiGroup()) == r.ControllerName(name, c.MultiGroup())
 }
 
-// apiCollisions reports conflicts of the names of a new API with those of another resource.
+// apiCollisions reports names of a new API that conflict with another resource's.
 func apiCollisions(c *Config, r, other Resource, o ResourceOptions) diag.Findings {
 	if other.QualifiedGroup() != r.QualifiedGroup() {
 		return groupCollisions(c, r, other, o)

@@ -59,7 +59,7 @@ type Config struct {
 	root  *yaml.Node
 	// module is the module path of go.mod if it differs from the repo of the file; see FollowModule.
 	module string
-	// plurals are those of CRDs; see FollowPlurals.
+	// plurals come from CRDs; see FollowPlurals.
 	plurals map[GVK]string
 	// more are the layouts beyond those of layout.All.
 	more []*layout.Facts

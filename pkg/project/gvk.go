@@ -163,7 +163,6 @@ func CheckKind(kind string) diag.Findings {
 	return nil
 }
 
-// kindProblem returns the problem of a kind, or "".
 func kindProblem(kind string) string {
 	if kind == "" {
 		return required

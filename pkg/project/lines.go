@@ -131,7 +131,7 @@ func (c *Config) trim(start, end, column int) int {
 	return end
 }
 
-// documentEnd returns the line after the document: that of an end marker, or the end of the file.
+// documentEnd returns the line after the document: an end marker's line, or the end of the file.
 func (c *Config) documentEnd() int {
 	for i := c.root.Line; i < len(c.lines); i++ {
 		if strings.HasPrefix(c.lines[i], "...") || strings.HasPrefix(c.lines[i], "---") {

@@ -63,7 +63,7 @@ const (
 	AutoUpdateFile = ".github/workflows/auto_update.yml"
 )
 
-// Paths of LayoutGoV3 that differ from those of LayoutGoV4. Only multigroup projects have OldAPIDir.
+// Paths of LayoutGoV3 that differ from LayoutGoV4. Only multigroup projects have OldAPIDir.
 const (
 	OldMainFile      = "main.go"
 	OldAPIDir        = "apis"

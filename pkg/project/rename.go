@@ -104,7 +104,7 @@ func renamedCollisions(c *Config, r, other Resource) diag.Findings {
 		for _, taken := range other.Controllers {
 			if sameController(c, r, name, other, taken) {
 				findings = append(findings, one("--kind", r.Kind,
-					fmt.Sprintf("controller %s of %s has the file, type or name of that of the renamed kind", taken, other.GVK), "")...)
+					fmt.Sprintf("controller %s of %s has the file, type or name of the renamed kind's controller", taken, other.GVK), "")...)
 			}
 		}
 	}

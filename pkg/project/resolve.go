@@ -21,7 +21,7 @@ type ResourceOptions struct {
 	ControllerName string
 	// ExternalPath, ExternalDomain and ExternalModule are the origin of types of another module.
 	ExternalPath, ExternalDomain, ExternalModule string
-	// NoTypes reports whether the kind has no Go types, as those of Helm charts and of Ansible roles.
+	// NoTypes reports whether the kind has no Go types, like kinds with Helm charts or Ansible roles.
 	NoTypes bool
 	// Force allows existing APIs and controllers.
 	Force bool

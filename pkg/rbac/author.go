@@ -60,8 +60,8 @@ func (a Author) Role(object map[string]any) {
 	}
 }
 
-// Binding grants the verb bind on the role of a binding if the manager may not have its permissions. The namespace is that of the
-// binding. The created roles are those whose permissions Role granted, or true for a role whose rules are those of others.
+// Binding grants the verb bind on the role of a binding if the manager may not have its permissions. The namespace is the
+// binding's. The created roles are the ones whose permissions Role granted, or true for a role that gets its rules from others.
 func (a Author) Binding(object map[string]any, namespace string, created map[RoleKey]bool) {
 	ref, _ := object["roleRef"].(map[string]any)
 	key := RoleKey{Kind: text(ref, "kind"), Name: text(ref, "name")}
@@ -86,7 +86,7 @@ func (a Author) Binding(object map[string]any, namespace string, created map[Rol
 	a.Permissions.Add(t, "bind")
 }
 
-// IsAggregated reports whether the rules of a ClusterRole are those of other roles.
+// IsAggregated reports whether a ClusterRole gets its rules from other roles.
 func IsAggregated(object map[string]any) bool {
 	aggregation, _ := object["aggregationRule"].(map[string]any)
 	selectors, _ := aggregation["clusterRoleSelectors"].([]any)

@@ -118,7 +118,7 @@ func findBlock(name string, lines []string) (begin, end int, err error) {
 // A roleText is the text of a role.
 type roleText struct {
 	rules []Rule
-	// line is the index of the line with the key rules or its empty value, end that of the line after the last rule.
+	// line is the index of the line with the key rules or its empty value, end the index of the line after the last rule.
 	line, end int
 	// indent is the indentation of the rules.
 	indent int

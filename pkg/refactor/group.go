@@ -196,7 +196,7 @@ func brokenBefore(findings diag.Findings) error {
 // brokenAfter returns the error for code that would not type-check after the move.
 func brokenAfter(findings diag.Findings) error {
 	return &diag.Group{
-		Heading: "nothing was changed, because the code would not compile after the move; places are those of the moved files:",
+		Heading: "nothing was changed, because the code would not compile after the move; positions are in the moved files:",
 		Err:     findings, Advice: []string{"what several groups share must be exported from a package of its own first"},
 	}
 }

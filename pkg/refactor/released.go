@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// listFiles lists the files of the project without those of released bundles and catalogs: what clusters have installed
+// listFiles lists the project's files, except released bundles and catalogs: what clusters have installed
 // under the old names does not change.
 func (x *renamer) listFiles() ([]string, error) {
 	names, err := x.tree.Walk(".", x.skipDir)
@@ -25,7 +25,7 @@ func (x *renamer) listFiles() ([]string, error) {
 }
 
 // findReleased returns the files of released bundles, package manifests and catalogs, each with the path to list for
-// it: that of the bundle's or package's directory, or that of the catalog file.
+// it: the path of the bundle's or package's directory, or of the catalog file.
 func (x *renamer) findReleased(names []string) map[string]string {
 	var dirs []string
 	for _, name := range names {

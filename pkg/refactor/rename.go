@@ -38,14 +38,14 @@ type Renaming struct {
 	Removed []string
 	// NoModule means that the project has no Go module. Its charts do not change.
 	NoModule bool
-	// Roles maps old to new names of Ansible roles, Variables those of variables in roles, playbooks and other texts.
+	// Roles maps old to new names of Ansible roles, Variables the names of variables in roles, playbooks and other texts.
 	Roles, Variables map[string]string
 }
 
 // renameError returns the error for code that would have another meaning after a renaming.
 func renameError(findings diag.Findings) error {
 	return &diag.Group{
-		Heading: "nothing was changed, because the code would not compile, or would mean something else, by the new names:",
+		Heading: "nothing was changed, because the code would not compile, or would mean something else, with the new names:",
 		Err:     findings, Advice: []string{"choose another name, or rename what is in its way first"},
 	}
 }
@@ -190,7 +190,6 @@ func (x *renamer) inNewDir(name string) string {
 	return name
 }
 
-// newPath returns the new name of a file.
 func (x *renamer) newPath(name string) string {
 	if to := x.files[name]; to != "" {
 		return to
@@ -211,7 +210,6 @@ func (x *renamer) newImport(old string) string {
 	return path.Join(module, strings.TrimSuffix(x.inNewDir(dir+"/"), "/"))
 }
 
-// after returns the module with the changed code.
 func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 	m := x.m
 	if x.Module != "" {

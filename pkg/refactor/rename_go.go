@@ -129,7 +129,6 @@ func (x *renamer) renameUnbuilt(f *gosource.File, add func(ast.Node, string)) {
 	})
 }
 
-// packageName returns the name of the package in a directory.
 func (x *renamer) packageName(dir string) string {
 	for _, f := range x.m.Files {
 		if f.Dir() == dir && !f.IsExternalTest() {

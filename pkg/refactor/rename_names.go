@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// findNames determines the new names of declarations, from those of the scaffold.
+// findNames determines the new names of declarations from the scaffold's names.
 func (x *renamer) findNames() {
 	declared := x.declared()
 	for _, t := range x.Pairs {
@@ -137,7 +137,7 @@ func identsByLine(fset *token.FileSet, file *ast.File) map[int][]*ast.Ident {
 	return byLine
 }
 
-// identsOf returns the identifiers of a file in order, with or without those of imports.
+// identsOf returns the identifiers of a file in order, with or without identifiers in imports.
 func identsOf(file *ast.File, imports bool) []*ast.Ident {
 	var ids []*ast.Ident
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -153,7 +153,6 @@ func identsOf(file *ast.File, imports bool) []*ast.Ident {
 	return ids
 }
 
-// identifiers returns the identifiers in a line of Go.
 func identifiers(line string) []string {
 	fset := token.NewFileSet()
 	var s scanner.Scanner

@@ -17,7 +17,7 @@ import (
 type meanings struct {
 	m    *gosource.Module
 	info *types.Info
-	// ordinal maps the offset of an identifier to its index among those of the file.
+	// ordinal maps the offset of an identifier to its index among the file's identifiers.
 	ordinal map[string]map[int]int
 	ids     map[string][]*ast.Ident
 	// newFile and newImport map old names of files and packages to new ones.

@@ -110,7 +110,6 @@ func (r *rewriter) findTargets() {
 	}
 }
 
-// rewriteFile returns a file for its destination.
 func (r *rewriter) rewriteFile(f *gosource.File, d destination) (text []byte, changed bool) {
 	var edits []edit
 	if pkg := d.pkg; pkg != "" && d.name != f.Name {

@@ -139,7 +139,7 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 		}
 	}
 	if strings.HasSuffix(name, "_test.go") {
-		// Tests of other tools may differ from those of the scaffold.
+		// Tests from other tools may differ from the scaffold's.
 		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool {
 			return textdiff.CountLines(lines(content), c.old) == 0 || best == content && len(c.old) == 0
 		})

@@ -49,7 +49,7 @@ func (p *plan) renames() []rename {
 	return list
 }
 
-// rename applies renames: to files, to the names of objects if they are those of the scaffold, and to the lines of
+// rename applies renames: to files, to the names of objects if the scaffold wrote them, and to the lines of
 // kustomizations.
 func (p *plan) rename(list []rename) error {
 	for _, r := range list {
@@ -146,7 +146,7 @@ func mayContainPaths(name string) bool {
 	return false
 }
 
-// updateDocs updates the scaffolded parts of README.md and AGENTS.md from the layout of old to that of now, unless the user has
+// updateDocs updates the scaffolded parts of README.md and AGENTS.md from the old layout to the current one, unless the user has
 // edited them.
 func updateDocs(tree *worktree.Tree, old, now scaffold.Data) error {
 	before, err := scaffold.Render("init", old)

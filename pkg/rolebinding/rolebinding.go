@@ -5,7 +5,7 @@
 //
 // The kustomization of the whole operator sets one namespace for all objects, so that a Role of another namespace would move, and two
 // with the same name would conflict. kustomize has no way to leave out objects. Therefore the kustomization of the roles gives those with
-// the same name names of their own, and that of the whole operator moves Roles and bindings back after it has set the namespace. Both
+// the same name names of their own, and the whole operator's moves Roles and bindings back after it has set the namespace. Both
 // do so with transformers in generated files, so that namespace: and the manifests stay as the user wrote them.
 package rolebinding
 
@@ -31,7 +31,7 @@ const (
 // A Role is a Role or ClusterRole without a binding.
 type Role struct {
 	Kind, Name string
-	// Namespace is that of a Role, and empty for a ClusterRole.
+	// Namespace is the Role's namespace, empty for a ClusterRole.
 	Namespace string
 	// Moved reports whether the kustomization of the whole operator would move the Role into another namespace.
 	Moved bool

@@ -124,7 +124,7 @@ func AnsibleWatch(data Data) (watches.AnsibleWatch, error) {
 	return watches.AnsibleWatch{}, nil
 }
 
-// hasWatch reports whether entries contain that of a kind.
+// hasWatch reports whether one of the entries is for a kind.
 func hasWatch(list []watches.AnsibleWatch, data Data) bool {
 	r := data.Resource
 	for _, w := range list {
@@ -149,7 +149,7 @@ func RunFiles(data Data) (map[string][]byte, error) {
 }
 
 // RunPairs renders the role and the playbook of a kind, in all forms, and the comments of its entry in watches.yaml, with the old and
-// with the new names. The values of the entry have a clear meaning, but its lines need not be those of the scaffold.
+// with the new names. The values of the entry have a clear meaning, but its lines may differ from the scaffold's.
 func RunPairs(old, now Data) ([]RenderedPair, error) {
 	var all []RenderedPair
 	entry, err := renderPair(watchEvent, old, now)

@@ -19,7 +19,7 @@ const applyMarker = "// +kubebuilder:ac:generate=true"
 // noApplyMarker excludes a type.
 const noApplyMarker = "// +kubebuilder:ac:generate=false"
 
-// applyDir is the directory of apply configurations below that of the types.
+// applyDir is the directory of apply configurations, below the directory of the types.
 const applyDir = "applyconfiguration"
 
 // generatedBy is the first line of generated apply configurations after the header.

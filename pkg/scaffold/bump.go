@@ -26,7 +26,7 @@ func NeedsBump(tree *worktree.Tree, mod []byte) (bool, error) {
 	return isLower(ours, theirs), nil
 }
 
-// isLower reports whether a go.mod has a lower version of anything than that of the scaffold.
+// isLower reports whether a go.mod has a lower version of anything than the scaffold's.
 func isLower(ours, theirs *modfile.File) bool {
 	if ours.Go == nil || semver.Compare(goSemver(ours.Go.Version), goSemver(theirs.Go.Version)) < 0 {
 		return true
@@ -47,7 +47,7 @@ func versions(file *modfile.File) map[string]string {
 	return list
 }
 
-// BumpRequirements updates the requirements and the Go version of go.mod to those of a scaffold, given as its go.mod
+// BumpRequirements raises the requirements and the Go version of go.mod to a scaffold's, given as its go.mod
 // and go.sum, if any of them is lower. Higher versions are kept. It reports whether it changed go.mod.
 func BumpRequirements(tree *worktree.Tree, mod, sums []byte) (raised bool, err error) {
 	text, ours, err := ReadGoMod(tree)

@@ -46,7 +46,7 @@ type Project struct {
 	Namespaced bool
 	// Layout is the layout of the project; nil means that of Go projects.
 	Layout *layout.Facts
-	// Paths are the paths of an existing project that differ from those of its layout.
+	// Paths are the paths of an existing project that differ from its layout's.
 	Paths Paths
 	// CRDs is the directory of the generated CRDs relative to config/crd; empty for bases.
 	CRDs string
@@ -61,7 +61,7 @@ type Project struct {
 	// ShortWebhooks reports whether the types of webhooks are named as by kubebuilder 4.16: MemcachedDefaulter and
 	// MemcachedValidator, and not MemcachedCustomDefaulter and MemcachedCustomValidator.
 	ShortWebhooks bool
-	// RegistersCore reports whether test suites register the types of Kubernetes like those of the project, as kubebuilder's do.
+	// RegistersCore reports whether test suites register Kubernetes' types like the project's, as kubebuilder's suites do.
 	RegistersCore bool
 	// LegacyManifest reports whether the manager's Deployment lacks lists that current patches extend, as before kubebuilder
 	// v4.5, or whether config/default lists strategic merge patches only.
@@ -141,7 +141,7 @@ type Resource struct {
 	ReconcilerName string
 }
 
-// Suite describes the test suite of a package. The zero Suite is that of the scaffold.
+// Suite describes the test suite of a package. The zero Suite is the scaffold's.
 type Suite struct {
 	// Scheme is the expression of the scheme with the registered types, or "" for scheme.Scheme.
 	Scheme string
@@ -153,7 +153,7 @@ type Suite struct {
 type Image struct {
 	// Ref is the image reference: memcached:1.6.39-alpine.
 	Ref string
-	// Command is the argument vector of the container; nil keeps that of the image.
+	// Command is the argument vector of the container; nil keeps the image's.
 	Command []string
 	// Port is the container port, 0 for none.
 	Port int32

@@ -43,7 +43,7 @@ func (e *EditedError) Error() string {
 		what = fmt.Sprintf("these %d were edited since they were", len(e.Places))
 	}
 	return fmt.Sprintf("%s scaffolded, nothing was deleted:\n  %s\n"+
-		"save what you need of it and give --force to delete it all the same", what, strings.Join(e.Places, "\n  "))
+		"save what you need from it, and pass --force to delete it anyway", what, strings.Join(e.Places, "\n  "))
 }
 
 // A rendering is the output of create commands.
@@ -52,7 +52,7 @@ type rendering struct {
 	// extended holds Go files to which several commands add declarations.
 	extended map[string][][]byte
 	inserts  map[string]map[string]map[string]bool // file → marker → texts
-	// suites holds the texts that a test suite may contain, also those of other groups.
+	// suites holds the texts that a test suite may contain, including other groups' texts.
 	suites map[string]map[string]map[string]bool // base name → marker → texts
 }
 
@@ -271,7 +271,7 @@ func (x *deleter) removeTexts() error {
 }
 
 // peersLine is the hash of the comment on webhooks in config/default/kustomization.yaml of kubebuilder and operator-sdk.
-// PROJECT does not distinguish their projects from those of this program.
+// PROJECT doesn't tell their projects from Operon's.
 const peersLine = 0x2342097ba8b95f28
 
 // isInitialFile reports whether init writes a file, so that it remains after the deletion of the last API.

@@ -212,5 +212,4 @@ func fieldsOf(s *ast.StructType) []structField {
 	return fields
 }
 
-// isMetadata reports whether a field of an object is that of its type or object metadata.
 func isMetadata(f structField) bool { return f.name == "TypeMeta" || f.name == "ObjectMeta" }

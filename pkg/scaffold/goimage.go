@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// goImage matches the version of a Go image. Without a patch version, the tag is that of the latest one.
+// goImage matches the version of a Go image. Without a patch version, the tag means the latest one.
 var goImage = lazyregexp.New(`(?i)^\s*(?:FROM\s|ARG\s+\w+=).*\bgolang:([0-9]+\.[0-9]+(?:\.[0-9]+)?)`)
 
 // CheckGoImage returns findings about Go images in the Dockerfile that are older than the Go version of go.mod. These images do not

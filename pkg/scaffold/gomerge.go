@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// otherModuleError reports a go.mod of another module than that of the project.
+// otherModuleError reports a go.mod with a module path other than the project's.
 type otherModuleError struct{ ours, theirs string }
 
 func (e *otherModuleError) Error() string {
@@ -20,7 +20,7 @@ func (e *otherModuleError) Error() string {
 	return fmt.Sprintf("it is module %s, the project would be %s", e.ours, e.theirs)
 }
 
-// mergeRequirements updates the requirements and the go directive of ours that are lower than those of theirs. Other
+// mergeRequirements raises the requirements and the go directive of ours to theirs where they are lower. Other
 // requirements, replacements and comments are kept.
 func mergeRequirements(ours, theirs []byte) ([]byte, error) {
 	file, err := modfile.Parse(goModFile, ours, nil)

@@ -10,7 +10,7 @@ import (
 
 // importNames translates texts for a Go file that imports packages by other names than the scaffold does.
 type importNames struct {
-	// specs maps imports of the scaffold to those of the file, names their names.
+	// specs maps imports of the scaffold to imports of the file; names holds their names.
 	specs, names map[string]string
 }
 

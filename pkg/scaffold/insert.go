@@ -77,7 +77,7 @@ func Insert(content []byte, filename string, blocks map[string]string) ([]byte, 
 // A markedFile is a file with markers.
 type markedFile struct {
 	lines  []string // with their ends
-	crlf   bool     // all lines of the file end in CRLF; those of lines end in LF
+	crlf   bool     // all lines of the file end in CRLF; lines end in LF
 	syntax syntax
 }
 

@@ -86,7 +86,7 @@ func adapt(tree *worktree.Tree, data *Data) error {
 // webhookType matches the declaration of a webhook's type.
 var webhookType = lazyregexp.New(`(?m)^type \w+?(Custom)?(Defaulter|Validator) struct`)
 
-// findWebhookNames finds how the types of webhooks are named: as those of the kind, or of any kind, or as in PROJECT.
+// findWebhookNames finds how webhook types are named: like the kind's, like any kind's, or as in PROJECT.
 func (p *Project) findWebhookNames(tree *worktree.Tree, data Data) error {
 	names, err := tree.Walk(project.WebhookDir, nil)
 	if err != nil {

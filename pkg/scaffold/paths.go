@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Paths are paths that differ between projects, relative to the root. An empty one is that of the layout.
+// Paths are paths that differ between projects, relative to the root. An empty one means the layout's.
 type Paths struct {
 	// Main is the Go file that starts the manager, such as cmd/main.go.
 	Main string
@@ -128,7 +128,7 @@ var (
 	setsUp        = lazyregexp.New(`\bSetupWithManager\(`)
 )
 
-// findMain finds the file that starts the manager: that of the layout, or the only one with the marker for controllers,
+// findMain finds the file that starts the manager: the layout's, or the only one with the marker for controllers,
 // or the only program that creates a manager. It returns "" if there is no such file.
 func findMain(tree *worktree.Tree, p Project) (string, error) {
 	usual := []string{p.MainFile(), project.MainFile, project.OldMainFile}

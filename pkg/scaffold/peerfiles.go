@@ -38,7 +38,7 @@ func (d Deletion) registeringCore() Deletion {
 
 func (x *deleter) wrote(name, line string) bool { return allWritten(name, []string{line}, x.written) }
 
-// isPeers reports whether a create command of another tool wrote all lines of a file but those of the license header, which is the
+// isPeers reports whether a create command of another tool wrote all lines of a file except the license header, which is the
 // project's.
 func (x *deleter) isPeers(name string, content []byte) bool {
 	content, _ = textdiff.AllToLF(content)

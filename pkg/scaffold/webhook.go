@@ -82,7 +82,7 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 	return report, nil
 }
 
-// webhookEvents returns the events of create webhook without those of spokes.
+// webhookEvents returns the events of create webhook, without events for spokes.
 func webhookEvents(data Data) []string {
 	events := []string{"webhook"}
 	if data.Webhook.Defaulting {
@@ -221,7 +221,7 @@ func (w *webhookWriter) writeFile(name string, content []byte, data Data) error 
 	return nil
 }
 
-// replacedBy returns the keys of the declarations that --force overwrites: those of the selected kinds of webhooks.
+// replacedBy returns the keys of the declarations that --force overwrites: the ones for the selected types of webhooks.
 func replacedBy(data Data) map[string]bool {
 	kind := data.Resource.Kind
 	names := map[string]bool{}

@@ -39,7 +39,6 @@ type Cluster struct {
 	configMap, uid string
 }
 
-// path returns the path of the resources of a kind.
 func (c *Cluster) path(kind string) string {
 	return "/api/v1/namespaces/" + url.PathEscape(c.Namespace) + "/" + kind
 }

@@ -33,7 +33,7 @@ type Config struct {
 	Unknown error
 }
 
-// ConfigFile is a configuration that is used instead of that of the bundle.
+// ConfigFile is a configuration to use instead of the bundle's.
 type ConfigFile struct {
 	FS afero.Fs
 	// Path is the path in FS, Name that in messages.

@@ -22,7 +22,7 @@ const (
 	plainType    = "plain+v0"
 )
 
-// formatCheck validates the layout of a bundle and its metadata like opm. Its messages and log lines are those of opm, without the
+// formatCheck validates the layout of a bundle and its metadata like opm. It has opm's messages and log lines, without the
 // time, as users compare results.
 type formatCheck struct {
 	Bundle
@@ -65,7 +65,6 @@ func (f *formatCheck) run() error {
 	return errors.New("Bundle validation errors: " + strings.Join(texts, ","))
 }
 
-// mediaType returns the media type of the manifests.
 func (f *formatCheck) mediaType() (string, error) {
 	entries, _ := fs.ReadDir(f.FS, manifestsDir) // on failure, there are no files
 	found, files := plainType, 0
@@ -94,7 +93,7 @@ func (f *formatCheck) mediaType() (string, error) {
 	return found, nil
 }
 
-// metadata validates the annotations and dependencies, which are those of the first files that have any.
+// metadata validates the annotations and dependencies from the first files that have any.
 func (f *formatCheck) metadata(mediaType string) {
 	entries, err := fs.ReadDir(f.FS, metadataDir)
 	if err != nil {

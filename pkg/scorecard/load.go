@@ -31,7 +31,7 @@ const (
 // built-in tests.
 type loader struct {
 	fsys fs.FS
-	// name is that of the bundle's root in messages.
+	// name is what messages call the bundle's root.
 	name        string
 	bundle      *apimanifests.Bundle
 	found       bool

@@ -24,7 +24,7 @@ import (
 type podRun struct {
 	*Cluster
 	test v1alpha3.TestConfiguration
-	// name is that of the pod, reported the last step.
+	// name is the pod's name, reported the last step.
 	name, reported string
 }
 

@@ -14,7 +14,7 @@ type Runner interface {
 	RunTest(ctx context.Context, test v1alpha3.TestConfiguration) v1alpha3.TestStatus
 }
 
-// Run runs the tests of stages in order, those of a parallel stage concurrently. Results have the order of the configuration.
+// Run runs the tests of stages in order, and the tests of a parallel stage concurrently. Results have the order of the configuration.
 func Run(ctx context.Context, stages []v1alpha3.StageConfiguration, runner Runner) v1alpha3.TestList {
 	list := List(stages)
 	next := 0

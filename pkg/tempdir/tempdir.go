@@ -26,8 +26,8 @@ type Dir struct {
 	release func()
 }
 
-// New creates a directory whose name starts with name, and removes those of dead processes. Parent is the directory for
-// the temporary files of all users; empty is that of the system.
+// New creates a directory whose name starts with name, and removes the directories of dead processes. Parent is the directory for
+// the temporary files of all users; empty means the system's.
 func New(parent, name string) (*Dir, error) {
 	base, err := basePath(parent)
 	if err != nil {
@@ -35,7 +35,7 @@ func New(parent, name string) (*Dir, error) {
 	}
 	sweep(base)
 	// A sweep of another process may remove base, which it finds empty, or mistake a
-	// directory that is not locked yet for that of a dead process.
+	// directory that isn't locked yet for one that a dead process left.
 	for range 5 {
 		var d *Dir
 		if d, err = create(base, name); err == nil || !errors.Is(err, fs.ErrNotExist) {

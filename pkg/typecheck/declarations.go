@@ -58,7 +58,7 @@ func reduce(sources [][]byte, nameOf func(path string) string) declarations {
 // A reducer finds the declarations of a package that its exported ones need.
 type reducer struct {
 	files []*sourceFile
-	// all holds the declarations in order of their source, owners those that declare a name, and methods those of a type.
+	// all holds the declarations in order of their source, owners the ones that declare a name, and methods the methods of each type.
 	all             []*declaration
 	owners, methods map[string][]*declaration
 	queue           []*declaration
@@ -79,7 +79,6 @@ type declaration struct {
 	imports []*ast.ImportSpec
 }
 
-// add adds the declarations of a file.
 func (r *reducer) add(f *sourceFile, nameOf func(path string) string) {
 	r.files = append(r.files, f)
 	for _, spec := range f.tree.Imports {
@@ -235,7 +234,6 @@ func (r *reducer) visit(decl *declaration, n ast.Node) bool {
 	return true
 }
 
-// result returns the kept declarations.
 func (r *reducer) result() declarations {
 	var d declarations
 	paths := map[string]bool{}

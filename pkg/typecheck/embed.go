@@ -76,7 +76,6 @@ func matchesFile(tree *worktree.Tree, dir, pattern string) bool {
 	return false
 }
 
-// imports reports whether a file imports a package.
 func imports(f *ast.File, importPath string) bool {
 	for _, spec := range f.Imports {
 		if gosource.ImportPath(spec) == importPath {

@@ -50,7 +50,7 @@ type Checker struct {
 	Go gotool.Go
 	// Environ is the environment of the go command, as of os.Environ. GOFLAGS and go env -w determine build tags.
 	Environ []string
-	// Tags are build tags in addition to those of Environ.
+	// Tags are build tags in addition to Environ's.
 	Tags []string
 	// Bodies means that function bodies of libraries count, too, if they use the libraries of Kubernetes and are not part of these.
 	// A change of requirements may break them.

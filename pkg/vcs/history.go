@@ -80,8 +80,8 @@ func OpenHistory(dir string) (*History, error) {
 	return h, nil
 }
 
-// findRepository returns the top directory of the repository that contains a directory, and where its state is: that of the work tree
-// and that of the repository, which differ for linked work trees.
+// findRepository returns the top directory of the repository that contains a directory, and where the state
+// of the work tree and of the repository is; these differ for linked work trees.
 func findRepository(dir string) (top, own, common string, err error) {
 	for top = dir; ; top = filepath.Dir(top) {
 		own = filepath.Join(top, ".git")

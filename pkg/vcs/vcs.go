@@ -18,7 +18,7 @@ func Element(path string) string {
 	return ""
 }
 
-// isDirectory reports whether a file system can equate a name with that of such a directory: NTFS and HFS+ ignore the case, NTFS
+// isDirectory reports whether a file system can treat a name as such a directory's: NTFS and HFS+ ignore the case, NTFS
 // trailing dots and spaces and what follows a colon, and it has short names such as GIT~1. HFS+ ignores some code points.
 func isDirectory(name string) bool {
 	name = strings.Map(func(r rune) rune {

@@ -134,7 +134,7 @@ w.yaml:15:80: unknown key "name"
 w.yaml:15:102: must have the keys name, and playbook, role or vars
 w.yaml:16:3: kind is required
 w.yaml:16:3: version is required
-w.yaml:16:9: must be a text
+w.yaml:16:9: must be a string
 w.yaml:17:59: "ä": name part must consist of
 w.yaml:17:63: unknown key "nonsense"
 w.yaml:17:89: must be true or false`,

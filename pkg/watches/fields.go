@@ -84,7 +84,7 @@ func (p *parser) kindReaders(group, version, kind *string) map[string]func(*yaml
 func (p *parser) text(into *string, check func(string) []string) func(*yaml.Node) {
 	return func(value *yaml.Node) {
 		if value.Kind != yaml.ScalarNode {
-			p.addf(value, "must be a text")
+			p.addf(value, "must be a string")
 			return
 		}
 		if *into = value.Value; value.Value == "" || p.isVariable(value) {

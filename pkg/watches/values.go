@@ -20,7 +20,7 @@ func (p *parser) overrideValues(node *yaml.Node) map[string]string {
 	values := map[string]string{}
 	for key, value := range safeyaml.Fields(node) {
 		if value = safeyaml.Resolve(value); value.Kind != yaml.ScalarNode {
-			p.addf(value, "override value %q must be a text; typedOverrideValues has values with types", key.Value)
+			p.addf(value, "override value %q must be a string; typedOverrideValues has values with types", key.Value)
 			continue
 		}
 		if _, ok := values[key.Value]; ok {

@@ -106,7 +106,7 @@ watches.yaml:6:20: "60": must be a duration that is not negative, such as 1m30s
 watches.yaml:7:15: must be a whole number, at least 0
 watches.yaml:8:28: must be a whole number, at least 1
 watches.yaml:9:17: "sever": must be client, none or server; did you mean "server"?
-watches.yaml:10:23: override value "a" must be a text; typedOverrideValues has values with types
+watches.yaml:10:23: override value "a" must be a string; typedOverrideValues has values with types
 watches.yaml:11:13: must be a label selector: unknown field "matchLabel"
 watches.yaml:12:3: key "role" belongs to Ansible operators; an entry of a Helm operator has no such key
 watches.yaml:13:3: unknown key "nonsense"

@@ -24,7 +24,7 @@ type disk struct {
 
 func (d disk) abs(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
 
-// isReal reports whether the file system is that of the operating system, which has locks and permissions. A wrapper with the
+// isReal reports whether this is the operating system's file system, which has locks and permissions. A wrapper with the
 // same name counts as well.
 func (d disk) isReal() bool { return d.fs.Name() == (afero.OsFs{}).Name() }
 

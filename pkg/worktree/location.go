@@ -15,8 +15,8 @@ type Location struct {
 	FS afero.Fs
 	// Root is the absolute path of the project's directory.
 	Root string
-	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs. File systems other than that of the
-	// operating system, such as those of tests, keep the records below the root.
+	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs. File systems other than the operating
+	// system's, such as in tests, keep the records below the root.
 	StateDirs []string
 }
 

@@ -68,7 +68,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
-// Lock locks a project for commands on this machine, also for those of other users where directories can be locked. It waits for
+// Lock locks a project for commands on this machine, also against other users' commands where directories can be locked. It waits for
 // another command that holds the lock, and returns a *BusyError after the timeout. The operating system releases the lock of a
 // terminated process. On file systems without locks, such as those in memory, it succeeds without effect.
 func Lock(ctx context.Context, at Location, o LockOptions) (*ProjectLock, error) {

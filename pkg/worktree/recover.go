@@ -100,9 +100,9 @@ func (d disk) completed() *Recovery {
 // String describes the recovery for users.
 func (r *Recovery) String() string {
 	if r.Completed {
-		return fmt.Sprintf("%s had been interrupted when its work was done", r.Command)
+		return fmt.Sprintf("%s was interrupted after it finished", r.Command)
 	}
-	return fmt.Sprintf("%s had been interrupted; what it changed was undone", r.Command)
+	return fmt.Sprintf("%s was interrupted; its changes were undone", r.Command)
 }
 
 // rollback restores the old files. It checks everything before the first change, and each step can be repeated.

@@ -16,8 +16,8 @@ type rootFs struct {
 	dir  string
 }
 
-// openRoot returns the disk for changes, and a function that closes it. File systems other than that of the operating system, such as
-// those of tests, are used as they are.
+// openRoot returns the disk for changes, and a function that closes it. File systems other than the operating system's, such as
+// in tests, are used as they are.
 func openRoot(d disk) (disk, func(), error) {
 	if _, ok := d.fs.(*afero.OsFs); !ok {
 		return d, func() {}, nil

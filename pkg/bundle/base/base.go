@@ -25,7 +25,7 @@ type Options struct {
 	Base []byte
 	// Metadata is the metadata to set.
 	Metadata Metadata
-	// Replaces and SkipRange are the upgrade edges of the next bundle; empty keeps those of the base.
+	// Replaces and SkipRange are the upgrade edges of the next bundle; empty keeps what the base has.
 	Replaces, SkipRange string
 	// Kinds lists the kinds to describe, Known all kinds of the project, and APIs the types in its code.
 	Kinds, Known []Kind

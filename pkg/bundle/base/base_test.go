@@ -264,9 +264,9 @@ func TestProblems(t *testing.T) {
 	const head = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n"
 	for text, want := range map[string]string{
 		head + "spec:\n  displayName: [ x\n  icon:\n":                "base.yaml:4: ",
-		head + "spec:\n  keywords: x\n  replaces: [1]\n":             "base.yaml:4:13: spec.keywords: must be a list, not string\nbase.yaml:5:13: spec.replaces: must be a text, not array",
-		head + "spec:\n  maintainers:\n  - name: a\n  - name: 7.0\n": "base.yaml:6:11: spec.maintainers.name: must be a text",
-		head + "spec:\n  maturity: yes\n  minKubeVersion: 1.20\n":    "base.yaml:4:13: spec.maturity: must be a text, not bool; quote it\nbase.yaml:5:19: spec.minKubeVersion: must be a text",
+		head + "spec:\n  keywords: x\n  replaces: [1]\n":             "base.yaml:4:13: spec.keywords: must be a list, not string\nbase.yaml:5:13: spec.replaces: must be a string, not array",
+		head + "spec:\n  maintainers:\n  - name: a\n  - name: 7.0\n": "base.yaml:6:11: spec.maintainers.name: must be a string",
+		head + "spec:\n  maturity: yes\n  minKubeVersion: 1.20\n":    "base.yaml:4:13: spec.maturity: must be a string, not bool; quote it\nbase.yaml:5:19: spec.minKubeVersion: must be a string",
 		head + "spec:\n  version: one\n":                             "base.yaml:4:12: spec.version: ",
 		head + "spec:\n  maturity: a\n  maturity: b\n":               "base.yaml:5:3: duplicate key maturity, first on line 4",
 		head + "---\n" + head:                                        "base.yaml:4:1: unexpected second object",
@@ -277,7 +277,7 @@ func TestProblems(t *testing.T) {
 		head + "spec:\n\tdisplayName: x\n":                           "base.yaml:4: ",
 		head + "spec: 3\n":                                           "base.yaml:3:7: spec: must be a mapping, not number",
 		"\x00\x01\x02":                                               "base.yaml: ",
-		head + "spec:\n  apiservicedefinitions:\n    owned:\n    - name: a\n    - group: yes\n": "base.yaml:7:14: spec.apiservicedefinitions.owned.group: must be a text",
+		head + "spec:\n  apiservicedefinitions:\n    owned:\n    - name: a\n    - group: yes\n": "base.yaml:7:14: spec.apiservicedefinitions.owned.group: must be a string",
 	} {
 		_, err := Generate(options([]byte(text), nil))
 		if problems, ok := err.(diag.Findings); !ok || !strings.HasPrefix(problems.Error(), want) {

@@ -82,7 +82,7 @@ func (m *merger) entry(before, now, disk map[string]any, at []any) map[string]an
 	return out
 }
 
-// list merges lists whose elements have keys: those of the code in its order, then those of the base only.
+// list merges lists whose elements have keys: first the code's elements in its order, then elements that only the base has.
 func (m *merger) list(key func(map[string]any) string, before, now, disk any, at []any) any {
 	b, n, d := byKey(key, before), byKey(key, now), byKey(key, disk)
 	var out []any

@@ -151,7 +151,7 @@ type fileOfName struct {
 	Email string `yaml:"email"`
 }
 
-// ParseMetadata parses a metadata file, whose keys are those of a CSV's spec, and returns the path of the icon, too. The
+// ParseMetadata parses a metadata file, which has the keys of a CSV's spec, and also returns the path of the icon. The
 // error contains positions.
 func ParseMetadata(name string, data []byte) (Metadata, string, error) {
 	var f metadataFile

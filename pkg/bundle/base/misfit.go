@@ -162,7 +162,7 @@ func formName(kind string) string {
 	case kind == "bool":
 		return "true or false"
 	case kind == "string":
-		return "a text"
+		return "a string"
 	}
 	return "a " + kind
 }

@@ -18,7 +18,6 @@ type Kind struct{ Group, Version, Kind string }
 // KindOf returns the kind that a type declares.
 func KindOf(api codegen.API) Kind { return Kind{api.Group, api.Version, api.Kind} }
 
-// kindOf returns the kind of an owned entry.
 func kindOf(entry map[string]any) Kind {
 	name := text(entry["name"])
 	if _, group, ok := strings.Cut(name, "."); ok {
@@ -135,7 +134,7 @@ func (g *generated) descriptors(fields []codegen.APIField, kind string) []any {
 	return out
 }
 
-// sortEntries sorts the entries of the code and those of the base only: by the order in markers, or the index in the base;
+// sortEntries sorts the code's entries and the entries that only the base has: by the order in markers, or the index in the base;
 // then by name, kind and version, newest first.
 func sortEntries(made []generated, others map[int]map[string]any) []any {
 	slices.SortStableFunc(made, func(a, b generated) int {

@@ -36,7 +36,7 @@ const (
 
 // Options configures Add.
 type Options struct {
-	// Channels lists the channels of the bundles; empty means those of each bundle's annotations.
+	// Channels lists the channels of the bundles; empty means the channels in each bundle's annotations.
 	Channels []string
 	// DefaultChannel is the default channel of the package; empty means the existing one, or else the bundle's.
 	DefaultChannel string

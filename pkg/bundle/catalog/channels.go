@@ -13,7 +13,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
-// addToChannels adds a bundle to its channels.
 func (a *adder) addToChannels(target *file, s *Source) {
 	channels := a.o.Channels
 	if len(channels) == 0 {

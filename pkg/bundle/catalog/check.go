@@ -71,7 +71,6 @@ func (k *checker) collectPackages(c *Catalog) {
 	}
 }
 
-// owner returns the package of a blob.
 func (k *checker) owner(b *blob, what, pkg string) *packageBlobs {
 	if p := k.packages[pkg]; p != nil {
 		return p

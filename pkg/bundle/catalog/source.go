@@ -269,7 +269,7 @@ func (r *reader) finish() {
 	s.registry.Dependencies = r.depends
 	s.registry.Properties = r.properties()
 	if err := s.registry.AllProvidedAPIsInBundle(); err != nil {
-		r.problems.Addf(csv.Locate("spec", "customresourcedefinitions", "owned"), "%v; put the CRD's manifest beside the CSV", err)
+		r.problems.Addf(csv.Locate("spec", "customresourcedefinitions", "owned"), "%v; put the CRD's manifest next to the CSV", err)
 	}
 }
 

@@ -209,7 +209,7 @@ func TestReadBundleProblems(t *testing.T) {
 		}},
 		{"range", bundleFS("0.1.0", "", csv+"|capabilities: Basic Install", "olm.skipRange: 'a to b'"), []string{csv + ":6:", "olm.skipRange \"a to b\""}},
 		{"YAML", bundleFS("0.1.0", "", csv+"|spec:", "spec: ]", notes+"|annotations:", "annotations: ["), []string{"b/" + csv + ":", "b/" + notes + ":"}},
-		{"type", bundleFS("0.1.0", "", csv+"|displayName: Newt", "displayName: [1]"), []string{csv + ":", "spec.displayName must be a text"}},
+		{"type", bundleFS("0.1.0", "", csv+"|displayName: Newt", "displayName: [1]"), []string{csv + ":", "spec.displayName must be a string"}},
 		{"dependency", bundleFS("0.1.0", "", "metadata/dependencies.yaml|- type: olm.package\n  value:", "- kind: olm.package\n  value:"), []string{"metadata/dependencies.yaml:2:", "dependencies[0] needs a type"}},
 		{"property", bundleFS("0.1.0", "", csv+"|capabilities: Basic Install", "olm.properties: '{'"), []string{csv + ":6:", "olm.properties must be a JSON list"}},
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// knownFields returns the fields of blobs of a schema, and those of the items of its entries.
+// knownFields returns the fields of a schema's blobs, and the fields of the items in its entries.
 func knownFields(schema string) (fields, entries []string) {
 	switch schema {
 	case declcfg.SchemaPackage:

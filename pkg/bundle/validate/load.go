@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// The limits of files are far above those of a cluster, and far below the available memory.
+// The file limits are far above what a cluster accepts, and far below the available memory.
 const (
 	maxFile  = 8 << 20
 	maxFiles = 10_000
@@ -137,5 +137,4 @@ func (c *content) list(name string) []fs.DirEntry {
 	return entries
 }
 
-// describe returns the kind and name of an object.
 func describe(obj manifest.Object) string { return strings.TrimSpace(obj.Kind() + " " + obj.Name()) }

@@ -134,7 +134,6 @@ func startsEmpty(data []byte) bool {
 	return false
 }
 
-// add adds an object to the bundle.
 func (c *content) add(obj manifest.Object, base string) {
 	c.objects = append(c.objects, obj)
 	c.api.Objects = append(c.api.Objects, &unstructured.Unstructured{Object: obj.Fields})

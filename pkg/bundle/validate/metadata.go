@@ -136,7 +136,7 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 	add := func(node *yaml.Node, text string, path ...string) {
 		c.findings = append(c.findings, diag.Finding{
 			Position: diag.Position{File: c.show(name), Line: node.Line, Column: node.Column}, Severity: diag.Error, Rule: "metadata-yaml",
-			Field: manifest.FieldPath(path), Problem: text, Fix: "write annotations as a mapping of texts: lines 'key: value', indented",
+			Field: manifest.FieldPath(path), Problem: text, Fix: "write annotations as a mapping of strings: lines 'key: value', indented",
 		})
 	}
 	annotations := safeyaml.Child(doc.Content[0], "annotations")
@@ -146,7 +146,7 @@ func (c *content) wrongAnnotations(name string, data []byte) bool {
 	case annotations != nil && annotations.Kind == yaml.MappingNode:
 		for key, value := range safeyaml.Fields(annotations) {
 			if value.Kind == yaml.SequenceNode || value.Kind == yaml.MappingNode {
-				add(key, "must be a text", "annotations", key.Value)
+				add(key, "must be a string", "annotations", key.Value)
 			}
 		}
 	case annotations != nil:
@@ -163,9 +163,9 @@ func (c *content) yamlError(name string, data []byte, err error) {
 	_, problems := manifest.Document{Position: diag.Position{File: c.show(name), Line: 1}, Data: data}.Object()
 	for _, p := range problems {
 		if !errors.Is(p, manifest.ErrNotKubernetes) {
-			c.findings = append(c.findings, diag.Finding{Position: p.Position, Severity: diag.Error, Rule: "metadata-yaml", Problem: p.Problem, Fix: "correct the YAML; annotations are a mapping of texts"})
+			c.findings = append(c.findings, diag.Finding{Position: p.Position, Severity: diag.Error, Rule: "metadata-yaml", Problem: p.Problem, Fix: "correct the YAML; annotations are a mapping of strings"})
 			return
 		}
 	}
-	c.bad(name, 1, "metadata-yaml", strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "annotations are a mapping of texts: put values in quotes")
+	c.bad(name, 1, "metadata-yaml", strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "annotations are a mapping of strings: put values in quotes")
 }

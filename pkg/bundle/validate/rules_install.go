@@ -130,7 +130,7 @@ func (c *content) rules(obj manifest.Object, field string, rules []rbacv1.Policy
 	for i, rule := range rules {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if len(rule.Verbs) == 0 {
-			c.own(obj, "permissions", at+".verbs", "there are no verbs, so the rule permits nothing", "list what the operator does: get, list, watch, create, update, patch, delete")
+			c.own(obj, "permissions", at+".verbs", "there are no verbs, so the rule allows nothing", "list what the operator does: get, list, watch, create, update, patch, delete")
 		}
 		if len(rule.NonResourceURLs) > 0 && len(rule.Resources) > 0 {
 			c.own(obj, "permissions", at, "a rule cannot have both resources and nonResourceURLs", "split the rule")
@@ -143,7 +143,7 @@ func (c *content) rules(obj manifest.Object, field string, rules []rbacv1.Policy
 			values []string
 		}{{"apiGroups", rule.APIGroups}, {"resources", rule.Resources}, {"verbs", rule.Verbs}} {
 			if slices.Contains(part.values, "*") {
-				c.own(obj, "rbac-wildcard", at+"."+part.name, "the wildcard permits everything", "list the "+part.name+" that the operator needs")
+				c.own(obj, "rbac-wildcard", at+"."+part.name, "the wildcard allows everything", "list the "+part.name+" that the operator needs")
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 func typeFix(text string) string {
 	for _, fix := range []struct{ kind, fix string }{
 		{"must be true or false", "write true or false without quotes"},
-		{"must be a text", "quote the value"},
+		{"must be a string", "quote the value"},
 		{"must be a list", "write a list: each value on its own line after '- '"},
 		{"must be a mapping", "write a mapping: lines 'key: value', indented"},
 		{"must be a number", "write a number without quotes"},

@@ -103,7 +103,7 @@ func (c *content) checkObjects() diag.Findings {
 			finding.Position = obj.Locate(path...)
 			switch {
 			case err.Field == "metadata.namespace":
-				finding.Problem, finding.Fix = "objects of a bundle have no namespace: OLM creates them in that of the operator", "remove the line"
+				finding.Problem, finding.Fix = "objects of a bundle have no namespace: OLM creates them in the operator's namespace", "remove the line"
 			case err.Field == "metadata.name":
 				finding.Fix = "give the object a name"
 			case strings.HasPrefix(err.Field, "metadata.ownerReferences"):

@@ -32,7 +32,7 @@ type Options struct {
 	Strict bool
 	// External runs external validators for a bundle; nil runs none.
 	External func(ctx context.Context, bundle string) ([]apierrors.ManifestResult, error)
-	// Rename replaces absolute paths in messages of validators by those of the caller.
+	// Rename replaces absolute paths in validators' messages with the paths that the caller passed.
 	Rename *strings.Replacer
 }
 

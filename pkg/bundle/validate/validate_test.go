@@ -406,11 +406,11 @@ func FuzzBundle(f *testing.F) {
 func TestWrongTypes(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ file, from, to, field, want string }{
-		{csvFile, "supported: true", "supported: sometimes", "spec.installModes[3].supported", "must be true or false, not a text"},
-		{csvFile, "type: AllNamespaces", "type: [AllNamespaces]", "spec.installModes[3].type", "must be a text, not a list"},
+		{csvFile, "supported: true", "supported: sometimes", "spec.installModes[3].supported", "must be true or false, not a string"},
+		{csvFile, "type: AllNamespaces", "type: [AllNamespaces]", "spec.installModes[3].type", "must be a string, not a list"},
 		{csvFile, "version: 1.2.0", "version:", "spec.version", "is empty"},
-		{csvFile, "apiVersion: operators.coreos.com/v1alpha1", "apiVersion: {}", "apiVersion", "must be a text, not a mapping"},
-		{"metadata/annotations.yaml", "v1: stable", "v1: [stable]", `annotations["operators.operatorframework.io.bundle.channels.v1"]`, "must be a text"},
+		{csvFile, "apiVersion: operators.coreos.com/v1alpha1", "apiVersion: {}", "apiVersion", "must be a string, not a mapping"},
+		{"metadata/annotations.yaml", "v1: stable", "v1: [stable]", `annotations["operators.operatorframework.io.bundle.channels.v1"]`, "must be a string"},
 		{"metadata/annotations.yaml", "annotations:", "other:\nannotations: none\nmore:", "annotations", "must be a mapping"},
 	}
 	for _, test := range tests {

@@ -157,7 +157,6 @@ func (w *Writer) alpha1() error {
 	return err
 }
 
-// sarif writes SARIF.
 func (w *Writer) sarif() error {
 	var findings diag.Findings
 	for _, r := range w.results {

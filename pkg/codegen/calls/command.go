@@ -78,7 +78,6 @@ func (s *shell) noteCommand(words []string) {
 	s.addNote(s.at, "not run%s: %s", after, text)
 }
 
-// isScript reports whether a word is a script of the project.
 func (s *shell) isScript(word string) bool {
 	return path.Ext(word) == ".sh" && s.read(s.relative(word)) != nil
 }

@@ -138,7 +138,6 @@ func position(node *yaml.Node) diag.Position {
 	return diag.Position{File: configFile, Line: node.Line}
 }
 
-// invalid returns a finding at a node.
 func invalid(node *yaml.Node, format string, args ...any) error {
 	return diag.Finding{Position: position(node), Problem: fmt.Sprintf(format, args...)}
 }

@@ -38,7 +38,7 @@ type Found struct {
 	Calls []codegen.Call
 	// Foreign reports whether a call runs controller-gen itself, so that the project selects its version, and not Operon.
 	Foreign bool
-	// Unfollowed are the generators of calls that are not followed: those that cannot be evaluated, and those of other sources.
+	// Unfollowed are the generators of calls that aren't followed, because they can't be evaluated or come from other sources.
 	Unfollowed codegen.Generators
 	// Notes describe commands that cannot be reproduced, each after FILE:LINE.
 	Notes []string
@@ -96,7 +96,7 @@ type finder struct {
 	root  string // with slashes
 	calls []codegen.Call
 	notes []string
-	// found are the generators of all calls, also of those that cannot be evaluated, and unfollowed those of targets that are not followed.
+	// found are the generators of all calls, even if they can't be evaluated; unfollowed are the generators of targets that aren't followed.
 	found, unfollowed codegen.Generators
 	findings          diag.Findings
 	// noted are the lines and scripts with a note of noteCommand.
@@ -272,7 +272,7 @@ func (f *finder) dead(m *makefile.Makefile) {
 		s.describe = m.Describe
 		if s.run(command.Text); len(s.calls) > 0 {
 			f.findings = append(f.findings, diag.Finding{
-				Position: command.Position, Rule: "dead-recipe", Problem: "make never runs this call of controller-gen: the recipe belongs to .PHONY, which stands directly above it",
+				Position: command.Position, Rule: "dead-recipe", Problem: "make never runs this call of controller-gen: the recipe belongs to .PHONY, which is directly above it",
 				Fix: "move the line with .PHONY above the rule whose recipe this is",
 			})
 			return

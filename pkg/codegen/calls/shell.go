@@ -35,13 +35,11 @@ type shell struct {
 // maxSteps limits the commands that one script runs, which nested loops multiply.
 const maxSteps = 10000
 
-// run evaluates a script.
 func (s *shell) run(script string) {
 	s.base = s.at.Line
 	s.list(tokenize(script))
 }
 
-// list evaluates tokens.
 func (s *shell) list(tokens []token) {
 	for i := 0; i < len(tokens) && s.steps < maxSteps; {
 		if tokens[i].operator {

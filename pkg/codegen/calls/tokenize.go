@@ -9,7 +9,6 @@ type token struct {
 	line     int // from 0
 }
 
-// is reports whether a token is an operator.
 func (t token) is(operator string) bool { return t.operator && t.text == operator }
 
 // tokenize splits a script into words and operators. Comments and here documents are left out.

@@ -115,7 +115,6 @@ func startOf(n ast.Node) token.Pos {
 	return n.Pos()
 }
 
-// declarationText returns the source of a declaration with its comment.
 func (f *source) declarationText(decl ast.Decl) string {
 	return string(f.Text[f.Offset(startOf(decl)):f.Offset(decl.End())])
 }

@@ -96,7 +96,6 @@ func (w *Webhooks) open(dir string, r project.Resource, config *project.Config) 
 	return pkg
 }
 
-// record adds the webhooks to config.
 func (w *Webhooks) record(config *project.Config) error {
 	for _, pkg := range w.packages {
 		for _, h := range pkg.webhooks {

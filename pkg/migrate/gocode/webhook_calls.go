@@ -49,7 +49,7 @@ func (f *source) callsNew(w *Webhooks, current *source) bool {
 	return found
 }
 
-// useCurrent replaces the statement around a call, if it is that of an old scaffold, by that of the current one, so
+// useCurrent replaces the statement around a call, if an old scaffold wrote it, with the current scaffold's, so
 // that it does not count as an edit.
 func (f *source) useCurrent(parents []ast.Node, current *source, name string) {
 	at := len(parents) - 1

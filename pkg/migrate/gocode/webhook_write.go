@@ -54,7 +54,7 @@ func (h *webhook) writeMethods(f *source, name string, old ...*hookMethod) {
 	}
 }
 
-// call returns the body of a method that calls an old one. The last object is that of the request.
+// call returns the body of a method that calls an old one. The last object is the request's.
 func (m *hookMethod) call(objects []string) string {
 	call := objects[len(objects)-1] + "." + m.name + "(" + strings.Join(objects[:len(objects)-1], ", ") + ")"
 	switch {

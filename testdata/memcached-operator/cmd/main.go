@@ -20,7 +20,7 @@ import (
 	"flag"
 	"os"
 
-	// Authentication plugins for kubeconfig files, such as exec and those of cloud providers.
+	// Authentication plugins for kubeconfig files, such as exec and the plugins of cloud providers.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	cachev1alpha1 "github.com/example/memcached-operator/api/v1alpha1"

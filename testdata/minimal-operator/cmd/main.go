@@ -14,7 +14,7 @@ import (
 	"flag"
 	"os"
 
-	// Authentication plugins for kubeconfig files, such as exec and those of cloud providers.
+	// Authentication plugins for kubeconfig files, such as exec and the plugins of cloud providers.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	appv1 "example.org/minimal-operator/api/v1"

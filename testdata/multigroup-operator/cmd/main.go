@@ -20,7 +20,7 @@ import (
 	"flag"
 	"os"
 
-	// Authentication plugins for kubeconfig files, such as exec and those of cloud providers.
+	// Authentication plugins for kubeconfig files, such as exec and the plugins of cloud providers.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	fleetv1 "example.org/multigroup-operator/api/fleet/v1"

@@ -6,7 +6,7 @@ import (
 	"flag"
 	"os"
 
-	// Authentication plugins for kubeconfig files, such as exec and those of cloud providers.
+	// Authentication plugins for kubeconfig files, such as exec and the plugins of cloud providers.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	crewv1 "example.com/ssa-operator/api/v1"

@@ -45,7 +45,7 @@ func TestBundleBadInput(t *testing.T) {
 		{name: "truncated in a text", stdin: func(good string) string { return good + service + "  annotations:\n    text: \"half" }, want: []string{"is not valid YAML"}},
 		{name: "several", stdin: func(good string) string {
 			return good + service + "spec:\n  ports: none\n" + service + "\tspec: {}\n" + "---\nkind: Service\nmetadata: {name: a}\n"
-		}, want: []string{"spec.ports must be a list, not a text", "must be indented with spaces, not tabs", "missing apiVersion"}},
+		}, want: []string{"spec.ports must be a list, not a string", "must be indented with spaces, not tabs", "missing apiVersion"}},
 		{name: "two CSVs", stdin: func(good string) string {
 			return good + strings.Replace(otherCSV, "%s", "1", 1) + strings.Replace(otherCSV, "%s", "2", 1)
 		}, want: []string{"2 ClusterServiceVersions", "newt-operator.v0.0.1 at stdin:", "newt-operator.v0.0.2 at stdin:"}},

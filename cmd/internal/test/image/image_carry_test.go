@@ -122,7 +122,7 @@ func TestImageBundleRefused(t *testing.T) {
 		{"nowhere", good, "", 2, "--push, --tarball FILE or --oci-layout DIR is required"},
 		{"instruction", good + "RUN make\nCMD x\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: has the instruction RUN, which needs a builder; build this image with docker or podman, or remove the line\nerror: bundle.Dockerfile:5: has the instruction CMD"},
 		{"options", good + "COPY --chown=1 bundle /x/\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: is unsupported; use COPY FROM TO"},
-		{"up", good + "COPY ../secret /x/\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: must copy from a directory beside the Dockerfile"},
+		{"up", good + "COPY ../secret /x/\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: must copy from a directory next to the Dockerfile"},
 		{"missing", good + "COPY nothing /x/\n", "--tarball x.tar", 1, "bundle.Dockerfile:4: nothing not found"},
 		{"empty", "# nothing\n", "--tarball x.tar", 1, "bundle.Dockerfile: needs FROM, LABEL and COPY"},
 		{"twice", good + "COPY bundle /manifests/\n", "--tarball x.tar", 1, "duplicate entry manifests/"},

@@ -95,7 +95,7 @@ func TestRunLocalAnsible(t *testing.T) {
 
 	// A manager that does not start is started again by a change.
 	clitest.EditFile(t, dir, "watches.yaml", "role: greeting", "role: missing")
-	p.WaitFor("waiting for a change", 1)
+	p.WaitFor("waiting for changes", 1)
 	clitest.EditFile(t, dir, "watches.yaml", "role: missing", "role: greeting")
 	p.WaitFor("starting the manager", 6)
 	p.WaitFor("press Ctrl-C", 1)

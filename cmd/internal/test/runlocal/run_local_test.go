@@ -67,7 +67,7 @@ func TestRunLocal(t *testing.T) {
 
 		// What does not build leaves the manager running.
 		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() {", "\nfunc main() { broken")
-		p.WaitFor("the previous manager goes on; waiting for a change", 1)
+		p.WaitFor("still running the previous build; waiting for changes", 1)
 		c.Must("", "patch", memcached, "--type=merge", "-p", `{"spec":{"size":2}}`)
 		c.Eventually("2", "get", memcached, "-o", "jsonpath={.status.replicas}")
 		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() { broken", "\nfunc main() {")
@@ -78,7 +78,7 @@ func TestRunLocal(t *testing.T) {
 		p.WaitFor("starting the manager", 4)
 		p.WaitFor("built in ", 3)
 		clitest.EditFile(t, dir, "cmd/main.go", "\nfunc main() {", "\nvar unknown = missing\n\nfunc main() {")
-		p.WaitFor("build failed, the previous manager goes on; waiting for a change", 1)
+		p.WaitFor("build failed; still running the previous build; waiting for changes", 1)
 
 		p.Interrupt()
 		p.MustEnd(0)
@@ -146,7 +146,7 @@ func TestRunLocal(t *testing.T) {
 
 		// With --watch, it is a change that starts it again, and nothing else.
 		p = clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--watch")
-		p.WaitFor("waiting for a change", 1)
+		p.WaitFor("waiting for changes", 1)
 		p.WaitFor("press Ctrl-C", 1)
 		clitest.EditFile(t, dir, "cmd/main.go", "os.Exit(7)", "os.Exit(8)")
 		p.WaitFor("error: the manager failed: exit status 8", 1)

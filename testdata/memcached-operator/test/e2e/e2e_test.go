@@ -35,7 +35,7 @@ import (
 	"github.com/example/memcached-operator/test/utils"
 )
 
-// The namespace and the name prefix are those of config/default.
+// The namespace and the name prefix must match config/default.
 const (
 	namespace              = "memcached-operator-system"
 	serviceAccountName     = "memcached-operator-controller-manager"

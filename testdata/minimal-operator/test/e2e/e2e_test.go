@@ -29,7 +29,7 @@ import (
 	"example.org/minimal-operator/test/utils"
 )
 
-// The namespace and the name prefix are those of config/default.
+// The namespace and the name prefix must match config/default.
 const (
 	namespace              = "minimal-operator-system"
 	serviceAccountName     = "minimal-operator-controller-manager"

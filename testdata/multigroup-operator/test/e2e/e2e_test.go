@@ -35,7 +35,7 @@ import (
 	"example.org/multigroup-operator/test/utils"
 )
 
-// The namespace and the name prefix are those of config/default.
+// The namespace and the name prefix must match config/default.
 const (
 	namespace              = "multigroup-operator-system"
 	serviceAccountName     = "multigroup-operator-controller-manager"

@@ -21,7 +21,7 @@ import (
 	"example.com/ssa-operator/test/utils"
 )
 
-// The namespace and the name prefix are those of config/default.
+// The namespace and the name prefix must match config/default.
 const (
 	namespace              = "ssa-operator-system"
 	serviceAccountName     = "ssa-operator-controller-manager"

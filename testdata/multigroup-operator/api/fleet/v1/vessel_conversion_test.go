@@ -24,8 +24,8 @@ import (
 	fleetv2 "example.org/multigroup-operator/api/fleet/v2"
 )
 
-// FuzzVesselConversion converts objects with random content to v2 and back, and from v2 and back: they must
-// not change. "go test" runs the seeds below, and "go test -fuzz FuzzVessel" tries more.
+// FuzzVesselConversion converts objects with random content to v2 and back, and the other way around, and checks that nothing
+// is lost. "go test" runs the seeds below, and "go test -fuzz FuzzVessel" tries more.
 func FuzzVesselConversion(f *testing.F) {
 	for seed := range int64(50) {
 		f.Add(seed)
