@@ -38,8 +38,8 @@ const (
 
 // check returns an error for a project whose layout is none of the set.
 func (l Layouts) check(config *project.Config) error {
-	switch {
-	case l == AnyLayout, l&LayoutsWithoutGo != 0 && !config.HasGoCode(), l&UpgradableLayouts != 0 && (config.OlderLayout() || !config.HasGoCode()):
+	switch withoutGo := !config.HasGoCode(); {
+	case l == AnyLayout, withoutGo && l&(LayoutsWithoutGo|UpgradableLayouts) != 0, l&UpgradableLayouts != 0 && config.OlderLayout():
 		return nil
 	case l&OlderLayout != 0:
 		return config.CheckOlderLayout()
@@ -66,7 +66,7 @@ func (c *Config) load(tree *worktree.Tree, layouts Layouts) (*project.Config, er
 	if mod, err := tree.ReadFile("go.mod"); err == nil {
 		config.FollowModule(modfile.ModulePath(mod))
 	}
-	if !config.HasGoCode() {
+	if config.Facts().NoModule != "" { // and no types with a marker for the plural
 		config.FollowPlurals(crdPlurals(tree, config.Resources()))
 	}
 	return config, layouts.check(config)
