@@ -73,7 +73,7 @@ func (a *app) runInProject(ctx context.Context, run func(*action.Project) (*acti
 
 // runAt runs a command in a directory, which is locked until the command ends.
 func (a *app) runAt(ctx context.Context, config action.Config, root string, run func(*action.Project) error) error {
-	p, err := action.OpenAt(ctx, config, root)
+	p, err := action.Open(ctx, config, root)
 	if err != nil {
 		return unlessCompleted(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -56,7 +55,7 @@ func TestUpdate(t *testing.T) {
 	}
 	for _, dryRun := range []bool{true, false} {
 		config.DryRun = dryRun
-		p, err := Open(t.Context(), config, root+"/api/v1")
+		p, err := Open(t.Context(), config, root)
 		if err != nil || p.Root != root {
 			t.Fatalf("Open = %v, %v, want the project in %s", p, err, root)
 		}
@@ -96,13 +95,6 @@ func TestUpdateAtOutside(t *testing.T) {
 	}
 	if exists, _ := afero.Exists(config.FS, "/work/out/a.yaml"); !exists {
 		t.Error("../out/a.yaml was not written")
-	}
-}
-
-func TestOpenWithoutProject(t *testing.T) {
-	t.Parallel()
-	if _, err := Open(t.Context(), Config{FS: afero.NewMemMapFs()}, root); !errors.Is(err, project.ErrNotAProject) {
-		t.Errorf("Open = %v, want ErrNotAProject", err)
 	}
 }
 

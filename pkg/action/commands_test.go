@@ -76,7 +76,7 @@ func TestCommands(t *testing.T) {
 	if err := os.Mkdir(config.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p, err := OpenAt(t.Context(), config, config.Dir)
+	p, err := Open(t.Context(), config, config.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestCommandsInMemory(t *testing.T) {
 	if err := config.FS.MkdirAll(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p, err := OpenAt(t.Context(), config, root)
+	p, err := Open(t.Context(), config, root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func Example() {
 		FS: afero.NewMemMapFs(), Dir: "/work/memcached-operator", Program: "operon",
 		Report: func(found diag.Findings) { fmt.Println(found) },
 	}
-	p, err := action.OpenAt(ctx, config, config.Dir)
+	p, err := action.Open(ctx, config, config.Dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -84,6 +84,11 @@ func (p *Project) GenerateBundle(ctx context.Context, o GenerateBundleOptions) (
 		return nil, err
 	}
 	return b.update(ctx, b.outputDir, b.outputDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
+		// The user may have edited PROJECT while the input was read.
+		b.Package = o.Package
+		if err := b.readProject(); err != nil {
+			return nil, err
+		}
 		generated, err := b.generate(ctx, tree)
 		if err != nil {
 			return nil, err
@@ -139,6 +144,7 @@ func (b *bundleRun) readProject() error {
 	} else if err != nil {
 		return err
 	}
+	b.refresh()
 	data, err := b.files.ReadFile(project.FileName)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))

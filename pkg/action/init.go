@@ -36,7 +36,7 @@ type InitOptions struct {
 	Findings diag.Findings
 }
 
-// Init creates a project in a directory without one, which OpenAt has returned.
+// Init creates a project in a directory without one, which Open has returned.
 func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err := p.CheckNew(); err != nil {
 		return nil, err

@@ -42,9 +42,9 @@ func MigratePackageManifests(ctx context.Context, config Config, o MigrateOption
 	if err != nil {
 		return nil, err
 	}
-	p, err := OpenAt(ctx, config, root)
+	p, err := Open(ctx, config, root)
 	if errors.Is(err, ErrCompleted) && o.CheckTag != nil { // the images of the bundles may be missing
-		p, err = OpenAt(ctx, config, root)
+		p, err = Open(ctx, config, root)
 	}
 	if err != nil {
 		return nil, err

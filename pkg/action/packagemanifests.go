@@ -47,6 +47,11 @@ func (p *Project) GeneratePackageManifests(ctx context.Context, o PackageManifes
 		return nil, err
 	}
 	return p.update(ctx, r.outputDir, r.copyDir, func(tree *worktree.Tree) (*bundle.Updated, error) {
+		// The user may have edited PROJECT while the input was read.
+		r.bundleRun.Package = o.Package
+		if err := r.readProject(); err != nil {
+			return nil, err
+		}
 		generated, pkg, err := r.generate(ctx, tree)
 		if err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 // ErrCompleted means that an interrupted run of the same command had done all of its work, so that nothing is left to do.
 var ErrCompleted = errors.New("the interrupted command is complete")
 
-// A Project is a directory in which commands run. Open and OpenAt lock it until Close; Read does not.
+// A Project is a directory in which commands run. Open locks it until Close; Read does not.
 type Project struct {
 	Config
 	// Root is the absolute path of the directory.
@@ -27,19 +27,10 @@ type Project struct {
 	roles generatedRoles
 }
 
-// Open opens the project that contains the directory dir, as OpenAt does.
-func Open(ctx context.Context, config Config, dir string) (*Project, error) {
-	root, err := project.FindRoot(config.FS, dir)
-	if err != nil {
-		return nil, err
-	}
-	return OpenAt(ctx, config, root)
-}
-
-// OpenAt locks the directory root, which need not have a PROJECT file, and undoes what an interrupted command left. It returns
+// Open locks the directory root, which need not have a PROJECT file, and undoes what an interrupted command left. It returns
 // ErrCompleted if that was the same command with the same arguments, and its work is done. A dry run locks nothing, and fails if there
 // is something to undo. The caller closes the project.
-func OpenAt(ctx context.Context, config Config, root string) (*Project, error) {
+func Open(ctx context.Context, config Config, root string) (*Project, error) {
 	p := Read(config, root)
 	if p.DryRun {
 		return p, p.Unfinished()
@@ -74,12 +65,20 @@ func (p *Project) Close() {
 
 // Load returns PROJECT, which is read once, and checks its layout. The result contains the changes that the command makes to it.
 func (p *Project) Load(layouts Layouts) (*project.Config, error) {
+	p.refresh()
 	if p.config != nil {
 		return p.config, layouts.check(p.config)
 	}
 	config, err := p.load(p.files, layouts)
 	p.config = config
 	return config, err
+}
+
+// refresh makes the command read PROJECT again if the user has edited it, such as during prompts.
+func (p *Project) refresh() {
+	if !p.files.HasChanges() && p.files.IsOutdated(project.FileName) {
+		p.reread()
+	}
 }
 
 // reread discards what was read, and changes that were not committed, for the next command.

@@ -80,7 +80,7 @@ func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Resul
 			return nil, fmt.Errorf("making %s: %w", filepath.ToSlash(o.OutputDir), diag.Cause(err))
 		}
 	}
-	p, err := OpenAt(ctx, config, output)
+	p, err := Open(ctx, config, output)
 	if err != nil {
 		return nil, err
 	}

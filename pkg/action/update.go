@@ -102,7 +102,7 @@ func (p *Project) updateAt(ctx context.Context, dir string, change func(*worktre
 		}
 		defer func() { _ = p.FS.Remove(root) }() // fails unless it is empty
 	}
-	out, err := OpenAt(ctx, p.Config, root)
+	out, err := Open(ctx, p.Config, root)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,6 @@ package project
 
 import (
 	"path"
-	"slices"
-	"strings"
 )
 
 // Paths of the layout go/v4, relative to the root of a project, with slashes.
@@ -117,13 +115,6 @@ func (r Resource) groupDir(multiGroup bool) string {
 		return r.Group
 	}
 	return ""
-}
-
-// IsKindRole reports whether a file contains a role for users of a kind: KIND_admin_role.yaml.
-func IsKindRole(name string) bool {
-	return path.Dir(name) == RBACDir && slices.ContainsFunc(KindRoles(), func(role string) bool {
-		return strings.HasSuffix(name, "_"+role+"_role.yaml")
-	})
 }
 
 // KindRoles returns the names of the roles for users of a kind.

@@ -73,6 +73,18 @@ func (f *files) readNow(name string) ([]byte, error) {
 	return data, err
 }
 
+// IsOutdated reports whether a file has been written since it was first read.
+func (f *files) IsOutdated(name string) bool {
+	f.mu.Lock()
+	was, ok := f.seen[name]
+	f.mu.Unlock()
+	if !ok || was.err != nil {
+		return false
+	}
+	info, err := f.fs.Stat(f.abs(name))
+	return err != nil || info.Size() != was.info.Size() || !info.ModTime().Equal(was.info.ModTime())
+}
+
 // isSame reports whether two descriptions are of the same file, without a write in between.
 func isSame(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())

@@ -140,6 +140,9 @@ func (t *Tree) Remove(name string) {
 // Reset discards all changes.
 func (t *Tree) Reset() { t.over, t.moved = map[string]*overlaid{}, nil }
 
+// HasChanges reports whether files of the tree were changed.
+func (t *Tree) HasChanges() bool { return len(t.over) > 0 }
+
 // Discard drops all changes and what was read, after the files on disk have changed.
 func (t *Tree) Discard() {
 	t.Reset()

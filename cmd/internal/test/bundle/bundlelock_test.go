@@ -14,9 +14,9 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestBundleReadsProjectUnderLock changes PROJECT after a command has read it first and before it takes the lock: while
-// it reads its input or waits for an answer. The bundle must be that of the changed PROJECT.
-func TestBundleReadsProjectUnderLock(t *testing.T) {
+// TestBundleOfEditedProject edits PROJECT while a command reads its input or waits for an answer. The bundle must be the one of the
+// edited PROJECT.
+func TestBundleOfEditedProject(t *testing.T) {
 	t.Parallel()
 	deployment := `apiVersion: apps/v1
 kind: Deployment
