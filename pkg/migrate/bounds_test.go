@@ -13,7 +13,6 @@ import (
 func TestFilesBounds(t *testing.T) {
 	t.Parallel()
 	fsys := afero.NewMemMapFs()
-	tree := worktree.NewTree(fsys, "/p")
 	options := Options{Names: Names{Project: "mine"}, Fingerprints: &Fingerprints{}, Verifier: NewVerifier(worktree.NewTree(fsys, "/p")), Label: "current"}
 	large := []byte(strings.Repeat("a\n", maxMerged))
 	for _, test := range []struct{ name, want string }{
@@ -23,7 +22,7 @@ func TestFilesBounds(t *testing.T) {
 		if err := afero.WriteFile(fsys, "/p/"+test.name, large, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Files(tree, map[string][]byte{"config/manager/manager.yaml": []byte("a: b\n")}, options)
+		_, err := Files(worktree.NewTree(fsys, "/p"), map[string][]byte{"config/manager/manager.yaml": []byte("a: b\n")}, options)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
