@@ -71,13 +71,9 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 	if _, _, err := a.sourceDate(); err != nil {
 		return err
 	}
-	root, err := a.projectRoot()
-	if err != nil {
-		return err
-	}
 	config := a.actions()
 	config.DryRun = config.DryRun || o.check
-	return a.runAt(c.Context(), config, root, func(p *action.Project) error { return a.bundle(c, p, o) })
+	return a.runInRoot(c.Context(), config, func(p *action.Project) error { return a.bundle(c, p, o) })
 }
 
 func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {

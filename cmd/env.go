@@ -50,7 +50,7 @@ type Env struct {
 	// Runtime returns the path of operon-runtime; nil searches it next to Executable and in the PATH of Environ. The error is
 	// fs.ErrNotExist if there is none.
 	Runtime func() (string, error)
-	// Layouts are the layouts of projects beyond those of layout.All.
+	// Layouts are the layouts of projects that layout.All does not contain.
 	Layouts []action.Layout
 	// PodDir is the directory of the service account's files in a pod, or empty. It need not exist.
 	PodDir string

@@ -57,11 +57,7 @@ flags don't give, at a terminal or line by line from a pipe.`,
 }
 
 func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeFlags) error {
-	root, err := a.projectRoot()
-	if err != nil {
-		return err
-	}
-	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error {
+	return a.runInRoot(c.Context(), a.actions(), func(p *action.Project) error {
 		o.Findings = o.describe.check()
 		current, err := p.CheckKustomize(o.KustomizeOptions)
 		if err != nil {

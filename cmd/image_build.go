@@ -86,10 +86,9 @@ func (o *imageBuildOptions) addTo(a *app, c *cobra.Command) {
 	f := c.Flags()
 	o.targetOptions.addTo(f)
 	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
-	f.StringVar(&o.Base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp; for Ansible projects that of operator-sdk)")
-	f.StringSliceVar(&o.Runtimes, "runtime", nil, "operon-runtime `programs` for Helm and Ansible projects, one for each platform, or base for that of the base image")
-	f.StringVar(&o.Collections, "collections", operatorimage.CollectionsOfProject, "collections of Ansible projects: those of the project, or only those of the base image")
-	completeValues(c, "collections", operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase)
+	f.StringVar(&o.Base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp; for Ansible projects operator-sdk's)")
+	f.StringSliceVar(&o.Runtimes, "runtime", nil, "operon-runtime `programs` for Helm and Ansible projects, one for each platform, or base for the one in the base image")
+	choiceVar(c, &o.Collections, "collections", "", operatorimage.CollectionsOfProject, "collections of Ansible projects: the project's, or only those in the base image", operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase)
 	f.BoolVar(&a.offline, "offline", false, "use only the caches of modules and collections, and fail if some are missing")
 	f.StringArrayVar(&o.labels, "label", nil, "`key=value` label of the image; repeat for more")
 }
@@ -101,9 +100,7 @@ func (o *imageBuildOptions) check(labels map[string]string) diag.Findings {
 		o.platforms = []string{"linux/" + runtime.GOARCH}
 	}
 	findings = append(findings, checkPlatforms(o.platforms)...)
-	if values := []string{operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase}; !slices.Contains(values, o.Collections) {
-		findings.Add("--collections", o.Collections, "must be "+strings.Join(values, " or "))
-	}
+	findings = append(findings, checkChoice("--collections", o.Collections, operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase)...)
 	slices.Sort(o.platforms)
 	return findings
 }

@@ -42,15 +42,7 @@ func TestSpelling(t *testing.T) {
 // TestDocComments checks that the doc comments of exported names begin with the name, as go.dev/doc/comment asks.
 func TestDocComments(t *testing.T) {
 	t.Parallel()
-	for _, file := range sourceFiles(t) {
-		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		fset := token.NewFileSet()
-		syntax, err := parser.ParseFile(fset, file, readSource(t, file), parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachProgramFile(t, func(_ string, fset *token.FileSet, syntax *ast.File) {
 		check := func(name *ast.Ident, doc *ast.CommentGroup) {
 			if !name.IsExported() || doc == nil {
 				return
@@ -74,7 +66,7 @@ func TestDocComments(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // firstComment returns the comment of a specification, which for a declaration without parentheses belongs to the declaration.
@@ -202,6 +194,22 @@ func sourceFiles(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// eachProgramFile calls visit for the Go files of the module except for tests, with their paths relative to its root.
+func eachProgramFile(t *testing.T, visit func(file string, fset *token.FileSet, syntax *ast.File)) {
+	t.Helper()
+	for _, file := range sourceFiles(t) {
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		fset := token.NewFileSet()
+		syntax, err := parser.ParseFile(fset, file, readSource(t, file), parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(file, fset, syntax)
+	}
 }
 
 // readSource reads a file by its path relative to the module's root.

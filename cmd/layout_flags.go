@@ -22,14 +22,8 @@ func (a *app) completePlugins(c *cobra.Command, others ...string) {
 	completeValues(c, "plugins", append(keys, others...)...)
 }
 
-// layouts returns the facts of the layouts beyond those of layout.All.
-func (a *app) layouts() []*layout.Facts {
-	var facts []*layout.Facts
-	for _, l := range a.Layouts {
-		facts = append(facts, l.Facts)
-	}
-	return facts
-}
+// layouts returns the facts of the layouts that layout.All does not contain.
+func (a *app) layouts() []*layout.Facts { return action.FactsOf(a.Layouts) }
 
 // refuse returns findings for the given flags that a command does not have for a layout: "is only valid in Go projects", and the reason.
 func refuse(c *cobra.Command, facts *layout.Facts, command string) diag.Findings {

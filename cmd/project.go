@@ -64,11 +64,16 @@ func (a *app) printReport(findings diag.Findings) {
 
 // runInProject runs a command in the project that the working directory is in, and prints its result.
 func (a *app) runInProject(ctx context.Context, run func(*action.Project) (*action.Result, error)) error {
+	return a.runInRoot(ctx, a.actions(), func(p *action.Project) error { return a.printed(run(p)) })
+}
+
+// runInRoot is runAt for the project that the working directory is in.
+func (a *app) runInRoot(ctx context.Context, config action.Config, run func(*action.Project) error) error {
 	root, err := a.projectRoot()
 	if err != nil {
 		return err
 	}
-	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.printed(run(p)) })
+	return a.runAt(ctx, config, root, run)
 }
 
 // runAt runs a command in a directory, which is locked until the command ends.

@@ -2,11 +2,9 @@ package cmd_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
+	"path"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -18,39 +16,28 @@ func TestNoTextIsParsedBack(t *testing.T) {
 		"Contains", "ContainsAny", "Count", "Cut", "CutPrefix", "CutSuffix", "Fields", "HasPrefix", "HasSuffix", "Index", "LastIndex", "Lines", "Split",
 		"SplitAfter", "SplitN", "SplitSeq", "TrimPrefix", "TrimSuffix",
 	}
-	for _, dir := range []string{".", "../pkg/diag", "../pkg/report"} {
-		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s has no files: %v", dir, err)
+	eachProgramFile(t, func(file string, fset *token.FileSet, syntax *ast.File) {
+		if !slices.Contains([]string{"cmd", "pkg/diag", "pkg/report"}, path.Dir(file)) {
+			return
 		}
-		for _, name := range names {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, declared := range file.Decls {
-				texts := errorTexts(declared)
-				ast.Inspect(declared, func(n ast.Node) bool {
-					call, ok := n.(*ast.CallExpr)
-					if !ok {
-						return true
-					}
-					function, ok := call.Fun.(*ast.SelectorExpr)
-					if !ok || !slices.Contains(parsers, function.Sel.Name) || !isNamed(function.X, "strings") {
-						return true
-					}
-					if slices.ContainsFunc(call.Args, func(arg ast.Expr) bool { return isErrorText(arg, texts) }) {
-						t.Errorf("%s: strings.%s takes the text of an error apart", fset.Position(call.Pos()), function.Sel.Name)
-					}
+		for _, declared := range syntax.Decls {
+			texts := errorTexts(declared)
+			ast.Inspect(declared, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
 					return true
-				})
-			}
+				}
+				function, ok := call.Fun.(*ast.SelectorExpr)
+				if !ok || !slices.Contains(parsers, function.Sel.Name) || !isNamed(function.X, "strings") {
+					return true
+				}
+				if slices.ContainsFunc(call.Args, func(arg ast.Expr) bool { return isErrorText(arg, texts) }) {
+					t.Errorf("%s: strings.%s takes the text of an error apart", fset.Position(call.Pos()), function.Sel.Name)
+				}
+				return true
+			})
 		}
-	}
+	})
 }
 
 // errorTexts returns the variables of a function that are assigned the text of an error.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd"
-	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
 // TestSeams checks that programs are started and the environment is read by cmd.Env alone, and in operon-runtime by its main function and by the expansion of
@@ -43,38 +41,26 @@ func TestSeams(t *testing.T) {
 		}
 		t.Errorf("%s:%d: %s goes around cmd.Env", file, at.Line, name)
 	}
-	for _, dir := range []string{"cmd", "pkg", "templates"} {
-		clitest.WalkTree(t, filepath.Join("..", dir), func(name string, d fs.DirEntry) {
-			rel, err := filepath.Rel("..", name)
+	eachProgramFile(t, func(file string, fset *token.FileSet, parsed *ast.File) {
+		if top, _, _ := strings.Cut(file, "/"); !slices.Contains([]string{"cmd", "pkg", "templates"}, top) || strings.HasPrefix(file, "cmd/internal/") {
+			return
+		}
+		for _, spec := range parsed.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.ToSlash(rel)
-			if d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "cmd/internal/") || strings.Contains(file, "/testdata/") {
-				return
-			}
-			fset := token.NewFileSet()
-			parsed, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, spec := range parsed.Imports {
-				path, err := strconv.Unquote(spec.Path.Value)
-				if err != nil {
-					t.Fatal(err)
+			check(file, fset.Position(spec.Pos()), path)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok {
+					check(file, fset.Position(s.Pos()), x.Name+"."+s.Sel.Name)
 				}
-				check(file, fset.Position(spec.Pos()), path)
 			}
-			ast.Inspect(parsed, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectorExpr); ok {
-					if x, ok := s.X.(*ast.Ident); ok {
-						check(file, fset.Position(s.Pos()), x.Name+"."+s.Sel.Name)
-					}
-				}
-				return true
-			})
+			return true
 		})
-	}
+	})
 	for name, owned := range owners {
 		for _, owner := range owned {
 			if !used[name+" in "+owner] {

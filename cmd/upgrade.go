@@ -68,11 +68,7 @@ instead. Values, and rules that you rewrote, are kept. Running the command again
 		RunE: func(c *cobra.Command, _ []string) error {
 			config := a.actions()
 			config.DryRun = config.DryRun || check || diff != ""
-			root, err := a.projectRoot()
-			if err != nil {
-				return err
-			}
-			return a.runAt(c.Context(), config, root, func(p *action.Project) error {
+			return a.runInRoot(c.Context(), config, func(p *action.Project) error {
 				switch {
 				case diff != "":
 					return a.printed(p.CompareScaffold(diff, o))

@@ -43,6 +43,17 @@ version: "3"
 	return config, messages
 }
 
+// openProject opens a project until the end of a test.
+func openProject(t *testing.T, config Config) *Project {
+	t.Helper()
+	p, err := Open(t.Context(), config, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	config, _ := newProject(t)
@@ -75,10 +86,7 @@ func TestUpdate(t *testing.T) {
 func TestUpdateAtOutside(t *testing.T) {
 	t.Parallel()
 	config, _ := newProject(t)
-	p, err := Open(t.Context(), config, root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openProject(t, config)
 	result, err := p.updateAt(t.Context(), "../out", func(tree *worktree.Tree) error {
 		if !tree.Exists("PROJECT") {
 			return errors.New("PROJECT not found")
@@ -102,10 +110,7 @@ func TestUpdateAtOutside(t *testing.T) {
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	config, messages := newProject(t)
-	p, err := Open(t.Context(), config, root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openProject(t, config)
 	for name, c := range map[string]struct {
 		run  func() (*Result, error)
 		want []string

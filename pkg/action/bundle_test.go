@@ -36,10 +36,7 @@ func TestGenerateBundle(t *testing.T) {
 	t.Parallel()
 	config, _ := newProject(t)
 	config.Dir = root
-	p, err := Open(t.Context(), config, root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openProject(t, config)
 	text, err := p.RenderBundle(t.Context(), bundleOptions())
 	if err != nil || !strings.Contains(string(text), "name: memcached-operator.v1.0.0\n") {
 		t.Fatalf("RenderBundle = %s, %v, want a CSV", text, err)
@@ -63,14 +60,11 @@ func TestGenerateBundleFindings(t *testing.T) {
 	t.Parallel()
 	config, _ := newProject(t)
 	config.Dir = root
-	p, err := Open(t.Context(), config, root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openProject(t, config)
 	o := bundleOptions()
 	o.Version, o.Channels, o.Findings = "v1", "a b", diag.Findings{{Field: "--timeout", Problem: "must not be negative"}}
 	o.Stdin.Reader = strings.NewReader("kind: [\n")
-	_, err = p.GenerateBundle(t.Context(), o)
+	_, err := p.GenerateBundle(t.Context(), o)
 	for _, want := range []string{"--version", "--channels", "--timeout", "stdin:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("GenerateBundle = %v, want a finding about %s", err, want)

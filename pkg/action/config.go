@@ -38,7 +38,7 @@ type Config struct {
 	Version string
 	// Go runs the go command.
 	Go gotool.Go
-	// More are the layouts beyond those of layout.All.
+	// More are layouts that layout.All does not contain.
 	More []Layout
 	// Charts fetches and renders Helm charts.
 	Charts helmchart.Runtime

@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Describe implements Kinds: the description is that of the chart, the resources are the kinds that
+// Describe implements Kinds: the description comes from the chart, the resources are the kinds that
 // it creates with its default values. A base can be generated without the charts: kinds whose chart is missing are left as they are.
 func (chartKinds) Describe(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, _ string) ([]base.Kind, []codegen.API, error) {
 	if !tree.Exists(watches.FileName) {

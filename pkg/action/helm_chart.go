@@ -94,8 +94,8 @@ func (k chartKinds) withNames(config *project.Config, o CreateAPIOptions, chart 
 	return o
 }
 
-// defaultGroup returns the default group of a kind with a chart: that of the other kinds of a Go project with one group, which is empty
-// if their group is the domain of the project.
+// defaultGroup returns the default group of a kind with a chart. In a Go project with one group, it is that group,
+// which is empty if it equals the domain of the project.
 func (k chartKinds) defaultGroup(config *project.Config) string {
 	if k.mixed && !config.MultiGroup() {
 		for _, r := range config.Resources() {

@@ -24,13 +24,13 @@ type installation struct {
 }
 
 // findInstallation returns the installation of a project, without its mover, or nil.
-func findInstallation(tree *worktree.Tree, all []kustomization) *installation {
+func (p *Project) findInstallation(tree *worktree.Tree, all []kustomization) *installation {
 	at := slices.IndexFunc(all, func(k kustomization) bool { return path.Dir(k.name) == project.DefaultDir })
 	if at < 0 {
 		return nil
 	}
 	i := &installation{all: below(all, all[at])}
-	if config, err := new(Config).load(tree, AnyLayout); err == nil {
+	if config, err := p.load(tree, AnyLayout); err == nil {
 		i.scaffolded = config.ProjectName() + "-system"
 	}
 	return i

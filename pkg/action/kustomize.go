@@ -82,7 +82,7 @@ func (p *Project) CheckKustomize(o KustomizeOptions) (*CurrentBase, error) {
 	return p.currentBase(config, b)
 }
 
-// silent returns the project without reports, for checks that are repeated with the lock.
+// silent returns the project without reports, for checks that the command repeats.
 func (p *Project) silent() *Project {
 	silent := *p
 	silent.Report = nil

@@ -36,16 +36,16 @@ type Addition interface {
 	AddSteps(p *Project, result *Result)
 }
 
-// A Layout is a layout beyond those of layout.All.
+// A Layout is one that layout.All does not contain.
 type Layout struct {
 	*layout.Facts
 	Kinds
 }
 
-// facts returns the facts of the layouts beyond those of layout.All.
-func (c *Config) facts() []*layout.Facts {
+// FactsOf returns the facts of layouts.
+func FactsOf(layouts []Layout) []*layout.Facts {
 	var facts []*layout.Facts
-	for _, l := range c.More {
+	for _, l := range layouts {
 		facts = append(facts, l.Facts)
 	}
 	return facts

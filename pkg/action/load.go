@@ -28,7 +28,7 @@ const (
 	// UpgradableLayouts are all layouts and versions of PROJECT that Upgrade supports. PROJECT is converted to the current version.
 	UpgradableLayouts
 
-	// RecentLayouts are those of Go projects, EditableLayouts those that Init creates, and ScaffoldedLayouts both.
+	// RecentLayouts are for Go projects, EditableLayouts are what Init creates, and ScaffoldedLayouts contains both.
 	RecentLayouts     = CurrentLayout | OlderLayout
 	EditableLayouts   = CurrentLayout | LayoutsWithoutGo
 	ScaffoldedLayouts = RecentLayouts | LayoutsWithoutGo
@@ -59,7 +59,7 @@ func (c *Config) load(tree *worktree.Tree, layouts Layouts) (*project.Config, er
 			return nil, err
 		}
 	}
-	config, err := project.Parse(data, c.facts()...)
+	config, err := project.Parse(data, FactsOf(c.More)...)
 	if err != nil {
 		return nil, err
 	}

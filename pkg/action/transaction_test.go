@@ -53,11 +53,7 @@ func TestLayouts(t *testing.T) {
 func TestFailedUpdateIsDiscarded(t *testing.T) {
 	t.Parallel()
 	config, _ := newProject(t)
-	p, err := Open(t.Context(), config, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := openProject(t, config)
 	failed := errors.New("failed")
 	if _, err := p.Update(t.Context(), func(tree *worktree.Tree) error {
 		tree.WriteFile("left.txt", []byte("text\n"), 0o644)

@@ -118,7 +118,7 @@ func (p *Project) checkRoles(tree *worktree.Tree, found *calls.Found, all []kust
 			p.roles.prefixes = append(p.roles.prefixes, k.prefix)
 		}
 	}
-	installed := findInstallation(tree, all)
+	installed := p.findInstallation(tree, all)
 	if installed == nil {
 		return nil
 	}

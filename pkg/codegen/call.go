@@ -121,7 +121,7 @@ func (c Call) tasks() ([]*task, error) {
 	return tasks, nil
 }
 
-// tasksOf returns the tasks of calls, those of defaultCalls if calls is empty, and the first error. A call with an error has
+// tasksOf returns the tasks of calls (defaultCalls if calls is empty) and the first error. A call with an error has
 // no tasks.
 func tasksOf(calls []Call) (all []*task, err error) {
 	if len(calls) == 0 {

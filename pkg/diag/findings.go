@@ -97,11 +97,16 @@ type identity struct {
 
 func (f Finding) identity() identity { return identity{f.Position, f.Message(), f.Rule} }
 
+// isRepeated reports whether a key was seen before, and adds it.
+func isRepeated[K comparable](seen map[K]bool, key K) bool {
+	repeated := seen[key]
+	seen[key] = true
+	return repeated
+}
+
 // without returns the findings that are not among those seen, each once, and adds them to these.
 func (f Findings) without(seen map[identity]bool) Findings {
 	return slices.DeleteFunc(slices.Clone(f), func(one Finding) bool {
-		id := one.identity()
-		defer func() { seen[id] = true }()
-		return seen[id]
+		return isRepeated(seen, one.identity())
 	})
 }

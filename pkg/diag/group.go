@@ -78,10 +78,7 @@ func Sections(err error) []Section {
 	seen, advice := map[identity]bool{}, map[string]bool{}
 	for i, s := range all {
 		all[i].Findings = s.Findings.without(seen)
-		all[i].Advice = slices.DeleteFunc(slices.Clone(s.Advice), func(line string) bool {
-			defer func() { advice[line] = true }()
-			return advice[line]
-		})
+		all[i].Advice = slices.DeleteFunc(slices.Clone(s.Advice), func(line string) bool { return isRepeated(advice, line) })
 	}
 	return slices.DeleteFunc(all, func(s Section) bool { return len(s.Findings)+len(s.Advice) == 0 })
 }

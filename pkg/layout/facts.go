@@ -22,7 +22,7 @@ type Facts struct {
 	// Templates is the directory of the templates of the layout, in TemplateFS. If TemplateFS is nil, it is the one of package templates.
 	Templates  string
 	TemplateFS fs.FS
-	// InitEvents are the events of templates that init writes, beyond those of all layouts.
+	// InitEvents are the events of templates that init writes for this layout only.
 	InitEvents []string
 	// MainFile and ControllerDir are where projects with Go code have their program and their controllers.
 	MainFile, ControllerDir string

@@ -18,7 +18,7 @@ const (
 	onlyAnsible = "is only valid in Ansible projects"
 )
 
-// chartFlags returns the flags that select the chart of a kind, runFlags those that write a role or a playbook, and kindFlags those of
+// chartFlags returns the flags that select the chart of a kind, runFlags the flags that write a role or a playbook, and kindFlags the flags of
 // init that name the first kind.
 func chartFlags() []string {
 	return []string{"helm-chart", "helm-chart-repo", "helm-chart-version", "open-schema", "full-sample", "related-images"}

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Regexp is a regular expression that its first use compiles. Its methods are those of regexp.Regexp; like regexp.MustCompile,
+// Regexp is a regular expression that its first use compiles. It has the methods of regexp.Regexp; like regexp.MustCompile,
 // they panic if the pattern is malformed. A test of this package compiles the patterns of all packages.
 type Regexp struct {
 	pattern string

@@ -26,7 +26,7 @@ import (
 // RuntimePackage is the package of operon-runtime.
 const RuntimePackage = "github.com/operon-sdk/operon/cmd/" + helmchart.Program
 
-// A Builder builds the content of images from a project. Its functions are those of the command line.
+// A Builder builds the content of images from a project. The command line provides its functions.
 type Builder struct {
 	FS afero.Fs
 	// Root is the directory of the project, Dir the one that relative paths in options are relative to.

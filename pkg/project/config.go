@@ -61,7 +61,7 @@ type Config struct {
 	module string
 	// plurals come from CRDs; see FollowPlurals.
 	plurals map[GVK]string
-	// more are the layouts beyond those of layout.All.
+	// more are layouts that layout.All does not contain.
 	more []*layout.Facts
 }
 
@@ -99,7 +99,7 @@ func New(o Options, more ...*layout.Facts) (*Config, error) {
 }
 
 // Parse parses a PROJECT file of any layout. Errors are of type diag.Finding. Only the types of values are validated, as other
-// tools may have accepted them. more are layouts beyond those of layout.All.
+// tools may have accepted them. more are layouts that layout.All does not contain.
 func Parse(data []byte, more ...*layout.Facts) (*Config, error) {
 	c, err := ParseWithoutLayout(data)
 	if err != nil {

@@ -38,7 +38,7 @@ func (p Plugins) Optional() []string {
 }
 
 // CheckPlugins validates --plugins and returns the selected plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
-// without version. Elements can contain several keys, separated by commas. more are layouts beyond those of layout.All.
+// without version. Elements can contain several keys, separated by commas. more are layouts that layout.All does not contain.
 func CheckPlugins(keys []string, more ...*layout.Facts) (Plugins, diag.Findings) {
 	var (
 		plugins         Plugins

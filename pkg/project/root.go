@@ -61,7 +61,7 @@ func projectFileIn(fsys afero.Fs, dir string) (bool, error) {
 	return false, nil
 }
 
-// Load reads the PROJECT file of the directory root. more are layouts beyond those of layout.All.
+// Load reads the PROJECT file of the directory root. more are layouts that layout.All does not contain.
 func Load(fsys afero.Fs, root string, more ...*layout.Facts) (*Config, error) {
 	data, err := readProject(fsys, root)
 	if err != nil {

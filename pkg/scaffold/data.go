@@ -86,7 +86,7 @@ func (p Project) hasProgram() bool { return p.facts().MainFile != "" }
 // Runtime returns the program of a project without Go code, or nil.
 func (p Project) Runtime() *layout.Runtime { return p.facts().Runtime }
 
-// RuntimeImage returns the base image of projects without Go code: that of the release that the project pins.
+// RuntimeImage returns the base image of projects without Go code, from the release that the project pins.
 func (d Data) RuntimeImage() string { return d.Project.facts().Runtime.Image(d.Versions.Operon) }
 
 // hasMixedKind reports whether the kind has a chart beside kinds with Go types.

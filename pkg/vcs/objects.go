@@ -11,7 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// The package plumbing/object of go-git decodes objects, too, but links 60 packages for signatures and diffs. The formats are those of
+// The package plumbing/object of go-git decodes objects, too, but links 60 packages for signatures and diffs. The formats are described in
 // https://git-scm.com/book/en/v2/Git-Internals-Git-Objects.
 
 // commitObject is a commit as far as a history needs it.

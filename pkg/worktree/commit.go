@@ -38,7 +38,7 @@ func (e *ChangedError) Error() string {
 }
 
 // Commit writes the changes of a tree to disk: all of them, or none with an error. It returns the changes sorted by
-// path. The lock of the tree's root must be held, and Recover must have run since; Update does both.
+// path. The lock of the tree's root must be held, and Recover must have run since; Begin does both.
 //
 // New content is staged and old content is saved in a new directory in .operon/txn first, which the journal names from the beginning.
 // Then the journal is completed, the staged files are renamed to their targets, and renaming the journal completes the
@@ -290,7 +290,7 @@ func (d disk) checkUnchanged(name string, planned fs.FileInfo) error {
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return explain("looking at", name, err)
-	case err != nil || planned == nil || info.Size() != planned.Size() || !info.ModTime().Equal(planned.ModTime()) || d.isReal() && !os.SameFile(info, planned):
+	case err != nil || planned == nil || !isUnwritten(planned, info) || d.isReal() && !os.SameFile(info, planned):
 		return &ChangedError{Paths: []string{name}}
 	}
 	return nil

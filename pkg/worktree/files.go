@@ -39,12 +39,17 @@ type snapshot struct {
 // abs returns the path of name on the underlying file system.
 func (f *files) abs(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
 
+// snapshot returns what a file on disk was when it was read, if it was.
+func (f *files) snapshot(name string) (snapshot, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was, ok := f.seen[name]
+	return was, ok
+}
+
 // readDisk returns the content of a file on disk when it was first read.
 func (f *files) readDisk(name string) ([]byte, error) {
-	f.mu.Lock()
-	was, ok := f.seen[name]
-	f.mu.Unlock()
-	if ok {
+	if was, ok := f.snapshot(name); ok {
 		return bytes.Clone(was.data), was.err
 	}
 	data, info, err := f.readRegular(name)
@@ -61,11 +66,8 @@ func (f *files) readDisk(name string) ([]byte, error) {
 
 // readNow returns the content of a file on disk. It is not read again if it is the file that was read before.
 func (f *files) readNow(name string) ([]byte, error) {
-	f.mu.Lock()
-	was, ok := f.seen[name]
-	f.mu.Unlock()
-	if ok && was.err == nil && timesEachWrite(was.info) {
-		if info, err := f.fs.Stat(f.abs(name)); err == nil && isSame(info, was.info) {
+	if was, ok := f.snapshot(name); ok && was.err == nil && timesEachWrite(was.info) {
+		if info, err := f.fs.Stat(f.abs(name)); err == nil && os.SameFile(info, was.info) && isUnwritten(was.info, info) {
 			return was.data, nil
 		}
 	}
@@ -75,19 +77,17 @@ func (f *files) readNow(name string) ([]byte, error) {
 
 // IsOutdated reports whether a file has been written since it was first read.
 func (f *files) IsOutdated(name string) bool {
-	f.mu.Lock()
-	was, ok := f.seen[name]
-	f.mu.Unlock()
+	was, ok := f.snapshot(name)
 	if !ok || was.err != nil {
 		return false
 	}
 	info, err := f.fs.Stat(f.abs(name))
-	return err != nil || info.Size() != was.info.Size() || !info.ModTime().Equal(was.info.ModTime())
+	return err != nil || !isUnwritten(was.info, info)
 }
 
-// isSame reports whether two descriptions are of the same file, without a write in between.
-func isSame(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+// isUnwritten reports whether nothing was written between two descriptions of a file, as far as size and time show it.
+func isUnwritten(before, now fs.FileInfo) bool {
+	return before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
 // timesEachWrite reports whether the file system of a file stores times that are fine enough to differ between two writes: some store

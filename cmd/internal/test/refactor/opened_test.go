@@ -51,7 +51,7 @@ func TestProjectIsOpenedOnce(t *testing.T) {
 	}
 }
 
-// openCounter counts how often a file is opened. Its name is that of the file system of the operating system.
+// openCounter counts how often a file is opened. It keeps the name of the file system that it wraps, which decides about locks.
 type openCounter struct {
 	afero.Fs
 	file string
