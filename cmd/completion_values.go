@@ -133,7 +133,7 @@ func (a *app) completionProject() *project.Config {
 	if err != nil {
 		return nil
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.facts()...)
 	if err != nil {
 		return nil
 	}

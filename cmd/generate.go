@@ -142,7 +142,7 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.facts()...)
 	if err != nil {
 		return nil, err
 	}

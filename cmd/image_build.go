@@ -114,7 +114,7 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.facts()...)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		return err
 	}
 	root := p.Root
-	plugins, _ := project.CheckPlugins(a.plugins, a.layouts()...) // Init reports the findings
+	plugins, _ := project.CheckPlugins(a.plugins, a.facts()...) // Init reports the findings
 	facts := cmp.Or(plugins.Layout, layout.Go())
 	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
 	if anyGiven(c, facts.FirstKind) {

@@ -72,7 +72,7 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	if err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.facts()...)
 	if err != nil {
 		return err
 	}

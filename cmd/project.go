@@ -34,7 +34,7 @@ func (a *app) actions() action.Config {
 	return action.Config{
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
 		Build: a.Build, CacheDir: a.cache(""), StateDirs: a.stateDirs(), Remote: a.remote(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
-		Charts: a.charts(), More: a.Layouts,
+		Charts: a.charts(), Layouts: a.layouts(),
 		Report: a.printReport,
 		Step: func(describe func() string, step func() error) error {
 			return a.reportCounting(a.progressWriter(), describe, step)

@@ -128,7 +128,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.facts()...)
 	if err != nil {
 		return err
 	}

@@ -24,11 +24,11 @@ type ansibleAPI struct {
 	resource project.Resource
 }
 
-// ansibleKinds are the kinds whose objects are reconciled by Ansible roles and playbooks.
-type ansibleKinds struct{}
+// AnsibleKinds implements action.Kinds for the kinds whose objects are reconciled by Ansible roles and playbooks.
+type AnsibleKinds struct{}
 
 // AddKind implements Kinds.
-func (ansibleKinds) AddKind(_ context.Context, _ *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
+func (AnsibleKinds) AddKind(_ context.Context, _ *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
 	api := &ansibleAPI{CreateAPIOptions: o}
 	plugins, findings := checkCreatePlugins(api.Plugins)
 	findings = slices.Concat(api.Findings, findings)

@@ -23,7 +23,7 @@ import (
 
 // RemoveKind implements Kinds: it removes a kind with its role and playbook, unless another kind uses them, its test, its manifests and
 // its entries.
-func (ansibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
+func (AnsibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
 	data := p.PlainData(config, r, "")
 	samples := []scaffold.Data{data}
 	sampled := data

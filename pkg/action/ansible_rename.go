@@ -17,7 +17,7 @@ import (
 )
 
 // Rename implements Kinds. Roles and playbooks with the name of a kind are renamed with it.
-func (ansibleKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
+func (AnsibleKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
 	plan, err := p.planRenaming(tree, before, after, "", nil)
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func sampleOf(files ansiblerole.Files, watch watches.AnsibleWatch, data *scaffol
 }
 
 // Describe implements Kinds. The descriptions come from the roles.
-func (ansibleKinds) Describe(_ context.Context, _ *Project, tree *worktree.Tree, config *project.Config, _ string) ([]base.Kind, []codegen.API, error) {
+func (AnsibleKinds) Describe(_ context.Context, _ *Project, tree *worktree.Tree, config *project.Config, _ string) ([]base.Kind, []codegen.API, error) {
 	if !tree.Exists(watches.FileName) {
 		return nil, nil, nil
 	}

@@ -38,8 +38,8 @@ type Config struct {
 	Version string
 	// Go runs the go command.
 	Go gotool.Go
-	// More are layouts that layout.All does not contain.
-	More []Layout
+	// Layouts are the layouts of projects, with what commands do with their kinds.
+	Layouts []Layout
 	// Charts fetches and renders Helm charts.
 	Charts helmchart.Runtime
 	// Build identifies the build of the program. If it is empty, results that depend on the build are not cached.

@@ -116,7 +116,7 @@ func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings
 
 // checkInitPlugins validates plugins for a command that does not create controllers.
 func (c *Config) checkInitPlugins(names []string) (project.Plugins, diag.Findings) {
-	plugins, findings := project.CheckPlugins(names, FactsOf(c.More)...)
+	plugins, findings := project.CheckPlugins(names, FactsOf(c.Layouts)...)
 	if plugins.DeployImage {
 		findings = append(findings, diag.Finding{
 			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",

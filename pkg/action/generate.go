@@ -9,6 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -28,7 +29,7 @@ func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Resul
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	config, err := p.load(tree, AnyLayout)
 	if err != nil {
-		return p.generateCode(ctx, tree, what)
+		return p.kinds(layout.Go()).Generate(ctx, p, tree, nil, what)
 	}
 	return p.kinds(config.Facts()).Generate(ctx, p, tree, config, what)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// goKinds are the kinds of Go projects: those with Go types, and beside them those with charts.
-type goKinds struct{}
+// GoKinds implements action.Kinds for the kinds of Go projects: those with Go types, and beside them those with charts.
+type GoKinds struct{}
 
 // mixed are the kinds with charts of a Go project.
-var mixed = chartKinds{mixed: true}
+var mixed = ChartKinds{Mixed: true}
 
 // A goAPI is a new API with Go types, or a controller of an API.
 type goAPI struct {
@@ -26,7 +26,7 @@ type goAPI struct {
 }
 
 // AddKind implements Kinds.
-func (goKinds) AddKind(ctx context.Context, p *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
+func (GoKinds) AddKind(ctx context.Context, p *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
 	if o.HasChart() {
 		if reason := config.Facts().NoCharts; reason != "" {
 			return nil, config.Refuse(reason)
@@ -74,7 +74,7 @@ func (api *goAPI) Apply(ctx context.Context, p *Project, tree *worktree.Tree, co
 func (api *goAPI) AddSteps(_ *Project, result *Result) { result.nextf("%s", api.step) }
 
 // RemoveKind implements Kinds.
-func (goKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
+func (GoKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
 	if config.IsChart(r) {
 		if err := mixed.RemoveKind(ctx, p, tree, config, r, o); err != nil || config.HasCharts() {
 			return err
@@ -89,25 +89,25 @@ func (goKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tree, 
 }
 
 // Generate implements Kinds.
-func (goKinds) Generate(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, what codegen.Generators) error {
-	if err := p.generateCode(ctx, tree, what); err != nil || !config.HasCharts() {
+func (GoKinds) Generate(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, what codegen.Generators) error {
+	if err := p.generateCode(ctx, tree, what); err != nil || config == nil || !config.HasCharts() {
 		return err
 	}
 	return mixed.Generate(ctx, p, tree, config, what)
 }
 
 // Describe implements Kinds.
-func (goKinds) Describe(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
+func (GoKinds) Describe(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, dir string) ([]base.Kind, []codegen.API, error) {
 	kinds, apis, err := p.apis(ctx, tree, config, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	chartKinds, charts, err := mixed.Describe(ctx, p, tree, config, dir)
-	return append(kinds, chartKinds...), append(apis, charts...), err
+	releases, charts, err := mixed.Describe(ctx, p, tree, config, dir)
+	return append(kinds, releases...), append(apis, charts...), err
 }
 
 // Generate implements Kinds. The other generators need code.
-func (chartKinds) Generate(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, what codegen.Generators) error {
+func (ChartKinds) Generate(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, what codegen.Generators) error {
 	if what&(codegen.CRD|codegen.RBAC) == 0 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (chartKinds) Generate(ctx context.Context, p *Project, tree *worktree.Tree,
 }
 
 // Generate implements Kinds. The other generators need code.
-func (ansibleKinds) Generate(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, what codegen.Generators) error {
+func (AnsibleKinds) Generate(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, what codegen.Generators) error {
 	if what&(codegen.CRD|codegen.RBAC) == 0 {
 		return nil
 	}

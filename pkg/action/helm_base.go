@@ -18,7 +18,7 @@ import (
 
 // Describe implements Kinds: the description comes from the chart, the resources are the kinds that
 // it creates with its default values. A base can be generated without the charts: kinds whose chart is missing are left as they are.
-func (chartKinds) Describe(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, _ string) ([]base.Kind, []codegen.API, error) {
+func (ChartKinds) Describe(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, _ string) ([]base.Kind, []codegen.API, error) {
 	if !tree.Exists(watches.FileName) {
 		return nil, nil, nil
 	}

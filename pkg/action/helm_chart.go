@@ -50,11 +50,14 @@ type helmAPI struct {
 	inPlace bool
 }
 
-// chartKinds are the kinds whose objects are releases of charts. mixed means that the project has kinds with Go types beside them.
-type chartKinds struct{ mixed bool }
+// ChartKinds implements action.Kinds for kinds whose objects are releases of charts.
+type ChartKinds struct {
+	// Mixed means that the project has kinds with Go types beside them.
+	Mixed bool
+}
 
 // AddKind implements Kinds: it validates the options, fetches the chart and renders it.
-func (k chartKinds) AddKind(ctx context.Context, p *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
+func (k ChartKinds) AddKind(ctx context.Context, p *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
 	if err := k.check(config, o).Err(); err != nil {
 		return nil, err
 	}
@@ -83,8 +86,8 @@ func (k chartKinds) AddKind(ctx context.Context, p *Project, config *project.Con
 }
 
 // withNames returns the options with the names that a chart and the project give.
-func (k chartKinds) withNames(config *project.Config, o CreateAPIOptions, chart string) CreateAPIOptions {
-	if o.Group == "" && (k.mixed || o.Chart.Source != "") {
+func (k ChartKinds) withNames(config *project.Config, o CreateAPIOptions, chart string) CreateAPIOptions {
+	if o.Group == "" && (k.Mixed || o.Chart.Source != "") {
 		o.Group = k.defaultGroup(config)
 	}
 	if o.Chart.Source != "" {
@@ -96,8 +99,8 @@ func (k chartKinds) withNames(config *project.Config, o CreateAPIOptions, chart 
 
 // defaultGroup returns the default group of a kind with a chart. In a Go project with one group, it is that group,
 // which is empty if it equals the domain of the project.
-func (k chartKinds) defaultGroup(config *project.Config) string {
-	if k.mixed && !config.MultiGroup() {
+func (k ChartKinds) defaultGroup(config *project.Config) string {
+	if k.Mixed && !config.MultiGroup() {
 		for _, r := range config.Resources() {
 			if r.HasAPI() {
 				return r.Group
@@ -117,13 +120,13 @@ func kindOfChart(chart string) string {
 }
 
 // check validates the options before the chart is fetched.
-func (k chartKinds) check(config *project.Config, o CreateAPIOptions) diag.Findings {
+func (k ChartKinds) check(config *project.Config, o CreateAPIOptions) diag.Findings {
 	plugins, others := checkCreatePlugins(o.Plugins)
 	findings := slices.Concat(o.Findings, others)
-	if !k.mixed && (plugins.ForGo() || plugins.DeployImage) {
+	if !k.Mixed && (plugins.ForGo() || plugins.DeployImage) {
 		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Go projects; this is a Helm project")
 	}
-	if k.mixed && o.Chart.Source == "" && !plugins.WithoutGo() {
+	if k.Mixed && o.Chart.Source == "" && !plugins.WithoutGo() {
 		findings.Add("--helm-chart", "", "is required with the other flags of a chart; or give --plugins helm for a new chart")
 	}
 	if o.Chart.Source == "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // Rename implements Kinds. Charts do not change.
-func (chartKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
+func (ChartKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
 	plan, err := p.planRenaming(tree, before, after, "", nil)
 	if err != nil {
 		return nil, err

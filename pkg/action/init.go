@@ -45,7 +45,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	plugins, _ := project.CheckPlugins(o.Plugins, FactsOf(p.More)...) // valid
+	plugins, _ := project.CheckPlugins(o.Plugins, FactsOf(p.Layouts)...) // valid
 	config, err := newConfig(data.Project)
 	if err != nil {
 		return nil, err

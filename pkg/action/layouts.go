@@ -19,7 +19,7 @@ type Kinds interface {
 	AddKind(ctx context.Context, p *Project, config *project.Config, o CreateAPIOptions) (Addition, error)
 	// RemoveKind removes a kind from the tree and from PROJECT. What the user has edited is removed only with Force.
 	RemoveKind(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error
-	// Generate updates the generated files in the tree.
+	// Generate updates the generated files in the tree. For Go, PROJECT can be nil: generate works in directories without one.
 	Generate(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, what codegen.Generators) error
 	// Rename makes the changes between two versions of PROJECT, which have the same resources in the same order, including generated
 	// files. It returns where old names remain.
@@ -36,31 +36,27 @@ type Addition interface {
 	AddSteps(p *Project, result *Result)
 }
 
-// A Layout is one that layout.All does not contain.
+// A Layout is a layout with its kinds.
 type Layout struct {
 	*layout.Facts
 	Kinds
 }
 
-// FactsOf returns the facts of layouts.
+// FactsOf returns the facts of those layouts that layout.All does not contain.
 func FactsOf(layouts []Layout) []*layout.Facts {
 	var facts []*layout.Facts
 	for _, l := range layouts {
-		facts = append(facts, l.Facts)
+		if !slices.Contains(layout.All(), l.Facts) {
+			facts = append(facts, l.Facts)
+		}
 	}
 	return facts
 }
 
-// kinds returns what a layout does with kinds.
+// kinds returns what a layout, which is one of Layouts or an older one of Go, does with kinds.
 func (c *Config) kinds(facts *layout.Facts) Kinds {
-	if i := slices.IndexFunc(c.More, func(l Layout) bool { return l.Facts == facts }); i >= 0 {
-		return c.More[i].Kinds
+	if facts.Older {
+		facts = layout.Go()
 	}
-	switch facts {
-	case layout.Helm():
-		return chartKinds{}
-	case layout.Ansible():
-		return ansibleKinds{}
-	}
-	return goKinds{}
+	return c.Layouts[slices.IndexFunc(c.Layouts, func(l Layout) bool { return l.Facts == facts })].Kinds
 }

@@ -59,7 +59,7 @@ func (c *Config) load(tree *worktree.Tree, layouts Layouts) (*project.Config, er
 			return nil, err
 		}
 	}
-	config, err := project.Parse(data, FactsOf(c.More)...)
+	config, err := project.Parse(data, FactsOf(c.Layouts)...)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (p *Project) applyRenaming(ctx context.Context, tree *worktree.Tree, before
 }
 
 // Rename implements Kinds.
-func (goKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
+func (GoKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, before, after *project.Config) (*refactor.Remaining, error) {
 	header, _, err := p.header(tree)
 	if err != nil {
 		return nil, err
