@@ -79,7 +79,7 @@ func (api *ansibleAPI) Apply(_ context.Context, p *Project, tree *worktree.Tree,
 	slices.Sort(report.Kept)
 	p.reportKept(report)
 	if api.Force { // the schema of an existing kind is scaffolded again, too
-		removeIfExists(tree, path.Join(project.CRDBasesDir, resource.CRDFile()))
+		tree.RemoveIfExists(path.Join(project.CRDBasesDir, resource.CRDFile()))
 	}
 	return p.generateAnsible(tree, config)
 }

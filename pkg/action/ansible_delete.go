@@ -50,7 +50,7 @@ func (AnsibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tre
 		} else if content != nil && isEditedCRD(content, r) {
 			edited = append(edited, name)
 		}
-		removeIfExists(tree, name)
+		tree.RemoveIfExists(name)
 	}
 	if err := p.generateAnsible(tree, config); err != nil {
 		return err

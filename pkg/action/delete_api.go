@@ -155,12 +155,12 @@ func (p *Project) removeGenerated(
 			return err
 		}
 		for _, dir := range dirs {
-			removeIfExists(tree, path.Join(dir, removed.CRDFile()))
+			tree.RemoveIfExists(path.Join(dir, removed.CRDFile()))
 		}
 	}
 	dir := strings.TrimPrefix(removed.Path, config.Repo()+"/")
 	if !samePackage && !tree.Exists(path.Join(dir, "groupversion_info.go")) {
-		removeIfExists(tree, path.Join(dir, "zz_generated.deepcopy.go"))
+		tree.RemoveIfExists(path.Join(dir, "zz_generated.deepcopy.go"))
 	}
 	if err := scaffold.DisableApply(tree, dir); err != nil {
 		return err
@@ -177,10 +177,4 @@ func (p *Project) removeGenerated(
 	}
 	slices.Sort(versions)
 	return scaffold.RemoveStorageMarker(tree, removed.Kind, versions)
-}
-
-func removeIfExists(tree *worktree.Tree, name string) {
-	if tree.Exists(name) {
-		tree.Remove(name)
-	}
 }

@@ -33,7 +33,7 @@ func (ChartKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tre
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 	if !slices.ContainsFunc(config.Resources(), func(other project.Resource) bool { return other.CRDName() == r.CRDName() }) {
-		removeIfExists(tree, path.Join(project.CRDBasesDir, r.CRDFile()))
+		tree.RemoveIfExists(path.Join(project.CRDBasesDir, r.CRDFile()))
 	}
 	if err := p.generateCharts(ctx, tree, config, map[string]*helmchart.Rendered{}); err != nil {
 		return err

@@ -126,7 +126,8 @@ func (o RenameAPIOptions) complete(config *project.Config) (project.GVK, diag.Fi
 		for _, r := range own {
 			values = append(values, q.of(r))
 		}
-		values = uniqueSorted(values)
+		slices.Sort(values)
+		values = slices.Compact(values)
 		if *q.value == "" && q.needed && len(values) == 1 {
 			*q.value = values[0]
 		} else if *q.value == "" && q.needed && len(values) > 1 {

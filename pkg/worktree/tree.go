@@ -137,6 +137,13 @@ func (t *Tree) Remove(name string) {
 	t.over[name] = &overlaid{deleted: true}
 }
 
+// RemoveIfExists deletes a file that need not exist.
+func (t *Tree) RemoveIfExists(name string) {
+	if t.Exists(name) {
+		t.Remove(name)
+	}
+}
+
 // Reset discards all changes.
 func (t *Tree) Reset() { t.over, t.moved = map[string]*overlaid{}, nil }
 
