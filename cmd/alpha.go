@@ -31,7 +31,7 @@ To upgrade a project together with your code, use '%[1]s upgrade'.`, a.program),
   %[1]s alpha generate --input-dir ../memcached-operator --output-dir fresh`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Plugins, o.ProjectVersion = a.plugins, a.projectVersion
+			o.Plugins, o.ProjectVersion = a.parsedPlugins(), a.projectVersion
 			return a.printed(action.Rescaffold(c.Context(), a.actions(), o))
 		},
 	}

@@ -97,7 +97,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		o.Plugins = a.plugins
+		o.Plugins = a.parsedPlugins()
 		command, types := config.Facts().CreateCommand(o.HasChart())
 		o.Findings = refuse(c, config.Facts(), command)
 		if !types {

@@ -66,7 +66,7 @@ func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, 
 		if err != nil {
 			return nil, err
 		}
-		o.Plugins = a.plugins
+		o.Plugins = a.parsedPlugins()
 		if legacy {
 			return nil, usagef(c, "--legacy: webhooks in the package of the API types are unsupported; leave the flag out to create them in internal/webhook")
 		}

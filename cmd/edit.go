@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newEdit(a *app) *cobra.Command {
@@ -59,7 +58,7 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Multigroup, o.Namespaced = ifGiven(c, "multigroup", &multigroup), ifGiven(c, "namespaced", &namespaced)
 			o.License, o.LicenseFile = ifGiven(c, "license", &license), ifGiven(c, "license-file", &licenseFile)
-			o.Owner, o.Plugins = ifGiven(c, "owner", &owner), a.plugins
+			o.Owner, o.Plugins = ifGiven(c, "owner", &owner), a.parsedPlugins()
 			return a.runEdit(c, o)
 		},
 	}
@@ -103,8 +102,8 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)
 		}
-		if _, findings := project.CheckPlugins(o.Plugins, a.facts()...); len(findings)+len(o.Findings) > 0 {
-			return nil, append(o.Findings, findings...)
+		if findings := append(o.Findings, o.Plugins.Findings...); len(findings) > 0 {
+			return nil, findings
 		}
 		return nil, usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")
 	})

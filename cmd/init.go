@@ -116,8 +116,8 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		return err
 	}
 	root := p.Root
-	plugins, _ := project.CheckPlugins(a.plugins, a.facts()...) // Init reports the findings
-	facts := cmp.Or(plugins.Layout, layout.Go())
+	o.Plugins, o.ProjectVersion = a.parsedPlugins(), a.projectVersion
+	facts := cmp.Or(o.Plugins.Layout, layout.Go())
 	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
 	if anyGiven(c, facts.FirstKind) {
 		o.API = &o.api
@@ -128,7 +128,6 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 			return err
 		}
 	}
-	o.Plugins, o.ProjectVersion = a.plugins, a.projectVersion
 	bare := a.isBare(root)
 	result, err := p.Init(c.Context(), o.InitOptions)
 	if err != nil {

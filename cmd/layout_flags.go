@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/layout"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // completePlugins completes --plugins by the layouts and other plugins.
@@ -31,6 +32,9 @@ func (a *app) layouts() []action.Layout {
 
 // facts returns the facts of the layouts that layout.All does not contain.
 func (a *app) facts() []*layout.Facts { return action.FactsOf(a.Layouts) }
+
+// parsedPlugins returns the plugins of --plugins.
+func (a *app) parsedPlugins() project.Plugins { return project.ParsePlugins(a.plugins, a.facts()...) }
 
 // refuse returns findings for the given flags that a command does not have for a layout: "is only valid in Go projects", and the reason.
 func refuse(c *cobra.Command, facts *layout.Facts, command string) diag.Findings {

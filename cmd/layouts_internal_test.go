@@ -80,7 +80,7 @@ func (k *shellKind) resolve(config *project.Config) (project.Resource, error) {
 	o.API, o.Namespaced, o.NoTypes = true, true, true
 	o.Controller = false
 	r, findings := project.ResolveResource(config, o)
-	return r, append(k.Findings, findings...).Err()
+	return r, slices.Concat(k.Findings, k.Plugins.CheckKinds(), findings).Err()
 }
 
 func (k *shellKind) Apply(ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config) error {
@@ -184,7 +184,8 @@ func TestFourthLayout(t *testing.T) {
 		{[]string{"init", "--plugins", "shel"}, 2, "shell/v1, deploy-image/v1-alpha"},
 		{[]string{"init", "--plugins", "shell/v1", "--domain", "example.com"}, 0, "Makefile"},
 		{append([]string{"create", "api", "--image", "x"}, api...), 2, `--image "x": is only valid in Go projects: the objects of a kind are created by its script`},
-		{append([]string{"create", "api"}, api...), 0, "next: write the script"},
+		{append([]string{"create", "api", "--plugins", "shell/v1"}, api...), 0, "next: write the script"},
+		{append([]string{"create", "api", "--plugins", "shel"}, api...), 2, "shell/v1, deploy-image/v1-alpha"},
 		{[]string{"generate", "--check"}, 0, ""},
 		{append([]string{"create", "webhook", "--defaulting"}, api...), 1, "scripts have no webhooks"},
 		{append([]string{"delete", "webhook"}, api...), 1, "scripts have no webhooks"},

@@ -187,7 +187,7 @@ func (a *app) prepare(c *cobra.Command) error {
 	var findings diag.Findings
 	own := c.LocalNonPersistentFlags()
 	if own.Lookup("plugins") == nil {
-		_, findings = project.CheckPlugins(a.plugins, a.facts()...)
+		findings = a.parsedPlugins().Findings
 	}
 	if own.Lookup("project-version") == nil {
 		findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
@@ -226,7 +226,7 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 		return usagef(c, "%w", err)
 	}
 	name := unknown.GetSpecifiedName()
-	if _, findings := project.CheckPlugins(pluginArguments(a.args), a.facts()...); len(findings) > 0 {
+	if findings := project.ParsePlugins(pluginArguments(a.args), a.facts()...).Findings; len(findings) > 0 {
 		return findings
 	}
 	var names []string

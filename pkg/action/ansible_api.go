@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -30,10 +29,9 @@ type AnsibleKinds struct{}
 // AddKind implements Kinds.
 func (AnsibleKinds) AddKind(_ context.Context, _ *Project, config *project.Config, o CreateAPIOptions) (Addition, error) {
 	api := &ansibleAPI{CreateAPIOptions: o}
-	plugins, findings := checkCreatePlugins(api.Plugins)
-	findings = slices.Concat(api.Findings, findings)
-	if plugins.Layout != nil && plugins.Layout != config.Facts() || plugins.DeployImage {
-		findings.Add("--plugins", strings.Join(api.Plugins, ","), "is not for Ansible projects, and this is one")
+	findings := slices.Concat(o.Findings, o.Plugins.CheckKinds())
+	if o.Plugins.Layout != nil && o.Plugins.Layout != config.Facts() || o.Plugins.DeployImage {
+		findings.Add("--plugins", o.Plugins.String(), "is not for Ansible projects, and this is one")
 	}
 	resource, others := project.ResolveResource(config, api.resourceOptions())
 	api.resource = resource

@@ -26,7 +26,7 @@ type CreateAPIOptions struct {
 	Domain string
 	// Image is the image that the controller deploys, or empty.
 	Image   project.Image
-	Plugins []string
+	Plugins project.Plugins
 	// SSA generates apply configurations of the types, which the controller uses.
 	SSA bool
 	// Generate generates code and, with Manifests, manifests afterwards.
@@ -65,14 +65,12 @@ func (p *Project) reportKept(report *scaffold.Report) {
 
 // HasChart reports whether the options are those of a kind with a chart, which can be missing.
 func (o CreateAPIOptions) HasChart() bool {
-	plugins, _ := project.CheckPlugins(o.Plugins)
-	return o.Chart != (ChartOptions{}) || plugins.WithoutGo() && plugins.Layout.Charts
+	return o.Chart != (ChartOptions{}) || o.Plugins.WithoutGo() && o.Plugins.Layout.Charts
 }
 
 // DeploysImage reports whether the controller deploys an image, which can be missing.
 func (o CreateAPIOptions) DeploysImage() bool {
-	plugins, _ := project.CheckPlugins(o.Plugins)
-	return o.Image.Ref != "" || plugins.DeployImage
+	return o.Image.Ref != "" || o.Plugins.DeployImage
 }
 
 // Check validates the options for a project.
@@ -83,9 +81,8 @@ func (o CreateAPIOptions) Check(config *project.Config) error {
 
 // resolve validates the options and returns the resource that they describe.
 func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, error) {
-	_, findings := checkCreatePlugins(o.Plugins)
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
-	findings = slices.Concat(o.Findings, findings, others)
+	findings := slices.Concat(o.Findings, o.Plugins.CheckKinds(), others)
 	if recorded, ok := config.Resource(resource.GVK); ok && config.IsChart(recorded) {
 		findings = diag.Findings{{Field: "--kind", Value: o.Kind, Problem: fmt.Sprintf("the objects of %s are releases of a chart; "+
 			"add code to %s, or delete the API and create it again", recorded.GVK, project.ChartsFile)}}

@@ -15,7 +15,7 @@ import (
 // CreateWebhookOptions are the options of CreateWebhook.
 type CreateWebhookOptions struct {
 	project.WebhookOptions
-	Plugins []string
+	Plugins project.Plugins
 	// Generate generates code and manifests afterwards.
 	Generate bool
 }
@@ -58,9 +58,9 @@ func (p *Project) CreateWebhook(ctx context.Context, o CreateWebhookOptions) (*R
 
 // resolve validates the options and returns the resource that they describe.
 func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
-	plugins, findings := checkCreatePlugins(o.Plugins)
-	if plugins.WithoutGo() {
-		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code, which have no webhooks")
+	findings := o.Plugins.CheckKinds()
+	if o.Plugins.WithoutGo() {
+		findings.Add("--plugins", o.Plugins.String(), "is for projects without Go code, which have no webhooks")
 	}
 	resource, others := project.ResolveWebhook(config, o.WebhookOptions)
 	return resource, append(findings, others...).Err()

@@ -22,7 +22,7 @@ type EditOptions struct {
 	Namespaced *bool
 	// License, LicenseFile and Owner select the header of Go files, as in LicenseOptions.
 	License, LicenseFile, Owner *string
-	Plugins                     []string
+	Plugins                     project.Plugins
 	// Force leaves edited lines that Namespaced would change to the user.
 	Force bool
 	// Findings are problems of the options that the caller has found.
@@ -37,18 +37,12 @@ func (o EditOptions) changesHeader() bool {
 
 // IsEmpty reports whether the options change nothing.
 func (o EditOptions) IsEmpty() bool {
-	return o.onlyPlugins() && len(o.optionalPlugins().Optional()) == 0
+	return o.onlyPlugins() && len(o.Plugins.Optional()) == 0
 }
 
 // onlyPlugins reports whether the options change nothing but the plugins.
 func (o EditOptions) onlyPlugins() bool {
 	return o.Multigroup == nil && o.Namespaced == nil && !o.changesHeader()
-}
-
-// optionalPlugins returns the selected plugins without those that are not valid, which checkEdit reports.
-func (o EditOptions) optionalPlugins() project.Plugins {
-	plugins, _ := project.CheckPlugins(o.Plugins)
-	return plugins
 }
 
 // Edit changes the layout, the scope or the license header of the project.
@@ -83,15 +77,15 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 	if !o.onlyPlugins() {
 		result.nextf("review what changed, then '%s'", config.Facts().Check)
 	}
-	p.addPluginSteps(result, o.optionalPlugins())
+	p.addPluginSteps(result, o.Plugins)
 	return result, nil
 }
 
 // checkEdit validates the options.
 func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings {
-	plugins, findings := p.checkInitPlugins(o.Plugins)
-	if findings = append(findings, o.Findings...); plugins.Layout != nil && plugins.Layout.Name != config.Facts().Name {
-		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is not the layout of the project, "+strings.Join(config.Layout(), ","))
+	findings := append(o.Plugins.CheckProject(), o.Findings...)
+	if o.Plugins.Layout != nil && o.Plugins.Layout.Name != config.Facts().Name {
+		findings.Add("--plugins", o.Plugins.String(), "is not the layout of the project, "+strings.Join(config.Layout(), ","))
 	}
 	if o.changesHeader() {
 		license := LicenseOptions{License: "apache2", File: deref(o.LicenseFile), Owner: deref(o.Owner)} // apache2 is valid
@@ -114,17 +108,6 @@ func (p *Project) checkEdit(config *project.Config, o EditOptions) diag.Findings
 	return findings
 }
 
-// checkInitPlugins validates plugins for a command that does not create controllers.
-func (c *Config) checkInitPlugins(names []string) (project.Plugins, diag.Findings) {
-	plugins, findings := project.CheckPlugins(names, FactsOf(c.Layouts)...)
-	if plugins.DeployImage {
-		findings = append(findings, diag.Finding{
-			Field: "--plugins", Value: "deploy-image/v1-alpha", Problem: "belongs to create api, as does --image; leave it out here",
-		})
-	}
-	return plugins, findings
-}
-
 func deref(s *string) string {
 	if s == nil {
 		return ""
@@ -134,7 +117,7 @@ func deref(s *string) string {
 
 // applyEdit makes all changes in the tree, including generated files. It returns the changes that are left to the user.
 func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) ([]string, error) {
-	if err := p.addPlugins(tree, config, o.optionalPlugins()); err != nil {
+	if err := p.addPlugins(tree, config, o.Plugins); err != nil {
 		return nil, err
 	}
 	if o.onlyPlugins() {

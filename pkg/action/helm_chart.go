@@ -121,12 +121,11 @@ func kindOfChart(chart string) string {
 
 // check validates the options before the chart is fetched.
 func (k ChartKinds) check(config *project.Config, o CreateAPIOptions) diag.Findings {
-	plugins, others := checkCreatePlugins(o.Plugins)
-	findings := slices.Concat(o.Findings, others)
-	if !k.Mixed && (plugins.ForGo() || plugins.DeployImage) {
-		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for Go projects; this is a Helm project")
+	findings := slices.Concat(o.Findings, o.Plugins.CheckKinds())
+	if !k.Mixed && (o.Plugins.ForGo() || o.Plugins.DeployImage) {
+		findings.Add("--plugins", o.Plugins.String(), "is for Go projects; this is a Helm project")
 	}
-	if k.Mixed && o.Chart.Source == "" && !plugins.WithoutGo() {
+	if k.Mixed && o.Chart.Source == "" && !o.Plugins.WithoutGo() {
 		findings.Add("--helm-chart", "", "is required with the other flags of a chart; or give --plugins helm for a new chart")
 	}
 	if o.Chart.Source == "" {

@@ -27,7 +27,7 @@ type InitOptions struct {
 	// ProjectName is the name of the project; empty means that of the directory.
 	ProjectName            string
 	Multigroup, Namespaced bool
-	Plugins                []string
+	Plugins                project.Plugins
 	// ProjectVersion is the version of PROJECT.
 	ProjectVersion string
 	// API is the first kind of a project without Go code, or nil for a project without kinds.
@@ -45,7 +45,6 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	plugins, _ := project.CheckPlugins(o.Plugins, FactsOf(p.Layouts)...) // valid
 	config, err := newConfig(data.Project)
 	if err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		if err := p.applyInit(tree, data); err != nil {
 			return err
 		}
-		if err := p.addPlugins(tree, config, plugins); err != nil {
+		if err := p.addPlugins(tree, config, o.Plugins); err != nil {
 			return err
 		}
 		if tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode); kind == nil {
@@ -79,7 +78,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	} else {
 		result.nextf("add an API with '%s create api'", p.Program)
 	}
-	p.addPluginSteps(result, plugins)
+	p.addPluginSteps(result, o.Plugins)
 	return result, nil
 }
 
@@ -107,10 +106,10 @@ func (p *Project) CheckNew() error {
 
 // initData validates the options and returns the data of templates.
 func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
-	plugins, others := p.checkInitPlugins(o.Plugins)
-	findings := slices.Concat(project.CheckDomain(o.Domain), project.CheckProjectVersion(o.ProjectVersion), others, o.Findings)
+	findings := slices.Concat(project.CheckDomain(o.Domain), project.CheckProjectVersion(o.ProjectVersion), o.Plugins.CheckProject(), o.Findings)
 	name := o.ProjectName
 	if name == "" {
+		var others diag.Findings
 		name, others = project.ProjectNameFromDir(filepath.Base(p.Root))
 		findings = append(findings, others...)
 	} else {
@@ -118,12 +117,12 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 	}
 	data := scaffold.Data{
 		Project: scaffold.Project{
-			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Layout: cmp.Or(plugins.Layout, layout.Go()),
+			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Layout: cmp.Or(o.Plugins.Layout, layout.Go()),
 			CLIName: p.Program,
 		},
 		Versions: p.versions(),
 	}
-	if plugins.WithoutGo() {
+	if o.Plugins.WithoutGo() {
 		return data, findings.Err()
 	}
 	var err error

@@ -92,12 +92,3 @@ func (p *Project) addPluginSteps(result *Result, plugins project.Plugins) {
 		result.nextf("push %s, and allow GitHub Actions to create pull requests in the settings of the repository", project.AutoUpdateFile)
 	}
 }
-
-// checkCreatePlugins validates plugins for a command that adds no optional ones.
-func checkCreatePlugins(names []string) (project.Plugins, diag.Findings) {
-	plugins, findings := project.CheckPlugins(names)
-	for _, key := range plugins.Optional() {
-		findings.Add("--plugins", key, "belongs to init and edit; leave it out here")
-	}
-	return plugins, findings
-}

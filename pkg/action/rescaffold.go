@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/afero"
 
@@ -23,18 +22,18 @@ type RescaffoldOptions struct {
 	InputDir string
 	// OutputDir is a new or empty directory.
 	OutputDir string
-	Plugins   []string
+	Plugins   project.Plugins
 	// ProjectVersion is the version of PROJECT.
 	ProjectVersion string
 }
 
 // Rescaffold creates a project in a new directory with the current templates, from PROJECT of another one.
 func Rescaffold(ctx context.Context, config Config, o RescaffoldOptions) (*Result, error) {
-	plugins, findings := checkCreatePlugins(o.Plugins)
-	if plugins.WithoutGo() {
-		findings.Add("--plugins", strings.Join(o.Plugins, ","), "is for projects without Go code; only Go projects are scaffolded again")
+	findings := o.Plugins.CheckKinds()
+	if o.Plugins.WithoutGo() {
+		findings.Add("--plugins", o.Plugins.String(), "is for projects without Go code; only Go projects are scaffolded again")
 	}
-	if plugins.DeployImage {
+	if o.Plugins.DeployImage {
 		findings.Add("--plugins", "deploy-image/v1-alpha", "follows from PROJECT; leave it out")
 	}
 	findings = append(findings, project.CheckProjectVersion(o.ProjectVersion)...)

@@ -162,7 +162,7 @@ func FuzzNames(f *testing.F) {
 			"port": CheckPort, "user": CheckRunAsUser,
 			"group":   func(s string) diag.Findings { return CheckGroup(s, "example.com") },
 			"image":   func(s string) diag.Findings { return CheckImage("--image", s) },
-			"plugins": func(s string) diag.Findings { _, f := CheckPlugins([]string{s}); return f },
+			"plugins": func(s string) diag.Findings { return ParsePlugins([]string{s}).Findings },
 		}
 		valid := map[string]bool{}
 		for name, validate := range validators {

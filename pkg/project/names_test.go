@@ -309,9 +309,9 @@ func TestCheckLicenseAndProjectVersion(t *testing.T) {
 	})
 }
 
-func TestCheckPlugins(t *testing.T) {
+func TestParsePlugins(t *testing.T) {
 	t.Parallel()
-	one := func(key string) diag.Findings { _, f := CheckPlugins([]string{key}); return f }
+	one := func(key string) diag.Findings { return ParsePlugins([]string{key}).Findings }
 	checkNames(t, "--plugins", one, []nameCase{
 		{"go/v4", "", ""}, {"go.kubebuilder.io/v4", "", ""}, {"deploy-image/v1-alpha", "", ""},
 		{"deploy-image.go.kubebuilder.io/v1-alpha", "", ""}, {"go/v4,deploy-image/v1-alpha", "", ""}, {"go/v4, manifests/v2", "", ""},
@@ -333,22 +333,22 @@ func TestCheckPlugins(t *testing.T) {
 		{"nonsense", "plugin not found", ""},
 		{"", "a plugin must not be empty", ""},
 	})
-	if p, f := CheckPlugins([]string{"go/v4,deploy-image/v1-alpha"}); !p.DeployImage || f != nil {
-		t.Errorf("got %+v, %v", p, f)
+	if p := ParsePlugins([]string{"go/v4,deploy-image/v1-alpha"}); !p.DeployImage || p.Findings != nil {
+		t.Errorf("got %+v", p)
 	}
-	if p, f := CheckPlugins([]string{"helm"}); !p.WithoutGo() || p.Layout.Name != "Helm" || f != nil {
-		t.Errorf("got %+v, %v", p, f)
+	if p := ParsePlugins([]string{"helm"}); !p.WithoutGo() || p.Layout.Name != "Helm" || p.Findings != nil {
+		t.Errorf("got %+v", p)
 	}
-	if _, f := CheckPlugins([]string{"go/v4", "helm/v1"}); len(f) != 1 || f[0].Value != "helm/v1" || !strings.Contains(f[0].Problem, "cannot be combined with go/v4") {
+	if f := ParsePlugins([]string{"go/v4", "helm/v1"}).Findings; len(f) != 1 || f[0].Value != "helm/v1" || !strings.Contains(f[0].Problem, "cannot be combined with go/v4") {
 		t.Errorf("got %v", f)
 	}
-	if p, f := CheckPlugins([]string{"ansible"}); !p.WithoutGo() || p.Layout.Name != "Ansible" || f != nil {
-		t.Errorf("got %+v, %v", p, f)
+	if p := ParsePlugins([]string{"ansible"}); !p.WithoutGo() || p.Layout.Name != "Ansible" || p.Findings != nil {
+		t.Errorf("got %+v", p)
 	}
-	if _, f := CheckPlugins([]string{"helm,helm/v1", "ansible"}); len(f) != 1 || f[0].Value != "ansible" || !strings.Contains(f[0].Problem, "cannot be combined with helm") {
+	if f := ParsePlugins([]string{"helm,helm/v1", "ansible"}).Findings; len(f) != 1 || f[0].Value != "ansible" || !strings.Contains(f[0].Problem, "cannot be combined with helm") {
 		t.Errorf("got %v", f)
 	}
-	if _, f := CheckPlugins([]string{"go/v3,quarkus/v1", "x"}); len(f) != 3 {
+	if f := ParsePlugins([]string{"go/v3,quarkus/v1", "x"}).Findings; len(f) != 3 {
 		t.Errorf("got %v", f)
 	}
 }

@@ -11,6 +11,9 @@ import (
 
 // Plugins are the plugins that --plugins selected.
 type Plugins struct {
+	// Keys are the values of --plugins, and Findings what is wrong with them.
+	Keys     []string
+	Findings diag.Findings
 	// Layout is the layout, or nil.
 	Layout *layout.Facts
 	// DeployImage makes create api scaffold a controller for an image.
@@ -25,6 +28,27 @@ func (p Plugins) ForGo() bool { return p.Layout != nil && p.Layout.Runtime == ni
 // WithoutGo reports whether a layout without Go code is selected.
 func (p Plugins) WithoutGo() bool { return p.Layout != nil && p.Layout.Runtime != nil }
 
+// String returns the values of --plugins, separated by commas.
+func (p Plugins) String() string { return strings.Join(p.Keys, ",") }
+
+// CheckProject returns the findings for a command that changes the project, not its kinds.
+func (p Plugins) CheckProject() diag.Findings {
+	findings := slices.Clone(p.Findings)
+	if p.DeployImage {
+		findings.Add("--plugins", "deploy-image/v1-alpha", "belongs to create api, as does --image; leave it out here")
+	}
+	return findings
+}
+
+// CheckKinds returns the findings for a command that adds kinds and no optional plugins.
+func (p Plugins) CheckKinds() diag.Findings {
+	findings := slices.Clone(p.Findings)
+	for _, key := range p.Optional() {
+		findings.Add("--plugins", key, "belongs to init and edit; leave it out here")
+	}
+	return findings
+}
+
 // Optional returns the keys of the selected plugins that init and edit add to a project of any layout, sorted.
 func (p Plugins) Optional() []string {
 	var keys []string
@@ -37,12 +61,11 @@ func (p Plugins) Optional() []string {
 	return keys
 }
 
-// CheckPlugins validates --plugins and returns the selected plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
+// ParsePlugins reads --plugins. Keys can be short (go/v4), full (go.kubebuilder.io/v4) and
 // without version. Elements can contain several keys, separated by commas. more are layouts that layout.All does not contain.
-func CheckPlugins(keys []string, more ...*layout.Facts) (Plugins, diag.Findings) {
+func ParsePlugins(keys []string, more ...*layout.Facts) Plugins {
 	var (
-		plugins         Plugins
-		findings        diag.Findings
+		plugins         = Plugins{Keys: keys}
 		base, kustomize bool
 		// parts are plugins that scaffold only a part of a project.
 		parts []string
@@ -58,7 +81,7 @@ func CheckPlugins(keys []string, more ...*layout.Facts) (Plugins, diag.Findings)
 				case plugins.Layout == nil:
 					plugins.Layout, first = known[i], key
 				case plugins.Layout != known[i]:
-					findings.Add("--plugins", key, "cannot be combined with "+first+"; a project has one layout")
+					plugins.Findings.Add("--plugins", key, "cannot be combined with "+first+"; a project has one layout")
 				}
 				continue
 			}
@@ -76,7 +99,7 @@ func CheckPlugins(keys []string, more ...*layout.Facts) (Plugins, diag.Findings)
 			case "autoupdate/v1-alpha", KeyAutoUpdate, "autoupdate", "autoupdate.kubebuilder.io":
 				plugins.AutoUpdate = true
 			default:
-				findings = append(findings, pluginFinding(key, known))
+				plugins.Findings = append(plugins.Findings, pluginFinding(key, known))
 			}
 		}
 	}
@@ -84,14 +107,14 @@ func CheckPlugins(keys []string, more ...*layout.Facts) (Plugins, diag.Findings)
 		plugins.Layout = known[0]
 	}
 	if plugins.Layout != nil {
-		return plugins, findings
+		return plugins
 	}
 	for _, key := range parts {
-		findings = append(findings, diag.Finding{
+		plugins.Findings = append(plugins.Findings, diag.Finding{
 			Field: "--plugins", Value: key, Problem: "is only a part of the Go layout and is not supported alone", Suggestion: "go/v4",
 		})
 	}
-	return plugins, findings
+	return plugins
 }
 
 // pluginFinding returns the problem of an unsupported plugin.
