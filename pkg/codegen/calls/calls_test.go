@@ -2,6 +2,7 @@ package calls
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -9,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/afero"
+
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // A tree contains files by name.
@@ -220,5 +224,39 @@ func TestNestings(t *testing.T) {
 	}
 	if found, err := FindBundle(files); err != nil || len(found.Commands) == 0 {
 		t.Errorf("got %v, %v", found, err)
+	}
+}
+
+// countingFiles counts how often a file is read.
+type countingFiles struct {
+	*worktree.Tree
+	counted string
+	reads   int
+}
+
+func (c *countingFiles) ReadFile(name string) ([]byte, error) {
+	if name == c.counted {
+		c.reads++
+	}
+	return c.Tree.ReadFile(name)
+}
+
+// TestMakefilesAreEvaluatedOnce checks that a makefile that many targets run, and the recipe that many depend on, are evaluated once.
+func TestMakefilesAreEvaluatedOnce(t *testing.T) {
+	t.Parallel()
+	files := &countingFiles{Tree: worktree.NewTree(afero.NewMemMapFs(), "/work"), counted: "sub/common.mk"}
+	makefile := "all: setup\nsetup:\n\t$(MAKE) -C sub tools\n"
+	for i := range 20 {
+		makefile += fmt.Sprintf("t%d: setup\n\t$(MAKE) -C sub t%d\n", i, i)
+	}
+	files.WriteFile("Makefile", []byte(makefile+"last:\n\t$(MAKE) -C sub crds\n"), 0o644)
+	files.WriteFile("sub/Makefile", []byte("include common.mk\ntools:\n\techo tools\ncrds:\n\t$(GEN) crd paths=./...\n"), 0o644)
+	files.WriteFile("sub/common.mk", []byte("GEN = controller-gen\n"), 0o644)
+	found, err := Find(files)
+	if err != nil || len(found.Calls) != 1 {
+		t.Fatalf("Find = %+v, %v, want one call", found, err)
+	}
+	if files.reads != 1 {
+		t.Errorf("%s was read %d times, want once", files.counted, files.reads)
 	}
 }

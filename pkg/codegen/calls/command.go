@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -228,7 +229,7 @@ func (s *shell) make(words []string, local map[string]string) {
 			continue
 		}
 		s.nestings++
-		if m, err := makefile.Evaluate(name, s.options(dir)); err == nil {
+		if m, err := s.evaluateIn(dir, name); err == nil {
 			if len(targets) == 0 && len(m.Targets()) > 0 {
 				targets = m.Targets()[:1]
 			}
@@ -236,6 +237,19 @@ func (s *shell) make(words []string, local map[string]string) {
 		}
 		return
 	}
+}
+
+// evaluateIn evaluates a makefile in a directory, or returns it if it was evaluated with the same variables before.
+func (f *finder) evaluateIn(dir, name string) (*makefile.Makefile, error) {
+	key := fmt.Sprintf("%q %q %q %q", dir, name, f.environment, f.overrides)
+	if m, ok := f.makefiles[key]; ok {
+		return m, nil
+	}
+	m, err := makefile.Evaluate(name, f.options(dir))
+	if err == nil {
+		f.makefiles[key] = m
+	}
+	return m, err
 }
 
 // nested evaluates a script that a command runs.

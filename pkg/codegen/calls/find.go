@@ -86,7 +86,7 @@ func Find(files Files) (*Found, error) {
 func newFinder(files Files) *finder {
 	return &finder{
 		files: files, root: strings.ReplaceAll(files.Root(), `\`, "/"), noted: map[string]bool{},
-		environment: map[string]string{}, overrides: map[string]string{},
+		environment: map[string]string{}, overrides: map[string]string{}, makefiles: map[string]*makefile.Makefile{},
 	}
 }
 
@@ -113,6 +113,10 @@ type finder struct {
 	bundle *Bundle
 	// describe replaces unresolved parts of a text by their source in the makefile; nil outside of makefiles.
 	describe func(string) string
+	// done are the commands of the Makefile that were followed for other targets, which need them, too; nil follows all.
+	done map[makefile.Command]bool
+	// makefiles are the makefiles that other ones run, by directory, name and variables.
+	makefiles map[string]*makefile.Makefile
 }
 
 const (
@@ -225,6 +229,12 @@ func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
 	names = slices.DeleteFunc(names, func(name string) bool { return !m.HasTarget(name) })
 	var calling []string
 	for _, command := range f.recipes(m, names) {
+		if f.done != nil && f.depth == 1 {
+			if f.done[command] {
+				continue
+			}
+			f.done[command] = true
+		}
 		s := &shell{finder: f, dir: dir, at: command.Position, variables: map[string]string{}}
 		s.bash = strings.Contains(path.Base(command.Shell), "bash")
 		if dir != "." {
@@ -241,12 +251,13 @@ func (f *finder) targets(m *makefile.Makefile, dir string, names ...string) {
 
 // missing finds calls in the other targets of the Makefile, for generators without a call.
 func (f *finder) missing(m *makefile.Makefile) {
+	done := map[makefile.Command]bool{}
 	for _, target := range m.Targets() {
 		if f.found == codegen.All {
 			return
 		}
 		other := newFinder(f.files)
-		other.nestings = f.nestings
+		other.nestings, other.done, other.makefiles = f.nestings, done, f.makefiles
 		other.targets(m, ".", target)
 		f.unfollowed |= other.found
 		f.nestings = other.nestings
