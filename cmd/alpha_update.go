@@ -1,13 +1,10 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -86,20 +83,9 @@ func (a *app) updateOnBranch(ctx context.Context, p *action.Project, o action.Br
 		return nameFlags(p.Upgrade(ctx, o.UpgradeOptions))
 	}
 	o.Git = &vcs.Git{Getenv: a.Getenv, Run: func(ctx context.Context, variables []string, name string, args ...string) (string, error) {
-		return a.outputOf(ctx, Command{Dir: p.Root, Environ: slices.Concat(a.Environ, variables), Name: name, Args: args})
+		return a.Output(ctx, Command{Dir: p.Root, Environ: slices.Concat(a.Environ, variables), Name: name, Args: args})
 	}}
 	return nameFlags(p.UpgradeBranch(ctx, o))
-}
-
-// outputOf runs a program and returns its output. The error contains what it printed otherwise.
-func (a *app) outputOf(ctx context.Context, command Command) (string, error) {
-	var out, errOut bytes.Buffer
-	command.Out, command.Err = &out, &errOut
-	err := a.Run(ctx, command)
-	if text := strings.TrimSpace(errOut.String()); err != nil && text != "" && !errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %s", err, text)
-	}
-	return out.String(), err
 }
 
 // nameFlags names the flags of upgrade in findings as alpha update does.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
 // newBuild returns the command build of the first versions of operator-sdk, which runs image build.
@@ -59,19 +61,16 @@ func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	layout, err := filepath.Rel(dir, filepath.Join(root, filepath.FromSlash(keptImages)))
 	if err != nil {
 		return err
 	}
 	o.layout = filepath.ToSlash(layout)
-	a.noteReplacement(c, joinWords([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
+	a.noteReplacement(c, words.Join([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
 	if err := a.runImageBuild(c, o); err != nil || a.dryRun {
 		return err
 	}
-	a.nextf("push it with '%s'", joinWords([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
+	a.nextf("push it with '%s'", words.Join([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
 	return nil
 }

@@ -68,7 +68,7 @@ through flags. Other commands, such as sed and yq, aren't run; a note names each
 }
 
 func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
-	if _, _, err := a.sourceDate(); err != nil {
+	if _, _, err := a.SourceDate(); err != nil {
 		return err
 	}
 	config := a.actions()

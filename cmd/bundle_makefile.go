@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -41,13 +42,13 @@ func (f *followed) path(flag, fallback string) string {
 	if given := f.value(flag); given != "" {
 		fallback = given
 	}
-	return absolute(f.dir, filepath.FromSlash(fallback))
+	return env.Absolute(f.dir, filepath.FromSlash(fallback))
 }
 
 // followMakefile sets the options that the command line leaves open to what the bundle target of the project's Makefile does, and
 // reports the commands of the target that have no counterpart.
 func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bu
 	case !calls.IsResolved(bundle.Build):
 		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "give it with --kustomize-dir"}
 	case bundle.Build != "":
-		o.Build, o.Source = absolute(root, filepath.FromSlash(bundle.Build)), bundle.Position
+		o.Build, o.Source = env.Absolute(root, filepath.FromSlash(bundle.Build)), bundle.Position
 	case bundle.Piped:
 		o.Source = bundle.Position
 	}
@@ -124,10 +125,7 @@ func setsBase(c *cobra.Command) bool {
 // selectCommands returns the commands that generate the bundle and its base, or nil. Of several bundles, it is the one that flags
 // name, otherwise the first that has the package of the project, as its last command generates it.
 func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle) (bundle, base *followed, err error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return nil, nil, err
-	}
+	dir := a.Dir
 	var bundles, bases []*followed
 	for _, command := range found.Commands {
 		if command.Step == calls.SetImage {
@@ -153,7 +151,7 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 	given := func(f *followed) bool {
 		for _, flag := range []string{"output-dir", "kustomize-dir", "package"} {
 			own := c.Flags().Lookup(flag)
-			if own.Changed && (f.value(flag) == own.Value.String() || absolute(dir, filepath.FromSlash(own.Value.String())) == f.path(flag, "")) {
+			if own.Changed && (f.value(flag) == own.Value.String() || env.Absolute(dir, filepath.FromSlash(own.Value.String())) == f.path(flag, "")) {
 				return true
 			}
 		}
@@ -183,7 +181,7 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 			continue
 		}
 		out := f.path("output-dir", project.ManifestsDir)
-		if base == nil || out == absolute(root, filepath.FromSlash(bundle.Build)) || out == bundle.path("kustomize-dir", project.ManifestsDir) {
+		if base == nil || out == env.Absolute(root, filepath.FromSlash(bundle.Build)) || out == bundle.path("kustomize-dir", project.ManifestsDir) {
 			base = f
 		}
 	}
@@ -203,7 +201,7 @@ func (a *app) parseFollowed(root string, command calls.BundleCommand) (*followed
 	flags.Bool("verbose", false, "")
 	flags.StringSlice("plugins", nil, "")
 	args, unresolved := resolved(command.Args)
-	return &followed{command, flags, absolute(root, filepath.FromSlash(command.Dir)), unresolved}, flags.Parse(args)
+	return &followed{command, flags, env.Absolute(root, filepath.FromSlash(command.Dir)), unresolved}, flags.Parse(args)
 }
 
 // resolved returns arguments without those that depend on the output of commands, and the flags that these belong to.

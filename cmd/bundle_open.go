@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -25,7 +25,7 @@ import (
 // Existing files take precedence, and paths that do not exist are not looked up in registries. The error contains the fix,
 // and the name only for images. It is a usage error if nothing has that name.
 func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.Registries) (*image.Bundle, error) {
-	abs := absolute(dir, arg)
+	abs := env.Absolute(dir, arg)
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":
@@ -105,16 +105,11 @@ type timeoutError struct{ after time.Duration }
 func (e *timeoutError) Error() string { return fmt.Sprintf("not done within --timeout %s", e.after) }
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// runHelper runs a credential helper.
-func (a *app) runHelper(ctx context.Context, in io.Reader, out io.Writer, name string, args ...string) error {
-	return a.Run(ctx, Command{Environ: a.Environ, In: in, Out: out, Name: name, Args: args})
-}
-
 // registries returns the access to registries.
 func (a *app) registries(o registryOptions) image.Registries {
 	r := image.Registries{
 		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{}, Notify: a.waiting(),
-		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv, Run: a.runHelper},
+		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv, Run: a.RunHelper},
 	}
 	for _, pair := range o.mirrors {
 		from, to, _ := strings.Cut(pair, "=")

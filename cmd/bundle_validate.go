@@ -100,10 +100,7 @@ func (a *app) listOptional() error {
 }
 
 func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	if len(args) == 0 {
 		return usagef(c, "name the bundle's directory, as in '%s bundle'", c.CommandPath())
 	}

@@ -107,7 +107,7 @@ func oneDirectory(c *cobra.Command, args []string) error {
 
 // loadCatalog reads the catalog in a directory, with its problems.
 func (a *app) loadCatalog(name string) (*catalog.Catalog, diag.Findings, error) {
-	abs := a.absolute(name)
+	abs := a.Absolute(name)
 	info, err := a.FS.Stat(abs)
 	if err != nil || !info.IsDir() {
 		return nil, nil, diag.Usage(fmt.Errorf("%s: no such directory", name))

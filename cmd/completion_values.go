@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/help"
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -43,7 +45,7 @@ func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values 
 		return
 	}
 	complete := cobra.NoFileCompletions
-	switch valueName(f) {
+	switch help.ValueName(f) {
 	case "file", "paths":
 		_ = cobra.MarkFlagFilename(flags, f.Name, fileExtensions[f.Name]...) // the only error is a flag that does not exist
 		return
@@ -129,11 +131,11 @@ func (a *app) completionProject() *project.Config {
 		_ = flags.Parse(a.args)
 		defer func() { a.dir = "" }()
 	}
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return nil
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return nil
 	}
@@ -172,11 +174,11 @@ func (a *app) resourceNames(names func(project.Resource) []string) completer {
 
 // testLabels returns selectors of the scorecard tests of the bundle that is the argument, or else of the project's.
 func (a *app) testLabels(_ *cobra.Command, args []string) []string {
-	dir := a.absolute("bundle")
+	dir := a.Absolute("bundle")
 	if len(args) > 0 {
-		dir = a.absolute(args[0])
-	} else if root, err := a.projectRoot(); err == nil {
-		dir = absolute(root, "bundle")
+		dir = a.Absolute(args[0])
+	} else if root, err := a.ProjectRoot(); err == nil {
+		dir = env.Absolute(root, "bundle")
 	}
 	config, err := scorecard.ReadConfig(scorecard.Bundle{FS: afero.NewIOFS(afero.NewBasePathFs(a.FS, dir))}, nil)
 	if err != nil {

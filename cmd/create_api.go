@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/prompt"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -182,7 +183,7 @@ func (a *app) askParts(c *cobra.Command, o *action.CreateAPIOptions) error {
 	}
 	for i, p := range open {
 		answer, err := a.prompt().Confirm(p.question, true)
-		if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
+		if errors.Is(err, prompt.ErrNoAnswer) || errors.Is(err, prompt.ErrBadAnswers) {
 			var flags []string
 			for _, p := range open[i:] {
 				flags = append(flags, fmt.Sprintf("--%s or --%[1]s=false", p.flag))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/prompt"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -119,7 +120,7 @@ func trimmed(list []string) []string {
 
 // readFlagFile reads a file that a flag names, relative to the working directory.
 func (a *app) readFlagFile(flag, name string) ([]byte, error) {
-	file := a.absolute(name)
+	file := a.Absolute(name)
 	info, err := a.FS.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("is not a regular file")
@@ -156,11 +157,11 @@ func (a *app) describe(c *cobra.Command, current *action.CurrentBase, o describe
 		return m, nil
 	}
 	asked, err := a.ask(m)
-	if errors.Is(err, errNoAnswer) && optional {
+	if errors.Is(err, prompt.ErrNoAnswer) && optional {
 		a.warnUnanswered(c, current)
 		return m, nil
 	}
-	if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
+	if errors.Is(err, prompt.ErrNoAnswer) || errors.Is(err, prompt.ErrBadAnswers) {
 		return m, fmt.Errorf("%w; answer it, set it by flags or --metadata-file, or give --interactive=false to leave it open", err)
 	}
 	return asked, err

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/cmd/internal/help"
 )
 
 // TestDirectoryIsWorkingDirectory runs the hooks of every command, and checks that paths in flags and arguments are
@@ -41,7 +43,7 @@ func TestDirectoryIsWorkingDirectory(t *testing.T) {
 		}
 		seen++
 		files := a.locator("").Files()
-		if a.Dir != sub || a.absolute("x") != filepath.Join(sub, "x") || !slices.Equal(files.Paths, []string{filepath.Join(sub, "kubeconfig")}) {
+		if a.Dir != sub || a.Absolute("x") != filepath.Join(sub, "x") || !slices.Equal(files.Paths, []string{filepath.Join(sub, "kubeconfig")}) {
 			t.Errorf("%s works in %s, with the kubeconfig %q", c.CommandPath(), a.Dir, files.Paths)
 		}
 		for i := range c.Commands() {
@@ -65,7 +67,7 @@ func TestPathFlagsComplete(t *testing.T) {
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			kind := valueName(f)
+			kind := help.ValueName(f)
 			for _, annotation := range []string{cobra.BashCompFilenameExt, cobra.BashCompSubdirsInDir} {
 				if _, marked := f.Annotations[annotation]; marked != (want[kind] == annotation) {
 					t.Errorf("%s --%s %s: marked as %s: %t", c.CommandPath(), f.Name, kind, annotation, marked)

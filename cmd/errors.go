@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -64,7 +65,7 @@ func (a *app) report(err error) int {
 		fmt.Fprintln(a.text(), hint)
 	}
 	if len(a.answered) > 0 {
-		fmt.Fprintf(a.text(), "the command with your answers: %s\n", joinWords(slices.Concat([]string{a.program}, a.args, a.answered)))
+		fmt.Fprintf(a.text(), "the command with your answers: %s\n", words.Join(slices.Concat([]string{a.program}, a.args, a.answered)))
 	}
 	return code
 }
@@ -75,14 +76,9 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// colors reports whether to color what is printed on a stream, of which terminal reports whether it is one.
-func (a *app) colors(terminal bool) bool {
-	return terminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
-}
-
 // red colors a word on stderr.
 func (a *app) red(s string) string {
-	if !a.colors(a.ErrTerminal) {
+	if !a.Color(a.ErrTerminal) {
 		return s
 	}
 	return "\x1b[31m" + s + "\x1b[0m"

@@ -3,6 +3,7 @@ package cmd
 import (
 	"path/filepath"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -37,7 +38,7 @@ func (a *app) locate(f diag.Finding) (placed diag.Finding, path string) {
 		dirs = []string{root, a.Dir}
 	}
 	for _, dir := range dirs {
-		path := absolute(dir, filepath.FromSlash(f.File))
+		path := env.Absolute(dir, filepath.FromSlash(f.File))
 		if info, err := a.FS.Stat(path); err == nil && info.Mode().IsRegular() {
 			return f, path
 		}

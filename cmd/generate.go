@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +28,7 @@ func newGenerate(a *app) *cobra.Command {
 			Example: example,
 			Args:    noArgs,
 			RunE: func(c *cobra.Command, _ []string) error {
-				root, err := a.projectRoot()
+				root, err := a.ProjectRoot()
 				if err != nil {
 					return err
 				}
@@ -142,19 +141,11 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return nil, err
 	}
 	isSource := local.Sources(config.Facts())
 	isManifest := codegen.ManifestMatcher(found.Calls)
 	return local.NewWatch(root, func(name string) bool { return isSource(name) && name != project.ChartsRoleFile && !isManifest(name) })
-}
-
-// cache returns a directory for caches of the user, or "" if the system has none.
-func (a *app) cache(name string) string {
-	if a.CacheDir == "" {
-		return ""
-	}
-	return filepath.Join(a.CacheDir, "operon", name)
 }

@@ -72,11 +72,8 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 }
 
 func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	root, err := a.projectOrDir() // a repository of catalogs needs no project
+	dir := a.Dir
+	root, err := a.ProjectOrDir() // a repository of catalogs needs no project
 	if err != nil {
 		return err
 	}

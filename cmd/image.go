@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -76,7 +76,7 @@ func (a *app) checkSourceImage(flag, dir, ref string) diag.Findings {
 // checkTarget returns an error if an image cannot be written or pushed to its destination, before it is built.
 func (a *app) checkTarget(ctx context.Context, dir string, o *targetOptions) error {
 	if o.layout != "" {
-		if err := image.CheckLayout(a.FS, absolute(dir, o.layout)); err != nil {
+		if err := image.CheckLayout(a.FS, env.Absolute(dir, o.layout)); err != nil {
 			return fmt.Errorf("--oci-layout %s: %w", o.layout, err)
 		}
 	}
@@ -145,7 +145,7 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 			continue
 		}
 		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(to.path), func() error {
-			return to.write(ctx, a.FS, absolute(dir, to.path), images)
+			return to.write(ctx, a.FS, env.Absolute(dir, to.path), images)
 		})
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", to.flag, to.path, diag.Cause(err))
@@ -186,23 +186,6 @@ func (a *app) printWritten(verb, location, digest string) error {
 	}
 	_, err := fmt.Fprintf(a.textOut(), "%-8s %s\n", verb, location)
 	return err
-}
-
-// absolute returns a path that may be relative to a directory as an absolute one.
-func absolute(dir, name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(dir, name)
-}
-
-// imageTime returns the time of creation of images: SOURCE_DATE_EPOCH, or the beginning of 1970.
-func (a *app) imageTime() (time.Time, error) {
-	at, given, err := a.sourceDate()
-	if !given {
-		at = time.Unix(0, 0).UTC()
-	}
-	return at, err
 }
 
 // imageOptions returns the options for access to images.

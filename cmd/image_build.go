@@ -110,11 +110,8 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	dir := a.Dir
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return err
 	}
@@ -128,7 +125,7 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 	if findings := append(o.check(labels), a.checkSourceImage("--base", dir, o.Base)...); len(findings) > 0 {
 		return findings
 	}
-	at, err := a.imageTime()
+	at, err := a.ImageTime()
 	if err != nil {
 		return err
 	}
@@ -183,7 +180,7 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 func (a *app) imageBuilder(root string) *operatorimage.Builder {
 	return &operatorimage.Builder{
 		FS: a.FS, Root: root, Dir: a.Dir, CacheDir: a.CacheDir, Offline: a.offline, Version: buildVersion().Version, Getenv: a.Getenv,
-		RuntimeProgram: a.runtimeProgram, Go: a.runGo, Progressf: a.progressf, Notef: a.notef, Warn: a.warn,
+		RuntimeProgram: a.RuntimeProgram, Go: a.RunGo, Progressf: a.progressf, Notef: a.notef, Warn: a.warn,
 		Galaxy: func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error {
 			return a.reportSlow(a.progressWriter(), "resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
 				return a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: out, Name: ansibletool.Galaxy, Args: args, Tied: true})

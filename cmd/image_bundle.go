@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -50,19 +51,16 @@ registries that require more.`,
 }
 
 func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	findings := append(o.targetOptions.check(), checkPlatforms(o.platforms)...)
 	if len(findings) > 0 {
 		return findings
 	}
-	at, err := a.imageTime()
+	at, err := a.ImageTime()
 	if err != nil {
 		return err
 	}
-	file, given := absolute(dir, o.file), o.file != ""
+	file, given := env.Absolute(dir, o.file), o.file != ""
 	if !given {
 		root, err := a.intactProject()
 		if errors.Is(err, project.ErrNotAProject) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -53,14 +54,11 @@ catalog, for OLM v1 and for catalogs that OLM serves with its own opm.`,
 }
 
 func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	if findings := append(o.targetOptions.check(), checkPlatforms(o.platforms)...); len(findings) > 0 {
 		return findings
 	}
-	at, err := a.imageTime()
+	at, err := a.ImageTime()
 	if err != nil {
 		return err
 	}
@@ -71,7 +69,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 	if problems = append(problems, loaded.Check()...); len(problems) > 0 {
 		return problems
 	}
-	files, problems := image.ReadFiles(a.FS, absolute(dir, name), ".", image.CatalogDir, diag.Position{})
+	files, problems := image.ReadFiles(a.FS, env.Absolute(dir, name), ".", image.CatalogDir, diag.Position{})
 	if len(problems) > 0 {
 		return problems
 	}

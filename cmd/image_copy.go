@@ -39,10 +39,7 @@ registry; docker load and podman load read the tarball too.`,
 }
 
 func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	findings := o.registryOptions.check()
 	if o.tarball == "" && o.layout == "" {
 		findings.Add("--tarball", "", "or --oci-layout is required")
@@ -122,10 +119,7 @@ registry, which may include a path.`,
 }
 
 func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o registryOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	findings := o.check()
 	if to != "" {
 		findings = append(findings, checkNewImage("IMAGE", to)...)

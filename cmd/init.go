@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
@@ -97,10 +96,7 @@ way, all of them are listed and nothing is written.`,
 }
 
 func (a *app) runInit(c *cobra.Command, o initOptions) error {
-	root, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	root := a.Dir
 	o.interactive = a.InTerminal
 	o.Findings = retiredUsed(c, retiredPlugin())
 	return a.initIn(c, root, o)
@@ -116,7 +112,7 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		return err
 	}
 	root := p.Root
-	plugins, _ := project.CheckPlugins(a.plugins, a.layouts()...) // Init reports the findings
+	plugins, _ := project.CheckPlugins(a.plugins, a.Facts()...) // Init reports the findings
 	facts := cmp.Or(plugins.Layout, layout.Go())
 	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
 	if anyGiven(c, facts.FirstKind) {
@@ -178,7 +174,7 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 	if !module {
 		return nil
 	}
-	_, underivable := project.InferRepo(a.FS, root, a.gopath())
+	_, underivable := project.InferRepo(a.FS, root, a.GOPATH())
 	if exists, err := afero.Exists(a.FS, filepath.Join(root, "go.mod")); o.Repo == "" && underivable != nil && !exists && err == nil {
 		return ask("repo", &o.Repo, Question{Text: "Go module path", Example: "github.com/example/memcached-operator", Default: o.Domain + "/" + name,
 			Check: func(repo string) error { return project.CheckRepo(repo).Err() }})
@@ -186,34 +182,11 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 	return nil
 }
 
-// gopath returns the GOPATH of the go command, without running it.
-func (a *app) gopath() string {
-	if path := a.Getenv("GOPATH"); path != "" {
-		return path
-	}
-	for _, key := range []string{"HOME", "USERPROFILE"} {
-		if home := a.Getenv(key); home != "" {
-			return filepath.Join(home, "go")
-		}
-	}
-	return ""
-}
-
-// year returns the year of SOURCE_DATE_EPOCH, which replaces YEAR in license headers. It is empty if the variable is not set,
-// so that output does not depend on the date.
-func (a *app) year() string {
-	at, given, err := a.sourceDate()
-	if !given || err != nil {
-		return ""
-	}
-	return strconv.Itoa(at.Year())
-}
-
 // fetchDeps downloads the modules of the project. No other step of init uses the network.
 func (a *app) fetchDeps(ctx context.Context, root string) error {
 	a.progressf("downloading modules: go mod download")
 	out := a.text()
-	err := a.runGo(ctx, root, nil, out, out, "mod", "download")
+	err := a.RunGo(ctx, root, nil, out, out, "mod", "download")
 	switch {
 	case is[*goenv.Error](err):
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w, then run 'go mod download'", err)

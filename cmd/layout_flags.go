@@ -16,14 +16,11 @@ import (
 // completePlugins completes --plugins by the layouts and other plugins.
 func (a *app) completePlugins(c *cobra.Command, others ...string) {
 	var keys []string
-	for _, f := range append(layout.All(), a.layouts()...) {
+	for _, f := range append(layout.All(), a.Facts()...) {
 		keys = append(keys, f.Short())
 	}
 	completeValues(c, "plugins", append(keys, others...)...)
 }
-
-// layouts returns the facts of the layouts that layout.All does not contain.
-func (a *app) layouts() []*layout.Facts { return action.FactsOf(a.Layouts) }
 
 // refuse returns findings for the given flags that a command does not have for a layout: "is only valid in Go projects", and the reason.
 func refuse(c *cobra.Command, facts *layout.Facts, command string) diag.Findings {

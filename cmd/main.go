@@ -1,5 +1,5 @@
 // Package cmd is Operon's command line: one file per command, with its flags, prompts, printing and
-// exit codes. It is the only package that uses cobra and survey.
+// exit codes.
 package cmd
 
 import (
@@ -23,9 +23,10 @@ const (
 )
 
 // Main runs the command in args, where args[0] is the program, and returns its exit code.
-func Main(ctx context.Context, env *Env, args []string) int {
+func Main(ctx context.Context, environment *Env, args []string) int {
 	arguments := args[min(1, len(args)):]
-	a := &app{Env: env, result: &result{}, interrupted: ctx.Done(), program: programName(args), called: calledName(args), args: arguments}
+	own := *environment // -C changes it
+	a := &app{Env: &own, result: &result{}, interrupted: ctx.Done(), program: programName(args), called: calledName(args), args: arguments}
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)

@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"context"
+	"io"
 	"strconv"
 
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/manifest"
 )
 
@@ -37,4 +40,21 @@ func (a *app) remote() manifest.Remote {
 func (a *app) goTool() gotool.Go {
 	progress := a.progressWriter()
 	return gotool.Go{Start: a.runGoReporting(progress), Offline: a.offline, Progress: progress}
+}
+
+// charts returns how commands fetch and render charts.
+func (a *app) charts() helmchart.Runtime {
+	return helmchart.Runtime{
+		Version: buildVersion().Version,
+		Build:   a.RuntimeBuild,
+		Run: func(ctx context.Context, description string, in io.Reader, out, errOut io.Writer, args ...string) error {
+			program, err := a.RuntimeProgram()
+			if err != nil {
+				return err
+			}
+			return a.reportSlow(a.progressWriter(), description, func() error {
+				return a.Run(ctx, Command{Dir: a.Dir, Environ: a.Environ, In: in, Out: out, Err: errOut, Name: program, Args: args, Tied: true})
+			})
+		},
+	}
 }

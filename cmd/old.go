@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -87,7 +88,7 @@ func (a *app) runReplacement(c *cobra.Command, path []string, args ...string) er
 	if err != nil {
 		return err
 	}
-	return a.runAs(c, target, args, func() { a.noteReplacement(c, joinWords(slices.Concat([]string{a.program}, path, args))) })
+	return a.runAs(c, target, args, func() { a.noteReplacement(c, words.Join(slices.Concat([]string{a.program}, path, args))) })
 }
 
 // runAs runs target with arguments in place of the called command c. It calls note before.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -77,15 +78,15 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	if err != nil {
 		return err
 	}
-	words := []string{"--group", group, "--version", version, "--kind", o.kind, "--resource", "--controller=false"}
+	flags := []string{"--group", group, "--version", version, "--kind", o.kind, "--resource", "--controller=false"}
 	if skip {
-		words = append(words, "--make=false")
+		flags = append(flags, "--make=false")
 	}
 	path := []string{"create", "api"}
 	if domain == config.Domain() {
-		return a.runReplacement(c, path, words...)
+		return a.runReplacement(c, path, flags...)
 	}
-	a.noteReplacement(c, joinWords(slices.Concat([]string{a.program}, path, words)))
+	a.noteReplacement(c, words.Join(slices.Concat([]string{a.program}, path, flags)))
 	a.notef("note: the first API sets the project's domain, %s; use 'init --domain' instead", domain)
 	api := action.CreateAPIOptions{Domain: domain, Generate: !skip, Manifests: true}
 	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
@@ -151,8 +152,8 @@ func (a *app) runOldAddController(c *cobra.Command, o oldAPI, types string) erro
 		group, domain, _ = strings.Cut(full, ".")
 		external = []string{"--external-api-path", types, "--external-api-domain", domain}
 	}
-	words := []string{"--group", group, "--version", version, "--kind", o.kind, "--resource=false", "--controller"}
-	return a.runReplacement(c, []string{"create", "api"}, append(words, external...)...)
+	flags := []string{"--group", group, "--version", version, "--kind", o.kind, "--resource=false", "--controller"}
+	return a.runReplacement(c, []string{"create", "api"}, append(flags, external...)...)
 }
 
 func newOldAddCRD(a *app) *cobra.Command {

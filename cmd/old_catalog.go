@@ -72,19 +72,19 @@ func (a *app) runOldGenCSV(c *cobra.Command, o oldCSV) error {
 	if err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return err
 	}
-	words := slices.Concat([]string{"--version", o.version}, given("package", o.name), given("channels", o.channel))
+	flags := slices.Concat([]string{"--version", o.version}, given("package", o.name), given("channels", o.channel))
 	if o.from != "" {
-		words = append(words, "--replaces", cmp.Or(o.name, config.ProjectName())+".v"+o.from)
+		flags = append(flags, "--replaces", cmp.Or(o.name, config.ProjectName())+".v"+o.from)
 	}
 	if o.isDefault {
-		words = append(words, "--default-channel", o.channel)
+		flags = append(flags, "--default-channel", o.channel)
 	}
 	if c.Flags().Changed("interactive") {
-		words = append(words, fmt.Sprintf("--interactive=%t", o.interactive))
+		flags = append(flags, fmt.Sprintf("--interactive=%t", o.interactive))
 	}
-	return a.runReplacement(c, []string{"bundle"}, words...)
+	return a.runReplacement(c, []string{"bundle"}, flags...)
 }

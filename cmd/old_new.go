@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -57,17 +58,14 @@ func (a *app) runOldNew(c *cobra.Command, name string, o initOptions) error {
 	if len(findings) > 0 {
 		return findings
 	}
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	root := filepath.Join(dir, name)
 	created, err := a.createDirectory(root, name)
 	if err != nil {
 		return err
 	}
-	words := slices.Concat([]string{a.program, "init", "--domain", o.Domain}, given("repo", o.Repo), given("license-file", o.File))
-	a.notef("note: '%s' is now '%s' in a new directory", c.CommandPath(), joinWords(words))
+	flags := slices.Concat([]string{a.program, "init", "--domain", o.Domain}, given("repo", o.Repo), given("license-file", o.File))
+	a.notef("note: '%s' is now '%s' in a new directory", c.CommandPath(), words.Join(flags))
 	o.ProjectName, o.License = name, "apache2"
 	err = a.initIn(c, root, o)
 	if err != nil && created {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
@@ -64,7 +66,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	var more []string
 	if strings.TrimSpace(o.flags) != "" {
 		var err error
-		if more, err = splitWords(o.flags); err != nil {
+		if more, err = words.Split(o.flags); err != nil {
 			findings.Add("--go-test-flags", o.flags, err.Error())
 		}
 	}
@@ -74,7 +76,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	if len(findings) > 0 {
 		return findings
 	}
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return err
 	}
@@ -84,20 +86,20 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 			return err
 		}
 	}
-	words := []string{"test"}
+	command := []string{"test"}
 	e2e := path.Base(testDir) == "e2e"
 	if e2e {
-		words = append(words, "-tags=e2e", "-count=1", "-timeout=0")
+		command = append(command, "-tags=e2e", "-count=1", "-timeout=0")
 		a.noteReplacement(c, "make test-e2e")
 	} else {
 		a.noteReplacement(c, "make test")
 	}
 	if o.debug {
-		words = append(words, "-v")
+		command = append(command, "-v")
 	}
-	words = append(append(words, more...), "./"+path.Join(testDir, "..."))
+	command = append(append(command, more...), "./"+path.Join(testDir, "..."))
 	if a.dryRun {
-		a.progressf("would run: %s", joinWords(append([]string{"go"}, words...)))
+		a.progressf("would run: %s", words.Join(append([]string{"go"}, command...)))
 		return nil
 	}
 	ctx, stop := untilInterrupted(c.Context())
@@ -106,7 +108,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	if err != nil {
 		return err
 	}
-	err = a.runGo(ctx, root, variables, a.Out, a.Err, words...)
+	err = a.RunGo(ctx, root, variables, a.Out, a.Err, command...)
 	switch {
 	case err == nil:
 		return nil
@@ -115,18 +117,15 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	case errors.Is(err, codegen.ErrGoMissing), is[*goenv.Error](err):
 		return err
 	}
-	return fmt.Errorf("the tests failed: go %s: %w", joinWords(words), diag.Cause(err))
+	return fmt.Errorf("the tests failed: go %s: %w", words.Join(command), diag.Cause(err))
 }
 
 // testDirectory returns the directory of tests, relative to the project's root.
 func (a *app) testDirectory(root, name string) (string, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return "", err
-	}
+	dir := a.Dir
 	given := name
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "..."), "/")
-	testDir, err := filepath.Rel(root, absolute(dir, filepath.FromSlash(name)))
+	testDir, err := filepath.Rel(root, env.Absolute(dir, filepath.FromSlash(name)))
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +143,7 @@ func (a *app) testDirectory(root, name string) (string, error) {
 func (a *app) testVariables(ctx context.Context, e2e bool, kubeconfig string) ([]string, error) {
 	var variables []string
 	if kubeconfig != "" {
-		variables = append(variables, "KUBECONFIG="+a.absolute(kubeconfig))
+		variables = append(variables, "KUBECONFIG="+a.Absolute(kubeconfig))
 	}
 	if e2e || a.Getenv("KUBEBUILDER_ASSETS") != "" {
 		return variables, nil

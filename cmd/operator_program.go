@@ -58,7 +58,7 @@ and files of operator-sdk's %[2]s; a symlink with that name to this program runs
 			return a.runRuntime(c.Context(), append([]string{name}, args...)...)
 		},
 		ValidArgsFunction: func(c *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-			program, err := a.runtimeProgram()
+			program, err := a.RuntimeProgram()
 			if err != nil || a.enterDirectory() != nil {
 				return nil, cobra.ShellCompDirectiveError
 			}
@@ -70,7 +70,7 @@ and files of operator-sdk's %[2]s; a symlink with that name to this program runs
 
 // runRuntime runs operon-runtime with its exit code. It ends gracefully if this program is asked to end.
 func (a *app) runRuntime(ctx context.Context, args ...string) error {
-	program, err := a.runtimeProgram()
+	program, err := a.RuntimeProgram()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -95,7 +96,7 @@ func (o *pkgmanFlags) check(buildGiven bool) diag.Findings {
 		line = o.build
 	}
 	var err error
-	if o.words, err = splitWords(line); err != nil {
+	if o.words, err = words.Split(line); err != nil {
 		findings.Add("--build-cmd", line, err.Error())
 	}
 	return findings
@@ -125,7 +126,7 @@ func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle,
 	for _, b := range bundles {
 		ref := o.image + ":" + b.Version
 		args := append(o.words[1:len(o.words):len(o.words)], ref)
-		line := joinWords(append([]string{o.words[0]}, args...))
+		line := words.Join(append([]string{o.words[0]}, args...))
 		if a.dryRun {
 			a.progressf("would run in %s: %s", b.Name, line)
 			continue

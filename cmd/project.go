@@ -7,21 +7,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/userstate"
 )
-
-// projectRoot returns the root directory of the project that the working directory is in.
-func (a *app) projectRoot() (string, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return "", err
-	}
-	return project.FindRoot(a.FS, dir)
-}
 
 // intactProject is projectRoot for commands that only read the project. It fails if an interrupted command left partial changes.
 func (a *app) intactProject() (string, error) {
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return "", err
 	}
@@ -30,10 +20,10 @@ func (a *app) intactProject() (string, error) {
 
 // actions returns the configuration of pkg/action.
 func (a *app) actions() action.Config {
-	at, _, _ := a.sourceDate() // commands that depend on it validate it
+	at, _, _ := a.SourceDate() // commands that depend on it validate it
 	return action.Config{
-		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.gopath(), Year: a.year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
-		Build: a.Build, CacheDir: a.cache(""), StateDirs: a.stateDirs(), Remote: a.remote(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
+		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.GOPATH(), Year: a.Year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
+		Build: a.Build, CacheDir: a.Cache(), StateDirs: a.StateDirs(), Remote: a.remote(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(), More: a.Layouts,
 		Report: a.printReport,
 		Step: func(describe func() string, step func() error) error {
@@ -69,7 +59,7 @@ func (a *app) runInProject(ctx context.Context, run func(*action.Project) (*acti
 
 // runInRoot is runAt for the project that the working directory is in.
 func (a *app) runInRoot(ctx context.Context, config action.Config, run func(*action.Project) error) error {
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return err
 	}
@@ -161,6 +151,3 @@ func (a *app) checked(result *action.Result, err error, fix string) error {
 	}
 	return a.checkChanges(result.Changes, fix)
 }
-
-// stateDirs returns the candidates for the user's state directory.
-func (a *app) stateDirs() []string { return userstate.Dirs(a.Getenv) }

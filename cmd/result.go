@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/report"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -248,14 +249,14 @@ func (a *app) printSARIF(stale bool) error {
 	if !stale {
 		return report.SARIF(a.outputAs(sarifOutput), findings)
 	}
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return err
 	}
 	findings = slices.DeleteFunc(findings, func(f diag.Finding) bool { return f.File == "" })
 	for _, c := range a.result.changes {
 		findings = append(findings, diag.Finding{
-			Rule: "stale-file", Position: diag.Position{File: a.repositoryPath(absolute(root, c.Path), c.Path)},
+			Rule: "stale-file", Position: diag.Position{File: a.repositoryPath(env.Absolute(root, c.Path), c.Path)},
 			Problem: fmt.Sprintf("generated file is out of date: it must be %s; run '%s generate'", c.Action(), a.program),
 		})
 	}

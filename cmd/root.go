@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/help"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -99,24 +100,24 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 		}
 		root.AddCommand(commands...)
 	}
-	help := newHelp(a)
+	helpCommand := newHelp(a)
 	group("Develop", newInit(a), newCreate(a), newGenerate(a), newEdit(a), newRename(a), newDelete(a))
 	group("Run and install", newRun(a), newCleanup(a), newOLM(a), newHelmOperator(a), newAnsibleOperator(a))
 	group("Bundle and publish", newBundle(a), newScorecard(a), newImage(a), newCatalog(a), newPkgmanToBundle(a))
 	group("Maintain", newUpgrade(a), newChart(a), newAlpha(a))
-	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), help)
-	root.AddCommand(helpTopics()...)
+	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), helpCommand)
+	root.AddCommand(help.Topics()...)
 	root.AddCommand(newBuild(a), newScorecardTest(a)) // hidden
 	root.AddCommand(oldCommands(a)...)
-	root.SetHelpCommand(help)
+	root.SetHelpCommand(helpCommand)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		a.hideRefused(c)
-		if _, err := fmt.Fprint(a.Out, helpText(c, a.helpWidth())); err != nil {
+		if _, err := fmt.Fprint(a.Out, help.Text(c, help.Width(a.Out, a.OutTerminal))); err != nil {
 			a.helpError = fmt.Errorf("printing the help: %w", err)
 		}
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	nameValues(root)
+	help.NameValues(root)
 	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // only shells need it
 		a.completeAll(root)
 		a.hideRefused(root)
@@ -187,7 +188,7 @@ func (a *app) prepare(c *cobra.Command) error {
 	var findings diag.Findings
 	own := c.LocalNonPersistentFlags()
 	if own.Lookup("plugins") == nil {
-		_, findings = project.CheckPlugins(a.plugins, a.layouts()...)
+		_, findings = project.CheckPlugins(a.plugins, a.Facts()...)
 	}
 	if own.Lookup("project-version") == nil {
 		findings = append(findings, project.CheckProjectVersion(a.projectVersion)...)
@@ -226,7 +227,7 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 		return usagef(c, "%w", err)
 	}
 	name := unknown.GetSpecifiedName()
-	if _, findings := project.CheckPlugins(pluginArguments(a.args), a.layouts()...); len(findings) > 0 {
+	if _, findings := project.CheckPlugins(pluginArguments(a.args), a.Facts()...); len(findings) > 0 {
 		return findings
 	}
 	var names []string
@@ -248,20 +249,16 @@ func (a *app) enterDirectory() error {
 	if err != nil {
 		return err
 	}
-	env := *a.Env
-	env.Dir, a.Env, a.entered, a.dir = dir, &env, a.dir, ""
+	a.Dir, a.entered, a.dir = dir, a.dir, ""
 	return nil
 }
-
-// absolute returns a path of a flag, an argument or a variable as an absolute one.
-func (a *app) absolute(name string) string { return absolute(a.Dir, filepath.FromSlash(name)) }
 
 // workDir returns the directory of the command: the working directory, or -C.
 func (a *app) workDir() (string, error) {
 	if a.dir == "" {
 		return a.Dir, nil
 	}
-	dir := a.absolute(a.dir)
+	dir := a.Absolute(a.dir)
 	info, err := a.FS.Stat(dir)
 	if err != nil || !info.IsDir() {
 		return "", diag.Usage(fmt.Errorf("-C %q: no such directory", a.dir))

@@ -99,10 +99,7 @@ func (a *app) install(ctx context.Context, client *kube.Client, namespace string
 
 // runSource reads a bundle. The returned image is the one that nodes pull; empty if the catalog must contain the manifests.
 func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (*catalog.Source, string, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return nil, "", err
-	}
+	dir := a.Dir
 	registries, err := a.bundleRegistries(ctx, client, namespace, arg, o)
 	if err != nil {
 		return nil, "", err

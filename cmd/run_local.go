@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/signal"
 	"path/filepath"
@@ -34,9 +33,6 @@ const (
 	logsCompact = "compact"
 	logsFull    = "full"
 )
-
-// errInterrupted is the error of an interrupted command.
-var errInterrupted = errors.New("interrupted")
 
 func newRunLocal(a *app) *cobra.Command {
 	o := &runLocalOptions{}
@@ -121,14 +117,14 @@ func (o *runLocalOptions) check() error {
 }
 
 func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return err
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.layouts()...)
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return err
 	}
@@ -190,7 +186,7 @@ func (a *app) localProgram(root string, config *project.Config) (program local.P
 		}
 		return program, nil, err
 	}
-	program.Name, err = a.runtimeProgram()
+	program.Name, err = a.RuntimeProgram()
 	program.Args, program.Flags = []string{runtime.Command, "run"}, runtime.Flags
 	if runtime.Ansible {
 		program.Environ, check = a.ansibleEnviron(root), a.checkAnsible
@@ -203,7 +199,7 @@ func (a *app) managerLog(logs string) *local.LogWriter {
 	return &local.LogWriter{
 		Out: a.Out, Prefix: "manager | ", Location: a.Now().Location(),
 		Compact: logs == logsCompact || logs == "" && a.OutTerminal,
-		Color:   a.colors(a.OutTerminal),
+		Color:   a.Color(a.OutTerminal),
 	}
 }
 

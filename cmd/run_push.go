@@ -11,11 +11,8 @@ import (
 // catalogImage builds the image of a bundle's catalog, pushes it to --push-catalog and returns its name with the digest: OLM does
 // not pull a changed image of the same name again.
 func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOptions) (string, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return "", err
-	}
-	at, err := a.imageTime()
+	dir := a.Dir
+	at, err := a.ImageTime()
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -123,10 +124,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	if err != nil {
 		return err
 	}
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	dir := a.Dir
 	opened, err := a.openBundle(ctx, dir, arg, a.registries(o.registryOptions))
 	if err != nil {
 		if is[*image.Error](err) {
@@ -138,7 +136,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	bundle := scorecard.Bundle{FS: opened.FS, Name: opened.Name}
 	var file *scorecard.ConfigFile
 	if o.config != "" {
-		file = &scorecard.ConfigFile{FS: a.FS, Path: absolute(dir, o.config), Name: filepath.ToSlash(o.config)}
+		file = &scorecard.ConfigFile{FS: a.FS, Path: env.Absolute(dir, o.config), Name: filepath.ToSlash(o.config)}
 	}
 	config, err := scorecard.ReadConfig(bundle, file)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -27,7 +28,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	if o.namespace == "" {
 		o.namespace = client.Namespace
 	}
-	output := absolute(dir, o.testOutput)
+	output := env.Absolute(dir, o.testOutput)
 	var lines sync.Mutex
 	cluster := &scorecard.Cluster{
 		Client: client,

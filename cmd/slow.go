@@ -66,7 +66,7 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 // runGoReporting returns runGo for commands that are reported on w if they take long.
 func (a *app) runGoReporting(w io.Writer) func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
 	return func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
-		return a.reportSlow(w, goStep(args), func() error { return a.runGo(ctx, dir, variables, out, errOut, args...) })
+		return a.reportSlow(w, goStep(args), func() error { return a.RunGo(ctx, dir, variables, out, errOut, args...) })
 	}
 }
 

@@ -67,10 +67,7 @@ func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir s
 		Example:            fmt.Sprintf("  %s tool %s %s", a.program, name, example),
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			dir, err := a.workDir()
-			if err != nil {
-				return err
-			}
+			dir := a.Dir
 			return run(c, dir, args)
 		},
 	}

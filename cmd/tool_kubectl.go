@@ -41,7 +41,7 @@ func (a *app) kubectl(c *cobra.Command, dir string, args []string) error {
 	if len(args) == 0 || len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0]) {
 		return c.Help()
 	}
-	environ, err := local.KubectlEnviron(c.Context(), a.stateDirs(), a.projectRoot, a.Environ, args)
+	environ, err := local.KubectlEnviron(c.Context(), a.StateDirs(), a.ProjectRoot, a.Environ, args)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *app) completeKubectl(ctx context.Context, args []string) ([]string, cob
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	environ, err := local.KubectlEnviron(ctx, a.stateDirs(), a.projectRoot, a.Environ, args)
+	environ, err := local.KubectlEnviron(ctx, a.StateDirs(), a.ProjectRoot, a.Environ, args)
 	if err != nil {
 		environ = a.Environ
 	}

@@ -18,7 +18,7 @@ var errNotTrusted = errors.New("nothing was run; read the code of the project fi
 // confirmCode asks once per project, at a terminal, whether its code may run as the user. Without a terminal it prints that it runs. Jobs
 // of CI, which set CI, are not asked: they exist to run the project.
 func (a *app) confirmCode(root string, yes bool) error {
-	dirs := a.stateDirs()
+	dirs := a.StateDirs()
 	if ci := a.Getenv("CI"); ci != "" && ci != "false" || userstate.IsTrusted(dirs, root) {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (a *app) confirmCode(root string, yes bool) error {
 // trustNew records that a project needs no confirmation, because a command creates it for the user.
 func (a *app) trustNew(root string) {
 	if !a.dryRun {
-		_ = userstate.Trust(a.stateDirs(), root) // else 'run local' asks
+		_ = userstate.Trust(a.StateDirs(), root) // else 'run local' asks
 	}
 }
 

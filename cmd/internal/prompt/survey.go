@@ -1,4 +1,4 @@
-package cmd
+package prompt
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"github.com/AlecAivazis/survey/v2"
 	"github.com/AlecAivazis/survey/v2/terminal"
 	"golang.org/x/term"
+
+	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
 // surveyAsker asks at a terminal, where answers can be edited.
@@ -37,7 +39,7 @@ const answerColumns = 20
 
 // lastLine prints all lines of a long question but the last, which it returns: survey draws its message again with the answer.
 func (s *surveyAsker) lastLine(question string) string {
-	lines := wrapWords(question, s.width-answerColumns)
+	lines := words.Wrap(question, s.width-answerColumns)
 	s.print(lines[:len(lines)-1]...)
 	return lines[len(lines)-1]
 }
@@ -53,12 +55,12 @@ func (s *surveyAsker) ask(prompt survey.Prompt, answer any) error {
 	err := readOrInterrupt(s.interrupted, func() error {
 		return survey.AskOne(prompt, answer, survey.WithStdio(s.in, s.out, s.out))
 	})
-	if errors.Is(err, errInterrupted) && stateErr == nil {
+	if errors.Is(err, ErrInterrupted) && stateErr == nil {
 		_ = term.Restore(int(s.in.Fd()), state) // survey still reads
 		fmt.Fprintln(s.out)
 	}
 	if errors.Is(err, terminal.InterruptErr) {
-		return fmt.Errorf("%w; nothing was written", errInterrupted)
+		return fmt.Errorf("%w; nothing was written", ErrInterrupted)
 	}
 	return err
 }

@@ -1,14 +1,16 @@
-package cmd
+// Package words splits and joins command lines as a shell does, and wraps text for terminals.
+package words
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
-// splitWords splits a command line into words like a POSIX shell: at white space, with quotes and backslashes. It returns an error
+// Split splits a command line into words like a POSIX shell: at white space, with quotes and backslashes. It returns an error
 // for syntax that requires a shell, as none is run.
-func splitWords(line string) ([]string, error) {
+func Split(line string) ([]string, error) {
 	var (
 		words []string
 		word  strings.Builder
@@ -74,8 +76,8 @@ func needsShell(r rune) error {
 	return fmt.Errorf("has a %c, which requires a shell; quote it, or use a script", r)
 }
 
-// joinWords is the inverse of splitWords. It quotes words where a shell requires it.
-func joinWords(words []string) string {
+// Join is the inverse of Split. It quotes words where a shell requires it.
+func Join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
@@ -84,4 +86,23 @@ func joinWords(words []string) string {
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+// Wrap breaks a text at spaces into lines of at most width columns, as far as its words permit.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line, length := "", 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case line == "":
+			line, length = word, n
+		case length+1+n > width:
+			lines = append(lines, line)
+			line, length = word, n
+		default:
+			line, length = line+" "+word, length+1+n
+		}
+	}
+	return append(lines, line)
 }

@@ -1,16 +1,17 @@
-package cmd
+package help
 
 import "github.com/spf13/cobra"
 
-// helpTopics returns commands without an action of their own: 'help NAME' prints their texts.
-func helpTopics() []*cobra.Command {
+// Topics returns commands without an action of their own: 'help NAME' prints their texts.
+func Topics() []*cobra.Command {
 	return []*cobra.Command{
-		{Use: "environment", Short: "List the environment variables that are read", Long: environmentHelp},
+		{Use: "environment", Short: "List the environment variables that are read", Long: Environment},
 		{Use: "exit-codes", Short: "Describe the exit codes", Long: exitCodesHelp},
 	}
 }
 
-const environmentHelp = `Flags take precedence over environment variables.
+// Environment lists the environment variables that are read.
+const Environment = `Flags take precedence over environment variables.
 
 Output:
   NO_COLOR               any value disables colors

@@ -1,4 +1,5 @@
-package cmd
+// Package prompt asks the user questions: at a terminal where answers can be edited, or line by line, as from a pipe.
+package prompt
 
 import (
 	"bufio"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -41,16 +43,19 @@ func (q Question) String() string {
 	return fmt.Sprintf("%s (example: %s)", q.Text, q.Example)
 }
 
-// errNoAnswer means that the input ended before the answer.
-var errNoAnswer = errors.New("no input")
+// ErrInterrupted is the error of a command that was interrupted.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrNoAnswer means that the input ended before the answer.
+var ErrNoAnswer = errors.New("no input")
 
 // invalidAnswer is the error for an answer that is neither yes nor no.
 type invalidAnswer string
 
 func (e invalidAnswer) Error() string { return "invalid answer" }
 
-// errBadAnswers means that the input has no valid answer.
-var errBadAnswers = errors.New("no valid input")
+// ErrBadAnswers means that the input has no valid answer.
+var ErrBadAnswers = errors.New("no valid input")
 
 const (
 	// maxAnswers bounds how many answers to a question are read from a pipe, which may have no end.
@@ -59,32 +64,42 @@ const (
 	maxAnswerSize = 64 << 10
 )
 
-// prompt returns the prompter of the Env. The default asks with survey at a terminal that can move its cursor, and line by
-// line otherwise. Questions go to stderr, or to stdout if only that is a terminal.
-func (a *app) prompt() Prompter {
-	if a.Prompter != nil {
-		return a.Prompter
-	}
-	out, width := a.Err, math.MaxInt
-	if a.InTerminal {
-		width = a.helpWidth() - 1 // the last column remains free for the cursor
-		if a.OutTerminal && !a.ErrTerminal {
-			out = a.Out
+// A Terminal is where questions are asked: In, and Err or else Out.
+type Terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// InTerminal, OutTerminal and ErrTerminal report whether the streams are terminals.
+	InTerminal, OutTerminal, ErrTerminal bool
+	// Dumb reports whether the terminal cannot move its cursor.
+	Dumb bool
+	// Width is the number of columns of the terminal.
+	Width int
+	// Interrupted is closed when the program is asked to end.
+	Interrupted <-chan struct{}
+}
+
+// New returns a prompter that asks with survey at a terminal that can move its cursor, and line by line otherwise. Questions go to
+// Err, or to Out if only that is a terminal.
+func New(t Terminal) Prompter {
+	out, width := t.Err, math.MaxInt
+	if t.InTerminal {
+		width = t.Width - 1 // the last column remains free for the cursor
+		if t.OutTerminal && !t.ErrTerminal {
+			out = t.Out
 		}
 	}
 	p := &prompter{out: out, width: width}
-	in, inOK := a.In.(*os.File)
+	in, inOK := t.In.(*os.File)
 	file, outOK := out.(*os.File)
-	if a.InTerminal && (a.ErrTerminal || a.OutTerminal) && inOK && outOK && a.Getenv("TERM") != "dumb" {
-		p.asker = &surveyAsker{in: in, out: file, width: width, interrupted: a.interrupted}
-	} else {
-		lines := &lineAsker{in: bufio.NewReaderSize(a.In, maxAnswerSize), out: out, interrupted: a.interrupted, separator: "\n", width: width}
-		if a.InTerminal {
-			lines.separator = " " // the terminal ends the line with the answer
-		}
-		p.asker = lines
+	if t.InTerminal && (t.ErrTerminal || t.OutTerminal) && inOK && outOK && !t.Dumb {
+		p.asker = &surveyAsker{in: in, out: file, width: width, interrupted: t.Interrupted}
+		return p
 	}
-	a.Prompter = p
+	lines := &lineAsker{in: bufio.NewReaderSize(t.In, maxAnswerSize), out: out, interrupted: t.Interrupted, separator: "\n", width: width}
+	if t.InTerminal {
+		lines.separator = " " // the terminal ends the line with the answer
+	}
+	p.asker = lines
 	return p
 }
 
@@ -116,7 +131,7 @@ func (p *prompter) Confirm(question string, suggestion bool) (bool, error) {
 			fmt.Fprintf(p.out, "%q: must be y or n\n", string(invalid))
 		}
 	}
-	return false, fmt.Errorf("%w for prompt %q", errBadAnswers, question)
+	return false, fmt.Errorf("%w for prompt %q", ErrBadAnswers, question)
 }
 
 func (p *prompter) Input(q Question) (string, error) {
@@ -133,12 +148,12 @@ func (p *prompter) Input(q Question) (string, error) {
 		if err = q.Check(answer); err == nil {
 			return answer, nil
 		}
-		fmt.Fprintln(p.out, strings.Join(wrapWords(refusal(answer, err), p.width), "\n"))
+		fmt.Fprintln(p.out, strings.Join(words.Wrap(refusal(answer, err), p.width), "\n"))
 		if findings, ok := errors.AsType[diag.Findings](err); ok && findings[0].Suggestion != "" {
 			q.Default = findings[0].Suggestion
 		}
 	}
-	return "", fmt.Errorf("%w for prompt %q", errBadAnswers, q.Text)
+	return "", fmt.Errorf("%w for prompt %q", ErrBadAnswers, q.Text)
 }
 
 // refusal returns the problem of an answer, without the flag in findings.
@@ -164,6 +179,6 @@ func readOrInterrupt(interrupted <-chan struct{}, read func() error) error {
 	case err := <-done:
 		return err
 	case <-interrupted:
-		return fmt.Errorf("%w; nothing was written", errInterrupted)
+		return fmt.Errorf("%w; nothing was written", ErrInterrupted)
 	}
 }

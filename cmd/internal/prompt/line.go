@@ -1,4 +1,4 @@
-package cmd
+package prompt
 
 import (
 	"bufio"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
 // lineAsker reads one answer a line, from a pipe or a terminal. All questions have the same reader, since it may read more than
@@ -53,13 +55,13 @@ func (l *lineAsker) line(q Question) (string, error) {
 
 // ask prints a question, wrapped to the width of the terminal, and reads a line.
 func (l *lineAsker) ask(question string) (string, error) {
-	fmt.Fprint(l.out, strings.Join(wrapWords(question, l.width), "\n")+l.separator)
+	fmt.Fprint(l.out, strings.Join(words.Wrap(question, l.width), "\n")+l.separator)
 	var line []byte
 	err := readOrInterrupt(l.interrupted, func() (err error) {
 		line, err = l.in.ReadSlice('\n')
 		return err
 	})
-	if errors.Is(err, errInterrupted) {
+	if errors.Is(err, ErrInterrupted) {
 		fmt.Fprintln(l.out)
 		return "", err
 	}
@@ -68,9 +70,9 @@ func (l *lineAsker) ask(question string) (string, error) {
 	case err == nil, errors.Is(err, io.EOF) && answer != "":
 		return answer, nil
 	case errors.Is(err, io.EOF):
-		return "", errNoAnswer
+		return "", ErrNoAnswer
 	case errors.Is(err, bufio.ErrBufferFull):
-		return "", errBadAnswers
+		return "", ErrBadAnswers
 	}
 	return "", err
 }

@@ -1,7 +1,9 @@
-package cmd
+// Package help prints what cobra knows about commands and their flags: as help for a terminal of any width, and as manual pages.
+package help
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -10,11 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
 const (
-	// helpColumns is the width of help texts that are not printed at a terminal.
-	helpColumns = 80
+	// Columns is the width of help texts that are not printed at a terminal.
+	Columns = 80
 	// minHelpColumns and maxHelpColumns bound the width at a terminal; longer lines are hard to read.
 	minHelpColumns, maxHelpColumns = 40, 100
 	// flagColumns is the width up to which flags share a line with their description, which has minTextColumns at least.
@@ -26,32 +30,33 @@ const (
 // valueAnnotation is the annotation of a flag with the name of its value.
 const valueAnnotation = "operon_value"
 
-// nameValues moves the names of values from the usage of all flags, where pflag has them in back quotes, to an annotation:
+// NameValues moves the names of values from the usage of all flags, where pflag has them in back quotes, to an annotation:
 // shell completion prints the usage as it is.
-func nameValues(c *cobra.Command) {
+func NameValues(c *cobra.Command) {
 	name := func(f *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(f)
 		if usage != f.Usage {
 			f.Usage = usage
-			setValueName(f, value)
+			SetValueName(f, value)
 		}
 	}
 	c.Flags().VisitAll(name)
 	c.PersistentFlags().VisitAll(name)
 	for _, sub := range c.Commands() {
-		nameValues(sub)
+		NameValues(sub)
 	}
 }
 
-func setValueName(f *pflag.Flag, name string) {
+// SetValueName sets what ValueName returns.
+func SetValueName(f *pflag.Flag, name string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
 	}
 	f.Annotations[valueAnnotation] = []string{name}
 }
 
-// valueName returns the name of a flag's value. It is empty for flags without a value.
-func valueName(f *pflag.Flag) string {
+// ValueName returns the name of a flag's value. It is empty for flags without a value.
+func ValueName(f *pflag.Flag) string {
 	if names := f.Annotations[valueAnnotation]; len(names) > 0 {
 		return names[0]
 	}
@@ -59,18 +64,18 @@ func valueName(f *pflag.Flag) string {
 	return name
 }
 
-// helpWidth returns the number of columns that help texts may use.
-func (a *app) helpWidth() int {
-	if out, ok := a.Out.(*os.File); ok && a.OutTerminal {
-		if width, _, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
+// Width returns the number of columns that help texts may use on a stream; terminal reports whether it is one.
+func Width(out io.Writer, terminal bool) int {
+	if file, ok := out.(*os.File); ok && terminal {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
 			return min(max(width, minHelpColumns), maxHelpColumns)
 		}
 	}
-	return helpColumns
+	return Columns
 }
 
-// helpText returns the help of a command with lines of at most width columns, as far as its words permit.
-func helpText(c *cobra.Command, width int) string {
+// Text returns the help of a command with lines of at most width columns, as far as its words permit.
+func Text(c *cobra.Command, width int) string {
 	var b strings.Builder
 	b.WriteString(wrapText(commandDescription(c), width))
 	section := func(title, text string) {
@@ -78,7 +83,7 @@ func helpText(c *cobra.Command, width int) string {
 			fmt.Fprintf(&b, "\n%s:\n%s", title, text)
 		}
 	}
-	section("Usage", usageLines(c))
+	section("Usage", UsageLines(c))
 	section("Examples", wrapCommands(c.Example, width))
 	for _, group := range append(c.Groups(), &cobra.Group{Title: "Commands"}) {
 		section(group.Title, commandList(c, width, func(sub *cobra.Command) bool {
@@ -104,8 +109,8 @@ func commandDescription(c *cobra.Command) string {
 	return c.Short
 }
 
-// usageLines returns how a command is called. A command that only groups others has no line of its own.
-func usageLines(c *cobra.Command) string {
+// UsageLines returns how a command is called. A command that only groups others has no line of its own.
+func UsageLines(c *cobra.Command) string {
 	var b strings.Builder
 	if c.Runnable() && (!c.HasAvailableSubCommands() || c.LocalNonPersistentFlags().HasAvailableFlags()) {
 		fmt.Fprintf(&b, "  %s\n", c.UseLine())
@@ -138,26 +143,26 @@ func flagList(flags *pflag.FlagSet, width int) string {
 	var rows [][2]string
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			rows = append(rows, [2]string{"  " + flagSyntax(f), flagDescription(f)})
+			rows = append(rows, [2]string{"  " + FlagSyntax(f), FlagDescription(f)})
 		}
 	})
 	return columns(rows, width)
 }
 
-// flagSyntax returns how a flag is given, such as "-o, --output text|json".
-func flagSyntax(f *pflag.Flag) string {
+// FlagSyntax returns how a flag is given, such as "-o, --output text|json".
+func FlagSyntax(f *pflag.Flag) string {
 	syntax := "    --" + f.Name
 	if f.Shorthand != "" {
 		syntax = "-" + f.Shorthand + ", --" + f.Name
 	}
-	if value := valueName(f); value != "" {
+	if value := ValueName(f); value != "" {
 		syntax += " " + value
 	}
 	return syntax
 }
 
-// flagDescription returns the usage of a flag with its default, unless the usage describes the default itself.
-func flagDescription(f *pflag.Flag) string {
+// FlagDescription returns the usage of a flag with its default, unless the usage describes the default itself.
+func FlagDescription(f *pflag.Flag) string {
 	value := strings.Trim(f.DefValue, "[]")
 	if strings.Contains(f.Usage, "(default") || slices.Contains([]string{"", "0", "0s", "false"}, value) {
 		return f.Usage
@@ -179,7 +184,7 @@ func columns(rows [][2]string, width int) string {
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		lines := wrapWords(row[1], width-indent)
+		lines := words.Wrap(row[1], width-indent)
 		first := utf8.RuneCountInString(row[0])
 		b.WriteString(row[0])
 		for i, line := range lines {
@@ -206,7 +211,7 @@ func wrapText(text string, width int) string {
 		if strings.HasPrefix(paragraph[0], "- ") {
 			indent = "  "
 		}
-		for i, line := range wrapWords(strings.Join(paragraph, " "), width-len(indent)) {
+		for i, line := range words.Wrap(strings.Join(paragraph, " "), width-len(indent)) {
 			if i > 0 {
 				b.WriteString(indent)
 			}
@@ -229,25 +234,6 @@ func wrapText(text string, width int) string {
 	}
 	flush()
 	return b.String()
-}
-
-// wrapWords breaks a text at spaces into lines of at most width columns, as far as its words permit.
-func wrapWords(text string, width int) []string {
-	var lines []string
-	line, length := "", 0
-	for _, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case line == "":
-			line, length = word, n
-		case length+1+n > width:
-			lines = append(lines, line)
-			line, length = word, n
-		default:
-			line, length = line+" "+word, length+1+n
-		}
-	}
-	return append(lines, line)
 }
 
 // wrapCommands wraps the commands of examples so that a shell still reads each as one, preferably before a flag.
