@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/vcs"
@@ -43,7 +44,7 @@ programs. --open-gh-issue runs gh, GitHub's command-line tool.`, a.program),
 	f := c.Flags()
 	a.addOffline(f)
 	a.addAllowRemote(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.From, "from-version", "", "`release` that scaffolded the project, such as v4.6.0 (default: detected)")
 	f.StringVar(&o.To, "to-version", "", "target `version` of Operon; must be this binary's version")
 	f.StringVar(&o.FromBranch, "from-branch", "", "`branch` to upgrade (default: what is checked out)")

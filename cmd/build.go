@@ -71,6 +71,6 @@ func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 	if err := a.runImageBuild(c, o); err != nil || a.dryRun {
 		return err
 	}
-	a.nextf("push it with '%s'", words.Join([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
+	a.print.Nextf("push it with '%s'", words.Join([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
 	return nil
 }

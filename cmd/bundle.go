@@ -88,9 +88,9 @@ func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 	}
 	result, err := p.Bundle(c.Context(), o.BundleOptions)
 	if o.check {
-		return a.checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
+		return a.print.Checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
 	}
-	return a.printedGenerated(result, err)
+	return a.print.Generated(result, err)
 }
 
 // describeBundle returns the description of the operator. It prompts only at a terminal: the input of a pipe is not meant as
@@ -104,7 +104,7 @@ func (a *app) describeBundle(c *cobra.Command, current *action.CurrentBase, o bu
 	}
 	metadata, err := a.metadata(o.describe)
 	if err == nil && metadata.DisplayName == "" && (current.Content == nil || current.Scaffolded) {
-		a.notef("note: the description of the operator is still the default; run '%s' at a terminal, or see '%[1]s --help' for flags that set it", c.CommandPath())
+		a.print.Notef("note: the description of the operator is still the default; run '%s' at a terminal, or see '%[1]s --help' for flags that set it", c.CommandPath())
 	}
 	return metadata, err
 }

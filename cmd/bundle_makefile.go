@@ -76,7 +76,7 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 			return err
 		}
 		if bundle.Dir != "." {
-			a.notef("note: %s: this command writes its Dockerfile to %s; '%s bundle' writes it to the directory of the project", bundle.Position, bundle.Dir, a.program)
+			a.print.Notef("note: %s: this command writes its Dockerfile to %s; '%s bundle' writes it to the directory of the project", bundle.Position, bundle.Dir, a.program)
 		}
 	}
 	if action.BundleVersionProblem(o.ProjectVersion) != "" {
@@ -85,7 +85,7 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these
 		a.noteImages(tree, found, o)
 		for _, note := range found.Notes {
-			a.notef("note: %s", note)
+			a.print.Notef("note: %s", note)
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bu
 		if strings.ReplaceAll(flag, "=", " ") == "--load-restrictor LoadRestrictionsNone" {
 			o.Loose = true
 		} else {
-			a.notef("note: %s: %s of kustomize build is not followed", bundle.Position, flag)
+			a.print.Notef("note: %s: %s of kustomize build is not followed", bundle.Position, flag)
 		}
 	}
 	switch {
@@ -114,7 +114,7 @@ func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bu
 
 // setsBase reports whether flags of the user change the base.
 func setsBase(c *cobra.Command) bool {
-	base := newGenerateKustomizeManifests(&app{}).Flags()
+	base := newGenerateKustomizeManifests(newApp(&Env{}, "")).Flags()
 	changes := false
 	c.Flags().Visit(func(f *pflag.Flag) {
 		changes = changes || f.Name == "replaces" || f.Name == "skip-range" || f.Name != "package" && base.Lookup(f.Name) != nil
@@ -134,7 +134,7 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 		f, err := a.parseFollowed(root, command)
 		switch {
 		case err != nil:
-			a.notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
+			a.print.Notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
 		case command.Step == calls.GenerateBundle:
 			bundles = append(bundles, f)
 		default:
@@ -170,10 +170,10 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 		}
 	}
 	if len(others) > 0 {
-		a.notef("note: %s: the target %s generates other bundles, too: %s; --output-dir selects one", bundle.Position, found.Target, strings.Join(others, ", "))
+		a.print.Notef("note: %s: the target %s generates other bundles, too: %s; --output-dir selects one", bundle.Position, found.Target, strings.Join(others, ", "))
 	}
 	if found.Target != calls.BundleTarget {
-		a.notef("note: %s: the Makefile has no target %s; this is the bundle of the target %s", bundle.Position, calls.BundleTarget, found.Target)
+		a.print.Notef("note: %s: the Makefile has no target %s; this is the bundle of the target %s", bundle.Position, calls.BundleTarget, found.Target)
 	}
 	// The base belongs to the kustomization, if there is one for several.
 	for _, f := range bases {
@@ -191,7 +191,7 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 // parseFollowed parses the flags of a command of the Makefile.
 func (a *app) parseFollowed(root string, command calls.BundleCommand) (*followed, error) {
 	// Flags that commands share are fields of the app, and the Makefile's flags are not the user's.
-	other := &app{Env: a.Env, result: &result{}, program: a.program}
+	other := newApp(a.Env, a.program)
 	sub := newGenerateBundle(other)
 	if command.Step == calls.KustomizeManifests {
 		sub = newGenerateKustomizeManifests(other)
@@ -233,7 +233,7 @@ func (a *app) noteImages(tree *worktree.Tree, found *calls.Bundle, o *bundleFlag
 		if isManager {
 			advice = "; give the image of the manager with --image"
 		}
-		a.notef("note: %s: not run: kustomize edit set image %s%s", command.Position, command.Text, advice)
+		a.print.Notef("note: %s: not run: kustomize edit set image %s%s", command.Position, command.Text, advice)
 	}
 }
 
@@ -256,7 +256,7 @@ func setsImage(tree *worktree.Tree, dir, arg string) bool {
 func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err error) {
 	at, isBase := from.Position, from.Step == calls.KustomizeManifests
 	for _, flag := range from.unresolved {
-		a.notef("note: %s: %s is not followed, as it depends on the output of a command", at, flag)
+		a.print.Notef("note: %s: %s is not followed, as it depends on the output of a command", at, flag)
 	}
 	from.flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
@@ -264,9 +264,9 @@ func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err 
 		switch {
 		case err != nil || slices.Contains([]string{"quiet", "verbose", "plugins", "interactive"}, f.Name):
 		case !calls.IsResolved(from.Dir) && strings.HasSuffix(f.Name, "-dir"):
-			a.notef("note: %s: --%s is not followed, as its directory depends on the output of a command", at, f.Name)
+			a.print.Notef("note: %s: --%s is not followed, as its directory depends on the output of a command", at, f.Name)
 		case f.Name == allowRemoteFlag:
-			a.notef("note: %s: --%s is not followed; only you can allow it", at, f.Name)
+			a.print.Notef("note: %s: --%s is not followed; only you can allow it", at, f.Name)
 		case f.Name == "version":
 			o.ProjectVersion = value
 		case f.Name == "overwrite":
@@ -278,7 +278,7 @@ func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err 
 		case f.Name == "apis-dir":
 			o.Base.APIsDir = from.path(f.Name, "")
 		case own == nil:
-			a.notef("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
+			a.print.Notef("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
 		case own.Changed:
 		default:
 			if s, ok := f.Value.(pflag.SliceValue); ok {
@@ -292,7 +292,7 @@ func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err 
 			if err != nil {
 				err = fmt.Errorf("%s: --%s %q: %w", at, f.Name, f.Value, err)
 			}
-			a.verbosef("%s: --%s %s", at, f.Name, f.Value)
+			a.print.Verbosef("%s: --%s %s", at, f.Name, f.Value)
 		}
 	})
 	return err

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,7 +107,7 @@ func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // registries returns the access to registries.
 func (a *app) registries(o registryOptions) image.Registries {
 	r := image.Registries{
-		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{}, Notify: a.waiting(),
+		Transport: a.HTTP, PlainHTTP: o.insecure, SkipVerify: o.insecure, Mirrors: map[string]string{}, Notify: a.print.Waiting(),
 		Settings: image.Settings{FS: a.FS, Getenv: a.Getenv, Run: a.RunHelper},
 	}
 	for _, pair := range o.mirrors {
@@ -123,24 +122,5 @@ func (a *app) registries(o registryOptions) image.Registries {
 
 // limitedHTTP is HTTP with limits on the time that servers may take. It reports what it waits for.
 func (a *app) limitedHTTP() http.RoundTripper {
-	return &transport.Transport{Base: a.HTTP, Notify: a.waiting()}
-}
-
-// waiting returns a function that prints once which host is waited for.
-func (a *app) waiting() func(host, waitingFor string) {
-	var mu sync.Mutex
-	printed := map[string]bool{}
-	return func(host, waitingFor string) {
-		mu.Lock()
-		defer mu.Unlock()
-		line := fmt.Sprintf("waiting for %s %s", host, waitingFor)
-		if printed[line] {
-			return
-		}
-		printed[line] = true
-		if a.ErrTerminal {
-			line = "\r\x1b[K" + line // in the place of the progress of a push
-		}
-		a.progressf("%s", line)
-	}
+	return &transport.Transport{Base: a.HTTP, Notify: a.print.Waiting()}
 }

@@ -59,7 +59,7 @@ func TestOpenBundle(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bundle.tar"), saved, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{program: "operon", Env: &Env{FS: afero.NewOsFs(), Dir: dir, HTTP: noSocket{t}}}
+	a := newApp(&Env{FS: afero.NewOsFs(), Dir: dir, HTTP: noSocket{t}}, "operon")
 	for arg, name := range map[string]string{"bundle": "bundle", "./bundle/": "bundle", filepath.Join(dir, "bundle"): "bundle", "bundle.tar": "bundle.tar", "bundle.tar:v1": "bundle.tar:v1"} {
 		opened, err := a.openBundle(t.Context(), dir, arg, a.registries(registryOptions{}))
 		if err != nil {

@@ -88,7 +88,7 @@ in parallel, and the results are printed in the order of the arguments.`,
 
 // listOptional prints the optional validators.
 func (a *app) listOptional() error {
-	w := tabwriter.NewWriter(a.textOut(), 0, 4, 4, ' ', 0)
+	w := tabwriter.NewWriter(a.print.TextOut(), 0, 4, 4, ' ', 0)
 	fmt.Fprintln(w, "NAME\tLABELS\tDESCRIPTION")
 	for _, optional := range validate.Optionals() {
 		fmt.Fprintf(w, "%s\tname=%s\t%s\n", optional.Name, optional.Name, optional.Description)
@@ -117,7 +117,7 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	for _, arg := range args {
 		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), dir, arg, a.registries(o.registryOptions)) })
 	}
-	w := validate.NewWriter(a.outputAs(o.output), o.output)
+	w := validate.NewWriter(a.print.As(o.output), o.output)
 	failed := 0
 	var unread []error
 	err = validate.Bundles(c.Context(), sources, options, func(r validate.Result) error {
@@ -159,7 +159,7 @@ func (a *app) summarize(r validate.Result, format string) {
 	if !r.Passed() {
 		verdict = "not valid"
 	}
-	a.progressf("%s: %s (%s)", r.Bundle, verdict, counts)
+	a.print.Progressf("%s: %s (%s)", r.Bundle, verdict, counts)
 	if format != validate.JSONAlpha1 {
 		return
 	}
@@ -170,7 +170,7 @@ func (a *app) summarize(r validate.Result, format string) {
 		}
 	}
 	if own > 0 {
-		a.progressf("%d of the findings are specific to %s and not part of json-alpha1; see them with -o json", own, a.program)
+		a.print.Progressf("%d of the findings are specific to %s and not part of json-alpha1; see them with -o json", own, a.program)
 	}
 }
 
@@ -281,7 +281,7 @@ func (a *app) externalValidators(ctx context.Context, dir, paths, shown string) 
 	var results []apierrors.ManifestResult
 	for _, program := range filepath.SplitList(paths) {
 		var out bytes.Buffer
-		command := Command{Dir: dir, Environ: a.Environ, Out: &out, Err: a.text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
+		command := Command{Dir: dir, Environ: a.Environ, Out: &out, Err: a.print.Text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
 		if err := a.Run(ctx, command); err != nil {
 			return nil, fmt.Errorf("running the validator %s: %w", program, err)
 		}

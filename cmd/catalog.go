@@ -37,26 +37,17 @@ are problems, and 2 for wrong usage. Fields that OLM doesn't support are warning
 				lines = append(lines, diag.Continue(problem.Error()))
 			}
 			for _, line := range append(lines, rest...) {
-				if _, err := fmt.Fprintln(a.textOut(), line); err != nil {
+				if _, err := fmt.Fprintln(a.print.TextOut(), line); err != nil {
 					return err
 				}
 			}
-			a.warnShortened(loaded.Warnings())
+			a.print.Shortened(loaded.Warnings())
 			if len(problems) > 0 {
 				return fmt.Errorf("%s has %s", args[0], diag.Count(len(problems), "problem"))
 			}
-			a.progressf("%s is valid", args[0])
+			a.print.Progressf("%s is valid", args[0])
 			return nil
 		},
-	}
-}
-
-// warnShortened prints the first of some warnings, and the number of the others.
-func (a *app) warnShortened(warnings diag.Findings) {
-	first, rest := diag.Shorten(warnings, "warning")
-	a.warn(first...)
-	for _, line := range rest {
-		a.progressf("%s", line)
 	}
 }
 
@@ -88,8 +79,8 @@ with problems is drawn too, and the problems are listed on stderr.`,
 					return err
 				}
 			}
-			a.warnShortened(loaded.Check())
-			_, err = fmt.Fprint(a.textOut(), graph)
+			a.print.Shortened(loaded.Check())
+			_, err = fmt.Fprint(a.print.TextOut(), graph)
 			return err
 		},
 	}

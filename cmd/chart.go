@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -55,7 +56,7 @@ For a chart that PROJECT doesn't record, such as one from operator-sdk, pass --h
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.Chart, "chart", "", "`name` of the chart's directory in helm-charts (default: the only one)")
 	f.StringVar(&o.Kind, "kind", "", "`kind` whose chart is updated, instead of --chart")
 	f.StringVar(&o.Source, "helm-chart", "", "new source of the `chart`: a directory, an archive, a URL, an oci:// reference or a name (default: the recorded one)")
@@ -87,7 +88,7 @@ edited them.`,
 				return err
 			}
 			if output != "" {
-				return printAs(a.outputAs(output), output, charts)
+				return a.print.Value(output, charts)
 			}
 			return a.printCharts(charts)
 		},
@@ -99,10 +100,10 @@ edited them.`,
 // printCharts prints charts as a table.
 func (a *app) printCharts(charts []action.ChartStatus) error {
 	if len(charts) == 0 {
-		a.progressf("the project has no charts")
+		a.print.Progressf("the project has no charts")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.textOut(), 0, 4, 3, ' ', 0)
+	table := tabwriter.NewWriter(a.print.TextOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tVERSION\tEDITED\tKINDS\tSOURCE")
 	for _, chart := range charts {
 		edited := "unknown"
@@ -113,7 +114,7 @@ func (a *app) printCharts(charts []action.ChartStatus) error {
 		if chart.Repo != "" {
 			source = strings.TrimSuffix(chart.Repo, "/") + " " + source
 		}
-		fmt.Fprintln(table, tableRow(chart.Name, cmp.Or(chart.Version, "-"), edited, strings.Join(chart.Kinds, ","), source))
+		fmt.Fprintln(table, output.Row(chart.Name, cmp.Or(chart.Version, "-"), edited, strings.Join(chart.Kinds, ","), source))
 	}
 	return table.Flush()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -47,7 +48,7 @@ chart changes. Existing overrides, and variables with an image from another repo
 				return err
 			}
 			if output != "" {
-				return printAs(a.outputAs(output), output, charts)
+				return a.print.Value(output, charts)
 			}
 			return a.printImages(charts)
 		},
@@ -61,7 +62,7 @@ chart changes. Existing overrides, and variables with an image from another repo
 
 // printImages prints images as a table.
 func (a *app) printImages(charts []action.ChartImages) error {
-	table := tabwriter.NewWriter(a.textOut(), 0, 4, 3, ' ', 0)
+	table := tabwriter.NewWriter(a.print.TextOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "KIND\tVALUE\tIMAGE\tRELATED")
 	for _, chart := range charts {
 		for _, image := range chart.Images {
@@ -69,10 +70,10 @@ func (a *app) printImages(charts []action.ChartImages) error {
 			if image.Related {
 				variable = image.Variable
 			}
-			fmt.Fprintln(table, tableRow(chart.Kind, image.Path, image.Default, variable))
+			fmt.Fprintln(table, output.Row(chart.Kind, image.Path, image.Default, variable))
 		}
 		for _, ref := range chart.Left {
-			fmt.Fprintln(table, tableRow(chart.Kind, "-", ref, "-"))
+			fmt.Fprintln(table, output.Row(chart.Kind, "-", ref, "-"))
 		}
 	}
 	return table.Flush()

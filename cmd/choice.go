@@ -35,3 +35,11 @@ func completeValues(c *cobra.Command, flag string, values ...string) {
 	// The only error is a flag that does not exist, which leaves it without completion.
 	_ = c.RegisterFlagCompletionFunc(flag, complete)
 }
+
+// addOutput adds -o to a command that prints a result. The first format is the default.
+func (a *app) addOutput(c *cobra.Command, formats ...string) {
+	choiceVar(c, &a.print.Format, "output", "o", formats[0], "output format", formats...)
+	c.PreRunE = func(*cobra.Command, []string) error {
+		return checkChoice("--output", a.print.Format, formats...).Err()
+	}
+}

@@ -69,9 +69,9 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 	case err != nil:
 		return err
 	case removed == 0:
-		a.progressf("nothing of the package %s found in the namespace %s", pkg, namespace)
+		a.print.Progressf("nothing of the package %s found in the namespace %s", pkg, namespace)
 	case !a.dryRun:
-		a.progressf("the operator of the package %s is removed", pkg)
+		a.print.Progressf("the operator of the package %s is removed", pkg)
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (a *app) inputIsEmpty() bool {
 
 // warnUnanswered reports that required questions about the operator have no answer.
 func (a *app) warnUnanswered(c *cobra.Command, current *action.CurrentBase) {
-	a.warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
+	a.print.Warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
 		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, c.CommandPath())
 }
 
@@ -223,7 +223,7 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 	if m.Maintainers == nil {
 		found, wrong := a.parseMaintainers(maintainers)
 		for _, entry := range wrong {
-			a.warnf("maintainer %q is left out, because it does not have the form name:email", entry)
+			a.print.Warnf("maintainer %q is left out, because it does not have the form name:email", entry)
 		}
 		m.Maintainers = append([]base.Maintainer{}, found...)
 	}

@@ -27,7 +27,7 @@ func TestDirectoryIsWorkingDirectory(t *testing.T) {
 	seen := 0
 	visit = func(path []int) {
 		var out bytes.Buffer
-		a := &app{Env: &Env{Out: &out, Err: &out, Dir: start, FS: afero.NewOsFs(), Environ: []string{"KUBECONFIG=kubeconfig"}}, program: "operon"}
+		a := newApp(&Env{Out: &out, Err: &out, Dir: start, FS: afero.NewOsFs(), Environ: []string{"KUBECONFIG=kubeconfig"}}, "operon")
 		c := newRoot(a)
 		a.dir = "sub" // -C
 		for _, i := range path {
@@ -81,7 +81,9 @@ func TestPathFlagsComplete(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, args: []string{cobra.ShellCompRequestCmd}, program: "operon"}))
+	a := newApp(&Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, "operon")
+	a.args = []string{cobra.ShellCompRequestCmd}
+	visit(newRoot(a))
 	for _, name := range []string{"license-file", "header-file", "kubeconfig", "input-dir", "output-dir", "kustomize-dir", "deploy-dir", "crds-dir", "apis-dir",
 		"metadata-file", "icon", "tarball", "oci-layout", "file", "config", "test-output", "alpha-select-external", "diff"} {
 		if !paths[name] {

@@ -51,7 +51,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 		return err
 	}
 	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error {
-		return a.printed(p.Update(c.Context(), func(tree *worktree.Tree) error {
+		return a.print.Outcome(p.Update(c.Context(), func(tree *worktree.Tree) error {
 			var problems []error
 			for _, page := range help.Documented(c.Root()) {
 				name := path.Join(filepath.ToSlash(below), help.ManName(page)+".1")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -65,7 +66,7 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.BoolVar(&multigroup, "multigroup", false, "move APIs to api/<group>/<version>; =false reverts to the layout for one group")
 	f.BoolVar(&namespaced, "namespaced", false, "watch one namespace, with Roles instead of ClusterRoles; =false watches the whole cluster")
 	f.StringVar(&license, "license", "", "license header of Go files")

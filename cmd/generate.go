@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
@@ -38,13 +39,13 @@ func newGenerate(a *app) *cobra.Command {
 					return a.runAt(ctx, config, root, func(p *action.Project) error {
 						result, err := p.Generate(ctx, what)
 						if check {
-							return a.checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
+							return a.print.Checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
 						}
-						return a.printedGenerated(result, err)
+						return a.print.Generated(result, err)
 					})
 				}
 				switch {
-				case watch && (check || a.dryRun || a.structured()):
+				case watch && (check || a.dryRun || a.print.Structured()):
 					return usagef(c, "--watch writes at every change: leave out --check, --dry-run and --output")
 				case watch:
 					return a.watchGenerated(c.Context(), root, generate)
@@ -53,7 +54,7 @@ func newGenerate(a *app) *cobra.Command {
 			},
 		}
 		a.addOffline(c.Flags())
-		a.addOutput(c, textOutput, jsonOutput, sarifOutput)
+		a.addOutput(c, output.Text, output.JSON, output.SARIF)
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
 		c.Flags().BoolVar(&fix, "fix", false, "move package-level markers, such as RBAC markers, to where they take effect, and list CRDs in kustomizations")
 		c.Flags().BoolVar(&watch, "watch", false, "generate again after every change, until interrupted")
@@ -123,7 +124,7 @@ func (a *app) watchGenerated(ctx context.Context, root string, generate func(con
 		if err := generate(ctx); err != nil && ctx.Err() == nil {
 			a.report(err)
 		}
-		a.progressf("waiting for changes; press Ctrl-C to stop")
+		a.print.Progressf("waiting for changes; press Ctrl-C to stop")
 		changed, err := watch.Next(ctx)
 		if ctx.Err() != nil {
 			return nil // the user ends the command so
@@ -131,7 +132,7 @@ func (a *app) watchGenerated(ctx context.Context, root string, generate func(con
 		if err != nil {
 			return err
 		}
-		a.progressf("changed: %s", strings.Join(changed, ", "))
+		a.print.Progressf("changed: %s", strings.Join(changed, ", "))
 	}
 }
 

@@ -48,7 +48,7 @@ Service and certificates of webhooks. If nothing changed, nothing is written.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if flags := c.Flags(); (flags.Changed("manifests") || flags.Changed("metadata")) && !o.Manifests && !o.Metadata {
-				a.notef("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
+				a.print.Notef("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
 				return nil
 			}
 			return o.within(c, func() error { return a.runGenerateBundle(c, o) })
@@ -95,5 +95,5 @@ func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
 		_, err = a.Out.Write(text)
 		return err
 	}
-	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.printedGenerated(generate(p, c.Context(), options)) })
+	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.print.Generated(generate(p, c.Context(), options)) })
 }

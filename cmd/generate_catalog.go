@@ -89,5 +89,5 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
 	o.OpenCatalog = func(ctx context.Context, ref string) (fs.FS, error) {
 		return image.OpenCatalog(ctx, ref, options)
 	}
-	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.printed(p.GenerateCatalog(ctx, o.CatalogOptions)) })
+	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.print.Outcome(p.GenerateCatalog(ctx, o.CatalogOptions)) })
 }

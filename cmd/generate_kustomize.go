@@ -66,6 +66,6 @@ func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeFlags) error {
 		if o.Metadata, err = a.describe(c, current, o.describe, o.interactive); err != nil {
 			return err
 		}
-		return a.printedGenerated(p.GenerateKustomize(c.Context(), o.KustomizeOptions))
+		return a.print.Generated(p.GenerateKustomize(c.Context(), o.KustomizeOptions))
 	})
 }

@@ -54,7 +54,7 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 
 // renamed prints a note with the command's current name.
 func (a *app) renamed(c *cobra.Command, name string) {
-	a.notef("note: '%s' is now '%s %s'", c.CommandPath(), a.program, name)
+	a.print.Notef("note: '%s' is now '%s %s'", c.CommandPath(), a.program, name)
 }
 
 // isGenCSVFlag reports whether an argument is a flag of olm-catalog gen-csv, under its later name generate csv.

@@ -77,7 +77,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageFlags) erro
 	o.KeepObjects, o.Stdin = !o.objects, a.Stdin()
 	err := renderOrGenerate(a, c, o.stdout, o.PackageManifestsOptions, (*action.Project).RenderPackageManifests, (*action.Project).GeneratePackageManifests)
 	if err == nil && !a.dryRun && !o.stdout {
-		a.progressf("bundles have replaced package manifests: '%s pkgman-to-bundle' converts them", a.program)
+		a.print.Progressf("bundles have replaced package manifests: '%s pkgman-to-bundle' converts them", a.program)
 	}
 	return err
 }

@@ -29,7 +29,9 @@ func visitCommands(program string, visit func(c *cobra.Command)) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, args: []string{cobra.ShellCompRequestCmd}, program: program}))
+	a := newApp(&Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, program)
+	a.args = []string{cobra.ShellCompRequestCmd}
+	walk(newRoot(a))
 }
 
 // TestHelpTexts checks the form of the help of all commands: its width and one notation for values and defaults.

@@ -94,7 +94,7 @@ func (a *app) buildFiles(ctx context.Context, dir, content string, recipe image.
 		return fmt.Errorf("the %s: %w", content, err)
 	}
 	if a.dryRun {
-		a.progressf("would build an image of %s", diag.Count(len(files), "file"))
+		a.print.Progressf("would build an image of %s", diag.Count(len(files), "file"))
 		return nil
 	}
 	ctx, stop := untilInterrupted(ctx)
@@ -109,7 +109,7 @@ func (a *app) buildFiles(ctx context.Context, dir, content string, recipe image.
 // buildImage builds an image and writes it to its destination.
 func (a *app) buildImage(ctx context.Context, dir string, recipe image.Recipe, o *targetOptions) error {
 	var img *image.Image
-	err := a.reportSlow(a.progressWriter(), "reading the base and packing the layers", func() (err error) {
+	err := a.print.Slow("reading the base and packing the layers", func() (err error) {
 		img, err = a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
 		return err
 	})
@@ -144,7 +144,7 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 		if to.path == "" {
 			continue
 		}
-		err := a.reportSlow(a.progressWriter(), "writing "+filepath.ToSlash(to.path), func() error {
+		err := a.print.Slow("writing "+filepath.ToSlash(to.path), func() error {
 			return to.write(ctx, a.FS, env.Absolute(dir, to.path), images)
 		})
 		if err != nil {
@@ -160,7 +160,7 @@ func (a *app) writeImages(ctx context.Context, dir string, images []*image.Image
 // pushImage pushes an image. At a terminal it prints the progress.
 func (a *app) pushImage(ctx context.Context, img *image.Image, ref string, registries image.Registries) error {
 	var progress func(done, all int64)
-	if a.ErrTerminal && !a.quiet {
+	if a.ErrTerminal && !a.print.Quiet {
 		last := int64(-1)
 		progress = func(done, all int64) {
 			if percent := done * 100 / max(all, 1); percent != last {
@@ -170,7 +170,7 @@ func (a *app) pushImage(ctx context.Context, img *image.Image, ref string, regis
 		}
 		defer fmt.Fprint(a.Err, "\r\x1b[K")
 	} else {
-		a.progressf("pushing %s", ref)
+		a.print.Progressf("pushing %s", ref)
 	}
 	pushed, err := registries.Push(ctx, img, ref, progress)
 	if err != nil {
@@ -184,7 +184,7 @@ func (a *app) printWritten(verb, location, digest string) error {
 	if digest != "" {
 		location += "  " + digest
 	}
-	_, err := fmt.Fprintf(a.textOut(), "%-8s %s\n", verb, location)
+	_, err := fmt.Fprintf(a.print.TextOut(), "%-8s %s\n", verb, location)
 	return err
 }
 

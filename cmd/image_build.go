@@ -138,7 +138,7 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 		return err
 	}
 	if a.dryRun {
-		a.progressf("would build %s for %s", manager.Name, strings.Join(o.platforms, ", "))
+		a.print.Progressf("would build %s for %s", manager.Name, strings.Join(o.platforms, ", "))
 		return nil
 	}
 	ctx, stop := untilInterrupted(c.Context())
@@ -180,9 +180,9 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 func (a *app) imageBuilder(root string) *operatorimage.Builder {
 	return &operatorimage.Builder{
 		FS: a.FS, Root: root, Dir: a.Dir, CacheDir: a.CacheDir, Offline: a.offline, Version: buildVersion().Version, Getenv: a.Getenv,
-		RuntimeProgram: a.RuntimeProgram, Go: a.RunGo, Progressf: a.progressf, Notef: a.notef, Warn: a.warn,
+		RuntimeProgram: a.RuntimeProgram, Go: a.RunGo, Progressf: a.print.Progressf, Notef: a.print.Notef, Warn: a.print.Warn,
 		Galaxy: func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error {
-			return a.reportSlow(a.progressWriter(), "resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
+			return a.print.Slow("resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
 				return a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: out, Name: ansibletool.Galaxy, Args: args, Tied: true})
 			})
 		},

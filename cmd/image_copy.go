@@ -60,7 +60,7 @@ func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions)
 		}
 	}
 	if a.dryRun {
-		a.progressf("would save %s", what)
+		a.print.Progressf("would save %s", what)
 		return nil
 	}
 	return interrupted(ctx, a.writeImages(ctx, dir, images, o, what))
@@ -71,7 +71,7 @@ func (a *app) findImages(ctx context.Context, dir string, refs []string, o regis
 	var images []*image.Image
 	var failures []error
 	for _, ref := range refs {
-		err := a.reportSlow(a.progressWriter(), "reading "+ref, func() error {
+		err := a.print.Slow("reading "+ref, func() error {
 			found, err := a.imageOptions(dir, o).Images(ctx, ref)
 			images = append(images, found...)
 			return err
@@ -151,7 +151,7 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 	}
 	for i, img := range images {
 		if a.dryRun {
-			a.progressf("would push %s", refs[i])
+			a.print.Progressf("would push %s", refs[i])
 			continue
 		}
 		if err := a.pushImage(ctx, img, refs[i], a.registries(o)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/goenv"
@@ -89,7 +90,7 @@ way, all of them are listed and nothing is written.`,
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
 	addRetired(c, retiredPlugin())
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
@@ -133,7 +134,7 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 	if bare {
 		a.trustNew(root)
 	}
-	if err := a.printResultChanges(result); err != nil {
+	if err := a.print.Changes(result); err != nil {
 		return err
 	}
 	if o.fetchDeps && !a.dryRun {
@@ -141,7 +142,7 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 			return err
 		}
 	}
-	a.printNotes(result)
+	a.print.Notes(result)
 	return nil
 }
 
@@ -184,8 +185,8 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 
 // fetchDeps downloads the modules of the project. No other step of init uses the network.
 func (a *app) fetchDeps(ctx context.Context, root string) error {
-	a.progressf("downloading modules: go mod download")
-	out := a.text()
+	a.print.Progressf("downloading modules: go mod download")
+	out := a.print.Text()
 	err := a.RunGo(ctx, root, nil, out, out, "mod", "download")
 	switch {
 	case is[*goenv.Error](err):

@@ -43,7 +43,7 @@ func TestInterruptionExits(t *testing.T) {
 			errors.Join(diag.Usage(errors.New("--version is required")), cause),
 		} {
 			var out bytes.Buffer
-			a := &app{Env: &Env{Err: &out}}
+			a := newApp(&Env{Err: &out}, "operon")
 			if code := a.report(err); code != exitFailed {
 				t.Errorf("%v: exit code %d\n%s", err, code, out.String())
 			}

@@ -32,11 +32,11 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
-			"cmd/internal/env", "cmd/internal/help", "cmd/internal/prompt", "cmd/internal/words",
+			"cmd/internal/env", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
-			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
-			"pkg/refactor", "pkg/report", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
+			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
+			"pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
 			"pkg/userstate", "pkg/vcs", "pkg/worktree",
 		},
 		"cmd/internal/env": {
@@ -44,6 +44,7 @@ func layers() map[string][]string {
 			"pkg/project", "pkg/userstate",
 		},
 		"cmd/internal/help":   {"cmd/internal/words"},
+		"cmd/internal/output": {"cmd/internal/env", "pkg/action", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/project", "pkg/refactor", "pkg/report", "pkg/worktree"},
 		"cmd/internal/prompt": {"cmd/internal/words", "pkg/diag"},
 		"cmd/internal/words":  {},
 		"cmd/operon-runtime":  {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},

@@ -92,7 +92,7 @@ func (a *app) checkCRDVersion(c *cobra.Command) diag.Findings {
 	switch version := flag.Value.String(); {
 	case version == "v1":
 	case version == "v1beta1":
-		a.warn(diag.Finding{Problem: "--crd-version v1beta1: Kubernetes serves only v1, which is used"})
+		a.print.Warn(diag.Finding{Problem: "--crd-version v1beta1: Kubernetes serves only v1, which is used"})
 	default:
 		return diag.Findings{{Field: "--crd-version", Value: version, Problem: "must be v1"}}
 	}

@@ -26,7 +26,8 @@ const (
 func Main(ctx context.Context, environment *Env, args []string) int {
 	arguments := args[min(1, len(args)):]
 	own := *environment // -C changes it
-	a := &app{Env: &own, result: &result{}, interrupted: ctx.Done(), program: programName(args), called: calledName(args), args: arguments}
+	a := newApp(&own, programName(args))
+	a.interrupted, a.called, a.args = ctx.Done(), calledName(args), arguments
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
@@ -46,7 +47,7 @@ func Main(ctx context.Context, environment *Env, args []string) int {
 		err = errInterrupted
 	}
 	code := a.report(err)
-	if err := a.printResult(err); err != nil {
+	if err := a.print.Finish(err); err != nil {
 		return a.report(err)
 	}
 	return code

@@ -38,8 +38,9 @@ func (a *app) remote() manifest.Remote {
 
 // goTool runs the go command with the modules that --offline and the environment allow.
 func (a *app) goTool() gotool.Go {
-	progress := a.progressWriter()
-	return gotool.Go{Start: a.runGoReporting(progress), Offline: a.offline, Progress: progress}
+	return gotool.Go{Offline: a.offline, Progress: a.print.ProgressWriter(), Start: func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+		return a.print.Slow(gotool.Step(args), func() error { return a.RunGo(ctx, dir, variables, out, errOut, args...) })
+	}}
 }
 
 // charts returns how commands fetch and render charts.
@@ -52,7 +53,7 @@ func (a *app) charts() helmchart.Runtime {
 			if err != nil {
 				return err
 			}
-			return a.reportSlow(a.progressWriter(), description, func() error {
+			return a.print.Slow(description, func() error {
 				return a.Run(ctx, Command{Dir: a.Dir, Environ: a.Environ, In: in, Out: out, Err: errOut, Name: program, Args: args, Tied: true})
 			})
 		},

@@ -79,7 +79,7 @@ func retiredUsed(c *cobra.Command, flags []retired) diag.Findings {
 
 // noteReplacement prints the command that replaced the called one.
 func (a *app) noteReplacement(c *cobra.Command, line string) {
-	a.notef("note: '%s' is now '%s'", c.CommandPath(), line)
+	a.print.Notef("note: '%s' is now '%s'", c.CommandPath(), line)
 }
 
 // runReplacement prints and runs the command that replaced the called one.

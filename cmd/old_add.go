@@ -87,7 +87,7 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 		return a.runReplacement(c, path, flags...)
 	}
 	a.noteReplacement(c, words.Join(slices.Concat([]string{a.program}, path, flags)))
-	a.notef("note: the first API sets the project's domain, %s; use 'init --domain' instead", domain)
+	a.print.Notef("note: the first API sets the project's domain, %s; use 'init --domain' instead", domain)
 	api := action.CreateAPIOptions{Domain: domain, Generate: !skip, Manifests: true}
 	api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, version, o.kind, true, true
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.CreateAPI(c.Context(), api) })

@@ -65,7 +65,7 @@ func (a *app) runOldNew(c *cobra.Command, name string, o initOptions) error {
 		return err
 	}
 	flags := slices.Concat([]string{a.program, "init", "--domain", o.Domain}, given("repo", o.Repo), given("license-file", o.File))
-	a.notef("note: '%s' is now '%s' in a new directory", c.CommandPath(), words.Join(flags))
+	a.print.Notef("note: '%s' is now '%s' in a new directory", c.CommandPath(), words.Join(flags))
 	o.ProjectName, o.License = name, "apache2"
 	err = a.initIn(c, root, o)
 	if err != nil && created {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/modfile"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -43,10 +44,10 @@ func (a *app) printDeps(text []byte, asFile bool) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(a.textOut(), 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(a.print.TextOut(), 0, 0, 2, ' ', 0)
 	for _, r := range mod.Require {
 		if !r.Indirect {
-			fmt.Fprintln(table, tableRow(r.Mod.Path, r.Mod.Version))
+			fmt.Fprintln(table, output.Row(r.Mod.Path, r.Mod.Version))
 		}
 	}
 	return table.Flush()

@@ -99,7 +99,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 	}
 	command = append(append(command, more...), "./"+path.Join(testDir, "..."))
 	if a.dryRun {
-		a.progressf("would run: %s", words.Join(append([]string{"go"}, command...)))
+		a.print.Progressf("would run: %s", words.Join(append([]string{"go"}, command...)))
 		return nil
 	}
 	ctx, stop := untilInterrupted(c.Context())

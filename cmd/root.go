@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/cmd/internal/help"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -18,6 +19,8 @@ import (
 // app is an Env with what all commands share: the program's name and the flags of the root command.
 type app struct {
 	*Env
+	// print prints what the command does. It has -q, --verbose and -o.
+	print   *output.Printer
 	program string
 	// called is the base name that the program was called by, which is not the program's name for every link.
 	called string
@@ -26,17 +29,13 @@ type app struct {
 	line string
 	// interrupted is closed when the program is asked to end.
 	interrupted <-chan struct{}
-	// dir is -C, dryRun, verbose and quiet are the flags of those names.
-	dir                    string
-	entered                string // the value of -C after enterDirectory
-	dryRun, verbose, quiet bool
+	// dir is -C, entered its value after enterDirectory, and dryRun is --dry-run.
+	dir, entered string
+	dryRun       bool
 	// helpError is the error of printing a help text, which cobra does not return.
 	helpError error
 	// allowRemote is --allow-remote-resources.
 	allowRemote bool
-	// output is -o of the commands that print a result, which result collects.
-	output string
-	result *result
 	// lockTimeout is how long to wait for another command in the project; 0 is as long as it runs.
 	lockTimeout time.Duration
 	// answered are the flags that give the answers of the user to the prompts so far.
@@ -48,6 +47,11 @@ type app struct {
 	// plugins and projectVersion are the flags of those names.
 	plugins        []string
 	projectVersion string
+}
+
+// newApp returns an app without arguments.
+func newApp(e *Env, program string) *app {
+	return &app{Env: e, print: &output.Printer{Env: e, Program: program}, program: program}
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -81,8 +85,8 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	flags.BoolP("help", "h", false, "show the help of the command")
 	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `directory`")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
-	flags.BoolVar(&a.verbose, "verbose", false, "print each step and how long it takes")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only errors and requested output")
+	flags.BoolVar(&a.print.Verbose, "verbose", false, "print each step and how long it takes")
+	flags.BoolVarP(&a.print.Quiet, "quiet", "q", false, "print only errors and requested output")
 	flags.DurationVar(&a.lockTimeout, "lock-timeout", 0, "maximum `duration` to wait for another command in the project (default: no limit)")
 	a.addPlugins(flags, "`layout` of the project")
 	a.addProjectVersion(flags)
@@ -92,7 +96,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	root.SetFlagErrorFunc(a.flagError)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
-	root.SetErr(a.text())
+	root.SetErr(a.print.Text())
 	group := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})
 		for _, c := range commands {
@@ -264,26 +268,4 @@ func (a *app) workDir() (string, error) {
 		return "", diag.Usage(fmt.Errorf("-C %q: no such directory", a.dir))
 	}
 	return filepath.Clean(dir), nil
-}
-
-// progressf prints progress, notes and warnings on stderr, unless -q is given.
-func (a *app) progressf(format string, args ...any) {
-	if !a.quiet {
-		a.printLine(format, args...)
-	}
-}
-
-// progress prints a line of progress.
-func (a *app) progress(message string) { a.progressf("%s", message) }
-
-// verbosef prints details on stderr if --verbose is given.
-func (a *app) verbosef(format string, args ...any) {
-	if a.verbose {
-		a.printLine(format, args...)
-	}
-}
-
-// printLine prints a message on stderr, with further lines indented.
-func (a *app) printLine(format string, args ...any) {
-	fmt.Fprintln(a.text(), diag.Continue(fmt.Sprintf(format, args...)))
 }

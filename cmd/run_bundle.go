@@ -73,12 +73,12 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 	if err != nil {
 		return err
 	}
-	a.progressf("Creating a File-Based Catalog of the bundle %q", arg)
+	a.print.Progressf("Creating a File-Based Catalog of the bundle %q", arg)
 	bundle, err := operator.NewBundle(ctx, source, ref, operator.Channel, "")
 	if err != nil {
 		return err
 	}
-	a.progressf("Generated a valid File-Based Catalog")
+	a.print.Progressf("Generated a valid File-Based Catalog")
 	return a.install(ctx, client, namespace, bundle, mode, o)
 }
 
@@ -91,8 +91,8 @@ func (a *app) install(ctx context.Context, client *kube.Client, namespace string
 		if err != nil {
 			return err
 		}
-		a.progressf("the InstallPlan of the Subscription must be approved, which this command does automatically")
-		return a.printObjects(objects, o.output)
+		a.print.Progressf("the InstallPlan of the Subscription must be approved, which this command does automatically")
+		return a.print.Objects(objects, o.output)
 	}
 	return a.runOperator(ctx, &options.Reporter, func() error { return operator.Run(ctx, options) })
 }

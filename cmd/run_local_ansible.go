@@ -38,7 +38,7 @@ func (a *app) ansibleEnviron(root string) []string {
 // project mentions, and other versions than those in the requirements file, are reported as notes.
 func (a *app) checkAnsible(ctx context.Context, root string) error {
 	var machine *ansibletool.Machine
-	err := a.reportSlow(a.progressWriter(), "reading the versions of Ansible", func() (err error) {
+	err := a.print.Slow("reading the versions of Ansible", func() (err error) {
 		run := func(ctx context.Context, name string, args ...string) ([]byte, error) {
 			return a.runAnsible(ctx, root, name, args...)
 		}
@@ -76,7 +76,7 @@ func (a *app) checkAnsible(ctx context.Context, root string) error {
 		return findings
 	}
 	for _, note := range notes {
-		a.notef("note: %s", note)
+		a.print.Notef("note: %s", note)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
@@ -189,10 +190,10 @@ func oneArgument(what string) cobra.PositionalArgs {
 
 // runOperator calls run, which reports its steps through reporter, and explains an interruption.
 func (a *app) runOperator(ctx context.Context, reporter *olm.Reporter, run func() error) error {
-	progress := &olmProgress{app: a}
-	reporter.Progress = progress.report
+	progress := &output.Steps{Printer: a.print}
+	reporter.Progress = progress.Report
 	err := run()
-	progress.end()
+	progress.End()
 	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return fmt.Errorf("%w\nthe command was interrupted; run it again to continue", err)
 	}

@@ -45,7 +45,7 @@ func (a *app) pushCatalogTo(options *operator.RunOptions, o *runOptions) {
 	case o.pushCatalog == "":
 	case a.dryRun:
 		options.Serving.CatalogImage = o.pushCatalog
-		a.progressf("the image %s of the catalog would be pushed and referenced by its digest", o.pushCatalog)
+		a.print.Progressf("the image %s of the catalog would be pushed and referenced by its digest", o.pushCatalog)
 	default:
 		options.PushCatalog = func(ctx context.Context) (string, error) { return a.catalogImage(ctx, options.Bundle, o) }
 	}

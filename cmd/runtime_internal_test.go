@@ -87,7 +87,7 @@ func TestCharts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errOut bytes.Buffer
-	a := &app{Env: &Env{Dir: work, Environ: os.Environ(), Err: &errOut, Run: env.Run, Executable: filepath.Join(dir, "operon"), SlowAfter: 1}}
+	a := newApp(&Env{Dir: work, Environ: os.Environ(), Err: &errOut, Run: env.Run, Executable: filepath.Join(dir, "operon"), SlowAfter: 1}, "operon")
 	answer, err := a.actions().Charts.Fetch(t.Context(), helmchart.FetchRequest{Chart: "stable/redis"})
 	if err != nil || answer.Chart.Name != "chart fetch" || answer.Chart.Version != work {
 		t.Errorf("the answer is %+v, %v", answer, err)

@@ -143,13 +143,13 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		return err
 	}
 	if config.Unknown != nil {
-		a.warn(diag.Finding{Position: diag.Position{File: config.Name}, Problem: config.Unknown.Error(), Fix: "it has no effect"})
+		a.print.Warn(diag.Finding{Position: diag.Position{File: config.Name}, Problem: config.Unknown.Error(), Fix: "it has no effect"})
 	}
 	stages := config.Select(selector)
 	list := scorecard.List(stages)
 	switch {
 	case o.list || len(list.Items) == 0:
-		return scorecard.Write(a.outputAs(o.output), o.output, list)
+		return scorecard.Write(a.print.As(o.output), o.output, list)
 	case o.local:
 		if err := config.CheckLocal(list); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		}
 		if config.ServiceAccount != "" {
 			if accountGiven && config.ServiceAccount != o.serviceAccount {
-				a.notef("note: %s names the service account %s, which goes before --service-account", config.Name, config.ServiceAccount)
+				a.print.Notef("note: %s names the service account %s, which goes before --service-account", config.Name, config.ServiceAccount)
 			}
 			o.serviceAccount = config.ServiceAccount
 		}
@@ -175,7 +175,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 
 // scorecardResults prints results. It is an error if a test has not passed.
 func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
-	if err := scorecard.Write(a.outputAs(format), format, list); err != nil {
+	if err := scorecard.Write(a.print.As(format), format, list); err != nil {
 		return err
 	}
 	return scorecard.CheckPassed(list)

@@ -40,9 +40,9 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 			lines.Lock()
 			defer lines.Unlock()
 			if e.Log {
-				a.progressf("%s | %s", e.Test, e.Text)
+				a.print.Progressf("%s | %s", e.Test, e.Text)
 			} else {
-				a.progressf("%s: %s", e.Test, e.Text)
+				a.print.Progressf("%s: %s", e.Test, e.Text)
 			}
 		},
 		OpenOutput: func() (*os.Root, error) {
@@ -68,7 +68,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 // scorecardClean deletes the pods and the ConfigMap. A second interrupt ends it.
 func (a *app) scorecardClean(ctx context.Context, cluster *scorecard.Cluster, skip bool) error {
 	if skip {
-		a.progressf("%s", cluster.Remaining())
+		a.print.Progressf("%s", cluster.Remaining())
 		return nil
 	}
 	ctx, stop := untilInterrupted(context.WithoutCancel(ctx))

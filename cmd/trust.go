@@ -34,7 +34,7 @@ func (a *app) confirmCode(root string, yes bool) error {
 			return errNotTrusted
 		}
 	default:
-		a.notef("note: this runs %s (reported once per project)", what)
+		a.print.Notef("note: this runs %s (reported once per project)", what)
 	}
 	return userstate.Trust(dirs, root)
 }

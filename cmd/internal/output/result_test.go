@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"os"
@@ -14,7 +14,7 @@ import (
 // TestJSONFieldsDocumented checks that docs/ci.md describes all fields of the output of -o json.
 func TestJSONFieldsDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "docs", "ci.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "ci.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

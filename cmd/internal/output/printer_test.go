@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -25,22 +26,22 @@ func TestForeignText(t *testing.T) {
 		"true": "found x\\x1b[2J\n  %3A%3Aerror::owned\n   \t%3A%3Aadd-mask::y ##%5Bwarning]z\\u202e\n",
 	} {
 		var errOut bytes.Buffer
-		a := &app{Env: &Env{Err: &errOut, Environ: []string{"GITHUB_ACTIONS=" + actions}}, result: &result{}}
-		a.progressf("found %s", hostile)
+		p := &Printer{Env: &env.Env{Err: &errOut, Environ: []string{"GITHUB_ACTIONS=" + actions}}}
+		p.Progressf("found %s", hostile)
 		if got := errOut.String(); got != want {
 			t.Errorf("GITHUB_ACTIONS=%s: %q, want %q", actions, got, want)
 		}
 	}
 	var errOut bytes.Buffer
-	a := &app{Env: &Env{Err: &errOut, Environ: []string{"GITHUB_ACTIONS=true"}}, result: &result{}}
-	a.warn(diag.Finding{Problem: hostile})
+	p := &Printer{Env: &env.Env{Err: &errOut, Environ: []string{"GITHUB_ACTIONS=true"}}}
+	p.Warn(diag.Finding{Problem: hostile})
 	want := "::warning::x\\x1b[2J%0A::error::owned%0A \t::add-mask::y ##[warning]z\\u202e\n"
 	if got := errOut.String(); got != want {
 		t.Errorf("an annotation is %q, want %q", got, want)
 	}
 	var out bytes.Buffer
-	a = &app{Env: &Env{Out: &out, Environ: []string{"GITHUB_ACTIONS=true"}}, result: &result{}, output: jsonOutput}
-	fmt.Fprint(a.outputAs(jsonOutput), "{\n  \"a\": \"\u202e##[x]\u009b\"\n}\n")
+	p = &Printer{Env: &env.Env{Out: &out, Environ: []string{"GITHUB_ACTIONS=true"}}, Format: JSON}
+	fmt.Fprint(p.As(JSON), "{\n  \"a\": \"\u202e##[x]\u009b\"\n}\n")
 	if got, want := out.String(), "{\n  \"a\": \"\\u202e#\\u0023[x]\\u009b\"\n}\n"; got != want {
 		t.Errorf("JSON is %q, want %q", got, want)
 	}
@@ -63,12 +64,12 @@ func FuzzErrors(f *testing.F) {
 			&fs.PathError{Op: "open", Path: text, Err: fs.ErrNotExist},
 		} {
 			var errOut bytes.Buffer
-			a := &app{Env: &Env{FS: afero.NewMemMapFs(), Dir: "/", Err: &errOut}, result: &result{}}
-			a.printError(err)
+			p := &Printer{Env: &env.Env{FS: afero.NewMemMapFs(), Dir: "/", Err: &errOut}}
+			p.Error(err)
 			checkLines(t, errOut.String(), regexp.MustCompile(`^(error:|  |$)`))
 			errOut.Reset()
-			a.Environ = []string{"GITHUB_ACTIONS=true"}
-			a.printError(err)
+			p.Environ = []string{"GITHUB_ACTIONS=true"}
+			p.Error(err)
 			checkLines(t, errOut.String(), regexp.MustCompile(`^(::error::|::error .*::|\s*([^:\s]|:[^:]|:$)|\s*$)`))
 		}
 	})
@@ -91,8 +92,8 @@ func checkLines(t *testing.T, text string, allowed *regexp.Regexp) {
 // time.
 func TestOneWriter(t *testing.T) {
 	t.Parallel()
-	a := &app{Env: &Env{Err: &bytes.Buffer{}}}
-	if !reflect.TypeOf(a.text()).Comparable() {
+	p := &Printer{Env: &env.Env{Err: &bytes.Buffer{}}}
+	if !reflect.TypeOf(p.Text()).Comparable() {
 		t.Error("the writer cannot be compared")
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"path/filepath"
@@ -10,36 +10,36 @@ import (
 )
 
 // inActions reports whether the command runs in a job of GitHub Actions, where errors and warnings are annotations.
-func (a *app) inActions() bool { return a.Getenv("GITHUB_ACTIONS") == "true" }
+func (p *Printer) inActions() bool { return p.Getenv("GITHUB_ACTIONS") == "true" }
 
 // place returns a finding for programs, which open its file: the finding itself if the file exists, in the project's directory or in the
 // working directory, or else one without a position, whose text contains it.
-func (a *app) place(f diag.Finding) diag.Finding {
-	placed, _ := a.locate(f)
+func (p *Printer) place(f diag.Finding) diag.Finding {
+	placed, _ := p.locate(f)
 	return placed
 }
 
 // placeInRepository is place with a path that is relative to the repository.
-func (a *app) placeInRepository(f diag.Finding) diag.Finding {
-	placed, path := a.locate(f)
+func (p *Printer) placeInRepository(f diag.Finding) diag.Finding {
+	placed, path := p.locate(f)
 	if path != "" {
-		placed.File = a.repositoryPath(path, placed.File)
+		placed.File = p.repositoryPath(path, placed.File)
 	}
 	return placed
 }
 
 // locate is place, and returns the absolute path of the file.
-func (a *app) locate(f diag.Finding) (placed diag.Finding, path string) {
+func (p *Printer) locate(f diag.Finding) (placed diag.Finding, path string) {
 	if f.File == "" {
 		return f, ""
 	}
-	dirs := []string{a.Dir}
-	if root, err := project.FindRoot(a.FS, a.Dir); err == nil {
-		dirs = []string{root, a.Dir}
+	dirs := []string{p.Dir}
+	if root, err := project.FindRoot(p.FS, p.Dir); err == nil {
+		dirs = []string{root, p.Dir}
 	}
 	for _, dir := range dirs {
 		path := env.Absolute(dir, filepath.FromSlash(f.File))
-		if info, err := a.FS.Stat(path); err == nil && info.Mode().IsRegular() {
+		if info, err := p.FS.Stat(path); err == nil && info.Mode().IsRegular() {
 			return f, path
 		}
 	}
@@ -52,8 +52,8 @@ func (a *app) locate(f diag.Finding) (placed diag.Finding, path string) {
 
 // repositoryPath returns a path relative to the repository that a CI job has checked out, or shown if that is
 // unknown.
-func (a *app) repositoryPath(path, shown string) string {
-	rel, err := filepath.Rel(a.Getenv("GITHUB_WORKSPACE"), path)
+func (p *Printer) repositoryPath(path, shown string) string {
+	rel, err := filepath.Rel(p.Getenv("GITHUB_WORKSPACE"), path)
 	if err != nil || action.IsOutside(filepath.ToSlash(rel)) {
 		return shown
 	}
