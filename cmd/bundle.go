@@ -6,8 +6,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/follow"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -91,6 +93,25 @@ func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 		return a.print.Checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
 	}
 	return a.print.Generated(result, err)
+}
+
+// followMakefile sets the options that the command line leaves open to what the project's Makefile does.
+func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
+	root, err := a.ProjectRoot()
+	if err != nil {
+		return err
+	}
+	bundle := follow.Bundle{
+		Program: a.program, Root: root, Dir: a.Dir, FS: a.FS, Flags: c.Flags(), Options: &o.BundleOptions, Notef: a.print.Notef, Verbosef: a.print.Verbosef,
+		NewFlags: func(step calls.BundleStep) *pflag.FlagSet {
+			other := newApp(a.Env, a.program) // flags that commands share are fields of the app
+			if step == calls.KustomizeManifests {
+				return newGenerateKustomizeManifests(other).Flags()
+			}
+			return newGenerateBundle(other).Flags()
+		},
+	}
+	return bundle.Makefile()
 }
 
 // describeBundle returns the description of the operator. It prompts only at a terminal: the input of a pipe is not meant as

@@ -32,7 +32,7 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
-			"cmd/internal/env", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
+			"cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
@@ -43,6 +43,7 @@ func layers() map[string][]string {
 			"cmd/internal/prompt", "pkg/action", "pkg/buildinfo", "pkg/codegen", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/helmchart", "pkg/kube", "pkg/layout", "pkg/operatorimage",
 			"pkg/project", "pkg/userstate",
 		},
+		"cmd/internal/follow": {"cmd/internal/env", "pkg/action", "pkg/codegen/calls", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/worktree"},
 		"cmd/internal/help":   {"cmd/internal/words"},
 		"cmd/internal/output": {"cmd/internal/env", "pkg/action", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/project", "pkg/refactor", "pkg/report", "pkg/worktree"},
 		"cmd/internal/prompt": {"cmd/internal/words", "pkg/diag"},

@@ -20,12 +20,10 @@ func (a *app) addOffline(f *pflag.FlagSet) {
 // allowRemoteVariable is the environment variable that sets the default of --allow-remote-resources.
 const allowRemoteVariable = "OPERON_ALLOW_REMOTE_RESOURCES"
 
-const allowRemoteFlag = "allow-remote-resources"
-
 // addAllowRemote adds --allow-remote-resources to a command that builds kustomizations of the project.
 func (a *app) addAllowRemote(f *pflag.FlagSet) {
 	allowed, _ := strconv.ParseBool(a.Getenv(allowRemoteVariable))
-	f.BoolVar(&a.allowRemote, allowRemoteFlag, allowed, "let kustomizations load files and repositories from other machines, by HTTPS or SSH")
+	f.BoolVar(&a.allowRemote, "allow-remote-resources", allowed, "let kustomizations load files and repositories from other machines, by HTTPS or SSH")
 }
 
 // remote decides about references of kustomizations to other machines.

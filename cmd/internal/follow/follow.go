@@ -1,4 +1,6 @@
-package cmd
+// Package follow completes the options of the command bundle from the project's Makefile, whose bundle target generates the bundle
+// with several commands: it parses their flags, and sets the options that the user's flags leave open.
+package follow
 
 import (
 	"fmt"
@@ -7,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/afero"
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
@@ -18,6 +20,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
+
+// allowRemote is the flag that only the user can give.
+const allowRemote = "allow-remote-resources"
 
 // A followed command is one of the Makefile, with its parsed flags.
 type followed struct {
@@ -45,67 +50,78 @@ func (f *followed) path(flag, fallback string) string {
 	return env.Absolute(f.dir, filepath.FromSlash(fallback))
 }
 
-// followMakefile sets the options that the command line leaves open to what the bundle target of the project's Makefile does, and
+// A Bundle is the call of the command bundle whose options are completed.
+type Bundle struct {
+	// Program is the name of the program in notes.
+	Program string
+	// Root is the directory of the project, and Dir the directory that the flags are relative to.
+	Root, Dir string
+	FS        afero.Fs
+	// Flags are the flags of the call, and Options what they set.
+	Flags   *pflag.FlagSet
+	Options *action.BundleOptions
+	// NewFlags returns the flags of the command of a step. The flags of the Makefile are not the user's: they set nothing else.
+	NewFlags func(calls.BundleStep) *pflag.FlagSet
+	// Notef prints a note, and Verbosef a detail.
+	Notef, Verbosef func(format string, args ...any)
+}
+
+// Makefile sets the options that the command line leaves open to what the bundle target of the project's Makefile does, and
 // reports the commands of the target that have no counterpart.
-func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
-	root, err := a.ProjectRoot()
-	if err != nil {
-		return err
-	}
-	tree := worktree.NewTree(a.FS, root)
+func (b *Bundle) Makefile() error {
+	o := b.Options
+	tree := worktree.NewTree(b.FS, b.Root)
 	found, err := calls.FindBundle(tree)
 	if found == nil || err != nil {
 		return err
 	}
 	o.ProjectVersion = found.Version
-	bundle, base, err := a.selectCommands(c, root, found)
-	if err != nil {
-		return err
-	}
+	bundle, base := b.selectCommands(found)
 	if base != nil {
-		if err := a.applyFlags(c, base, o); err != nil {
+		if err := b.applyFlags(base); err != nil {
 			return err
 		}
 	}
 	if bundle != nil {
-		if err := a.applyFlags(c, bundle, o); err != nil {
+		if err := b.applyFlags(bundle); err != nil {
 			return err
 		}
-		o.KeepBase = base == nil && !setsBase(c)
-		if err := a.followBuild(c, root, bundle, o); err != nil {
+		o.KeepBase = base == nil && !b.setsBase()
+		if err := b.followBuild(bundle); err != nil {
 			return err
 		}
 		if bundle.Dir != "." {
-			a.print.Notef("note: %s: this command writes its Dockerfile to %s; '%s bundle' writes it to the directory of the project", bundle.Position, bundle.Dir, a.program)
+			b.Notef("note: %s: this command writes its Dockerfile to %s; '%s bundle' writes it to the directory of the project", bundle.Position, bundle.Dir, b.Program)
 		}
 	}
 	if action.BundleVersionProblem(o.ProjectVersion) != "" {
 		o.ProjectVersion = ""
 	}
 	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these
-		a.noteImages(tree, found, o)
+		b.noteImages(tree, found)
 		for _, note := range found.Notes {
-			a.print.Notef("note: %s", note)
+			b.Notef("note: %s", note)
 		}
 	}
 	return nil
 }
 
 // followBuild sets the options of building the kustomization, and which one it is, unless the user gives one.
-func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bundleFlags) error {
+func (b *Bundle) followBuild(bundle *followed) error {
+	o := b.Options
 	for _, flag := range bundle.BuildFlags {
 		if strings.ReplaceAll(flag, "=", " ") == "--load-restrictor LoadRestrictionsNone" {
 			o.Loose = true
 		} else {
-			a.print.Notef("note: %s: %s of kustomize build is not followed", bundle.Position, flag)
+			b.Notef("note: %s: %s of kustomize build is not followed", bundle.Position, flag)
 		}
 	}
 	switch {
-	case c.Flags().Changed("kustomize-dir"):
+	case b.Flags.Changed("kustomize-dir"):
 	case !calls.IsResolved(bundle.Build):
 		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "give it with --kustomize-dir"}
 	case bundle.Build != "":
-		o.Build, o.Source = env.Absolute(root, filepath.FromSlash(bundle.Build)), bundle.Position
+		o.Build, o.Source = env.Absolute(b.Root, filepath.FromSlash(bundle.Build)), bundle.Position
 	case bundle.Piped:
 		o.Source = bundle.Position
 	}
@@ -113,10 +129,10 @@ func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bu
 }
 
 // setsBase reports whether flags of the user change the base.
-func setsBase(c *cobra.Command) bool {
-	base := newGenerateKustomizeManifests(newApp(&Env{}, "")).Flags()
+func (b *Bundle) setsBase() bool {
+	base := b.NewFlags(calls.KustomizeManifests)
 	changes := false
-	c.Flags().Visit(func(f *pflag.Flag) {
+	b.Flags.Visit(func(f *pflag.Flag) {
 		changes = changes || f.Name == "replaces" || f.Name == "skip-range" || f.Name != "package" && base.Lookup(f.Name) != nil
 	})
 	return changes
@@ -124,17 +140,16 @@ func setsBase(c *cobra.Command) bool {
 
 // selectCommands returns the commands that generate the bundle and its base, or nil. Of several bundles, it is the one that flags
 // name, otherwise the first that has the package of the project, as its last command generates it.
-func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle) (bundle, base *followed, err error) {
-	dir := a.Dir
+func (b *Bundle) selectCommands(found *calls.Bundle) (bundle, base *followed) {
 	var bundles, bases []*followed
 	for _, command := range found.Commands {
 		if command.Step == calls.SetImage {
 			continue
 		}
-		f, err := a.parseFollowed(root, command)
+		f, err := b.parse(command)
 		switch {
 		case err != nil:
-			a.print.Notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
+			b.Notef("note: %s: the flags of this command are not followed: %v", command.Position, err)
 		case command.Step == calls.GenerateBundle:
 			bundles = append(bundles, f)
 		default:
@@ -145,13 +160,13 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 		if len(bases) > 0 {
 			base = bases[len(bases)-1]
 		}
-		return nil, base, nil
+		return nil, base
 	}
 	output := func(f *followed) string { return f.path("output-dir", project.BundleDir) }
 	given := func(f *followed) bool {
 		for _, flag := range []string{"output-dir", "kustomize-dir", "package"} {
-			own := c.Flags().Lookup(flag)
-			if own.Changed && (f.value(flag) == own.Value.String() || env.Absolute(dir, filepath.FromSlash(own.Value.String())) == f.path(flag, "")) {
+			own := b.Flags.Lookup(flag)
+			if own.Changed && (f.value(flag) == own.Value.String() || env.Absolute(b.Dir, filepath.FromSlash(own.Value.String())) == f.path(flag, "")) {
 				return true
 			}
 		}
@@ -165,15 +180,15 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 	for _, f := range bundles {
 		if output(f) == output(bundles[first]) {
 			bundle = f
-		} else if rel, err := filepath.Rel(root, output(f)); err == nil && !slices.Contains(others, filepath.ToSlash(rel)) {
+		} else if rel, err := filepath.Rel(b.Root, output(f)); err == nil && !slices.Contains(others, filepath.ToSlash(rel)) {
 			others = append(others, filepath.ToSlash(rel))
 		}
 	}
 	if len(others) > 0 {
-		a.print.Notef("note: %s: the target %s generates other bundles, too: %s; --output-dir selects one", bundle.Position, found.Target, strings.Join(others, ", "))
+		b.Notef("note: %s: the target %s generates other bundles, too: %s; --output-dir selects one", bundle.Position, found.Target, strings.Join(others, ", "))
 	}
 	if found.Target != calls.BundleTarget {
-		a.print.Notef("note: %s: the Makefile has no target %s; this is the bundle of the target %s", bundle.Position, calls.BundleTarget, found.Target)
+		b.Notef("note: %s: the Makefile has no target %s; this is the bundle of the target %s", bundle.Position, calls.BundleTarget, found.Target)
 	}
 	// The base belongs to the kustomization, if there is one for several.
 	for _, f := range bases {
@@ -181,27 +196,21 @@ func (a *app) selectCommands(c *cobra.Command, root string, found *calls.Bundle)
 			continue
 		}
 		out := f.path("output-dir", project.ManifestsDir)
-		if base == nil || out == env.Absolute(root, filepath.FromSlash(bundle.Build)) || out == bundle.path("kustomize-dir", project.ManifestsDir) {
+		if base == nil || out == env.Absolute(b.Root, filepath.FromSlash(bundle.Build)) || out == bundle.path("kustomize-dir", project.ManifestsDir) {
 			base = f
 		}
 	}
-	return bundle, base, nil
+	return bundle, base
 }
 
-// parseFollowed parses the flags of a command of the Makefile.
-func (a *app) parseFollowed(root string, command calls.BundleCommand) (*followed, error) {
-	// Flags that commands share are fields of the app, and the Makefile's flags are not the user's.
-	other := newApp(a.Env, a.program)
-	sub := newGenerateBundle(other)
-	if command.Step == calls.KustomizeManifests {
-		sub = newGenerateKustomizeManifests(other)
-	}
-	flags := sub.Flags()
+// parse parses the flags of a command of the Makefile.
+func (b *Bundle) parse(command calls.BundleCommand) (*followed, error) {
+	flags := b.NewFlags(command.Step)
 	flags.BoolP("quiet", "q", false, "")
 	flags.Bool("verbose", false, "")
 	flags.StringSlice("plugins", nil, "")
 	args, unresolved := resolved(command.Args)
-	return &followed{command, flags, env.Absolute(root, filepath.FromSlash(command.Dir)), unresolved}, flags.Parse(args)
+	return &followed{command, flags, env.Absolute(b.Root, filepath.FromSlash(command.Dir)), unresolved}, flags.Parse(args)
 }
 
 // resolved returns arguments without those that depend on the output of commands, and the flags that these belong to.
@@ -223,17 +232,17 @@ func resolved(all []string) (args, unresolved []string) {
 }
 
 // noteImages reports the images that the target sets and that the kustomizations do not have.
-func (a *app) noteImages(tree *worktree.Tree, found *calls.Bundle, o *bundleFlags) {
+func (b *Bundle) noteImages(tree *worktree.Tree, found *calls.Bundle) {
 	for _, command := range found.Commands {
 		isManager := command.Dir == project.ManagerDir
-		if command.Step != calls.SetImage || isManager && o.Image != "" || !slices.ContainsFunc(command.Args, func(arg string) bool { return setsImage(tree, command.Dir, arg) }) {
+		if command.Step != calls.SetImage || isManager && b.Options.Image != "" || !slices.ContainsFunc(command.Args, func(arg string) bool { return setsImage(tree, command.Dir, arg) }) {
 			continue
 		}
 		advice := ""
 		if isManager {
 			advice = "; give the image of the manager with --image"
 		}
-		a.print.Notef("note: %s: not run: kustomize edit set image %s%s", command.Position, command.Text, advice)
+		b.Notef("note: %s: not run: kustomize edit set image %s%s", command.Position, command.Text, advice)
 	}
 }
 
@@ -253,24 +262,25 @@ func setsImage(tree *worktree.Tree, dir, arg string) bool {
 }
 
 // applyFlags sets flags of bundle, and of its steps, that were parsed from a command of the Makefile.
-func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err error) {
+func (b *Bundle) applyFlags(from *followed) (err error) {
+	o := b.Options
 	at, isBase := from.Position, from.Step == calls.KustomizeManifests
 	for _, flag := range from.unresolved {
-		a.print.Notef("note: %s: %s is not followed, as it depends on the output of a command", at, flag)
+		b.Notef("note: %s: %s is not followed, as it depends on the output of a command", at, flag)
 	}
 	from.flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
-		own := c.Flags().Lookup(f.Name)
+		own := b.Flags.Lookup(f.Name)
 		switch {
 		case err != nil || slices.Contains([]string{"quiet", "verbose", "plugins", "interactive"}, f.Name):
 		case !calls.IsResolved(from.Dir) && strings.HasSuffix(f.Name, "-dir"):
-			a.print.Notef("note: %s: --%s is not followed, as its directory depends on the output of a command", at, f.Name)
-		case f.Name == allowRemoteFlag:
-			a.print.Notef("note: %s: --%s is not followed; only you can allow it", at, f.Name)
+			b.Notef("note: %s: --%s is not followed, as its directory depends on the output of a command", at, f.Name)
+		case f.Name == allowRemote:
+			b.Notef("note: %s: --%s is not followed; only you can allow it", at, f.Name)
 		case f.Name == "version":
 			o.ProjectVersion = value
 		case f.Name == "overwrite":
-			o.KeepMetadata = value == "false" && !c.Flags().Changed("channels") && !c.Flags().Changed("default-channel")
+			o.KeepMetadata = value == "false" && !b.Flags.Changed("channels") && !b.Flags.Changed("default-channel")
 		case f.Name == "input-dir" && isBase:
 			o.Base.InputDir = from.path(f.Name, "")
 		case f.Name == "output-dir" && isBase:
@@ -278,7 +288,7 @@ func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err 
 		case f.Name == "apis-dir":
 			o.Base.APIsDir = from.path(f.Name, "")
 		case own == nil:
-			a.print.Notef("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, a.program)
+			b.Notef("note: %s: --%s is not followed; use '%s generate bundle' where the bundle depends on it", at, f.Name, b.Program)
 		case own.Changed:
 		default:
 			if s, ok := f.Value.(pflag.SliceValue); ok {
@@ -292,7 +302,7 @@ func (a *app) applyFlags(c *cobra.Command, from *followed, o *bundleFlags) (err 
 			if err != nil {
 				err = fmt.Errorf("%s: --%s %q: %w", at, f.Name, f.Value, err)
 			}
-			a.print.Verbosef("%s: --%s %s", at, f.Name, f.Value)
+			b.Verbosef("%s: --%s %s", at, f.Name, f.Value)
 		}
 	})
 	return err
