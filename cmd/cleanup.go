@@ -34,8 +34,11 @@ error if there is nothing to remove.`,
   %[1]s cleanup memcached-operator --delete-all=false`, a.program),
 		Args: oneArgument("the package in the bundle's annotations"),
 		RunE: func(c *cobra.Command, args []string) error { return a.cleanup(c.Context(), args[0], o) },
-		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return a.projectName(c, args), cobra.ShellCompDirectiveNoFileComp
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			if config := a.completionProject(); config != nil {
+				return []string{config.ProjectName()}, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	o.add(c)

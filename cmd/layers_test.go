@@ -32,13 +32,14 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
-			"cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
+			"cmd/internal/complete", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
 			"pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
 			"pkg/userstate", "pkg/vcs", "pkg/worktree",
 		},
+		"cmd/internal/complete": {"cmd/internal/env", "cmd/internal/help", "pkg/bundle/validate", "pkg/layout", "pkg/project", "pkg/scorecard"},
 		"cmd/internal/env": {
 			"cmd/internal/prompt", "pkg/action", "pkg/buildinfo", "pkg/codegen", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/helmchart", "pkg/kube", "pkg/layout", "pkg/operatorimage",
 			"pkg/project", "pkg/userstate",
@@ -135,7 +136,7 @@ func layers() map[string][]string {
 // libraries maps a library to the packages that may import it: cobra belongs to cmd, survey to its prompts, client-go to pkg/kube.
 func libraries() map[string][]string {
 	return map[string][]string{
-		"github.com/spf13/cobra":                          {"cmd", "cmd/internal/help", "cmd/operon-runtime", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/spf13/cobra":                          {"cmd", "cmd/internal/complete", "cmd/internal/help", "cmd/operon-runtime", "pkg/manifest"}, // kustomize's commands are cobra commands
 		"github.com/AlecAivazis/survey":                   {"cmd/internal/prompt"},
 		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
 		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/complete"
 	"github.com/operon-sdk/operon/cmd/internal/help"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -123,7 +124,8 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	help.NameValues(root)
 	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // only shells need it
-		a.completeAll(root)
+		shell := complete.Project{FS: a.FS, Dir: a.Dir, Root: a.completionRoot, Config: a.completionProject}
+		shell.All(root)
 		a.hideRefused(root)
 	}
 	return root

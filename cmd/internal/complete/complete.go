@@ -1,7 +1,10 @@
-package cmd
+// Package complete sets what shells offer for the flags and arguments of commands: files and directories where usage names them, and
+// names from the project that the shell is in.
+package complete
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,10 +24,20 @@ import (
 // user has typed.
 type completer func(c *cobra.Command, args []string) []string
 
-// completeAll sets the completion of all flags and arguments of a command and its sub-commands. Those without known values offer
+// A Project is the project that the shell is in.
+type Project struct {
+	FS afero.Fs
+	// Dir is the directory that arguments are relative to.
+	Dir string
+	// Root finds the directory of the project, and Config reads PROJECT. It returns nil if there is none.
+	Root   func() (string, error)
+	Config func() *project.Config
+}
+
+// All sets the completion of all flags and arguments of a command and its sub-commands. Those without known values offer
 // nothing, not even the files of the directory.
-func (a *app) completeAll(c *cobra.Command) {
-	values := a.flagValues()
+func (p *Project) All(c *cobra.Command) {
+	values := p.flagValues()
 	for _, flags := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
 		flags.VisitAll(func(f *pflag.Flag) { completeFlag(c, flags, f, values) })
 	}
@@ -32,7 +45,7 @@ func (a *app) completeAll(c *cobra.Command) {
 		c.ValidArgsFunction = argumentPaths(c.Use)
 	}
 	for _, sub := range c.Commands() {
-		a.completeAll(sub)
+		p.All(sub)
 	}
 }
 
@@ -87,64 +100,43 @@ func argumentPaths(use string) cobra.CompletionFunc {
 }
 
 // flagValues returns the values of flags by name, from the project that the shell is in.
-func (a *app) flagValues() map[string]completer {
+func (p *Project) flagValues() map[string]completer {
 	fixed := func(values ...string) completer {
 		return func(*cobra.Command, []string) []string { return values }
 	}
-	versions := a.resourceNames(func(r project.Resource) []string { return []string{r.Version} })
+	versions := p.resourceNames(func(r project.Resource) []string { return []string{r.Version} })
 	channels := fixed("alpha", "beta", "candidate", "fast", "stable")
 	platforms := fixed("linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x")
 	return map[string]completer{
-		"group":   a.resourceNames(func(r project.Resource) []string { return []string{r.Group} }),
-		"kind":    a.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
+		"group":   p.resourceNames(func(r project.Resource) []string { return []string{r.Group} }),
+		"kind":    p.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
 		"version": versions,
 		"spoke": func(c *cobra.Command, args []string) []string {
 			hub := c.Flags().Lookup("version").Value.String()
 			return slices.DeleteFunc(versions(c, args), func(version string) bool { return version == hub })
 		},
-		"controller-name": a.resourceNames(func(r project.Resource) []string { return r.Controllers }),
-		"api-version":     a.resourceNames(func(r project.Resource) []string { return []string{r.QualifiedGroup() + "/" + r.Version} }),
+		"controller-name": p.resourceNames(func(r project.Resource) []string { return r.Controllers }),
+		"api-version":     p.resourceNames(func(r project.Resource) []string { return []string{r.QualifiedGroup() + "/" + r.Version} }),
 		"domain": func(c *cobra.Command, _ []string) []string {
-			if config := a.completionProject(); config != nil {
+			if config := p.Config(); config != nil {
 				return []string{config.Domain()}
 			}
 			return nil
 		},
-		"package": a.projectName, "operator-name": a.projectName,
+		"package": p.name, "operator-name": p.name,
 		"plugins":         fixed(layout.Go().Short()),
 		"project-version": fixed(project.ProjectVersion),
 		"channel":         channels, "channels": channels, "default-channel": channels, "csv-channel": channels,
 		"platform":        platforms,
 		"maturity":        fixed("planning", "pre-alpha", "alpha", "beta", "stable", "mature", "inactive", "deprecated"),
-		"selector":        a.testLabels,
+		"selector":        p.testLabels,
 		"select-optional": validatorLabels,
 	}
 }
 
-// completionProject returns the project that the shell is in, or nil.
-func (a *app) completionProject() *project.Config {
-	if a.dir == "" && a.entered == "" { // the flags are not parsed yet
-		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-		flags.Usage = func() {}
-		flags.ParseErrorsAllowlist.UnknownFlags = true
-		flags.StringVarP(&a.dir, "directory", "C", "", "")
-		_ = flags.Parse(a.args)
-		defer func() { a.dir = "" }()
-	}
-	root, err := a.ProjectRoot()
-	if err != nil {
-		return nil
-	}
-	config, err := project.Load(a.FS, root, a.Facts()...)
-	if err != nil {
-		return nil
-	}
-	return config
-}
-
-// projectName returns the name of the project, which is also its package's name.
-func (a *app) projectName(*cobra.Command, []string) []string {
-	if config := a.completionProject(); config != nil {
+// name returns the name of the project, which is also its package's name.
+func (p *Project) name(*cobra.Command, []string) []string {
+	if config := p.Config(); config != nil {
 		return []string{config.ProjectName()}
 	}
 	return nil
@@ -152,9 +144,9 @@ func (a *app) projectName(*cobra.Command, []string) []string {
 
 // resourceNames completes a flag by the project's resources, as far as they match --group, --version and --kind if these are
 // given. Flags of these names that are not about a resource offer nothing.
-func (a *app) resourceNames(names func(project.Resource) []string) completer {
+func (p *Project) resourceNames(names func(project.Resource) []string) completer {
 	return func(c *cobra.Command, _ []string) []string {
-		config := a.completionProject()
+		config := p.Config()
 		if config == nil || c.Flags().Lookup("kind") == nil {
 			return nil
 		}
@@ -173,14 +165,14 @@ func (a *app) resourceNames(names func(project.Resource) []string) completer {
 }
 
 // testLabels returns selectors of the scorecard tests of the bundle that is the argument, or else of the project's.
-func (a *app) testLabels(_ *cobra.Command, args []string) []string {
-	dir := a.Absolute("bundle")
+func (p *Project) testLabels(_ *cobra.Command, args []string) []string {
+	dir := env.Absolute(p.Dir, "bundle")
 	if len(args) > 0 {
-		dir = a.Absolute(args[0])
-	} else if root, err := a.ProjectRoot(); err == nil {
+		dir = env.Absolute(p.Dir, filepath.FromSlash(args[0]))
+	} else if root, err := p.Root(); err == nil {
 		dir = env.Absolute(root, "bundle")
 	}
-	config, err := scorecard.ReadConfig(scorecard.Bundle{FS: afero.NewIOFS(afero.NewBasePathFs(a.FS, dir))}, nil)
+	config, err := scorecard.ReadConfig(scorecard.Bundle{FS: afero.NewIOFS(afero.NewBasePathFs(p.FS, dir))}, nil)
 	if err != nil {
 		return nil
 	}
