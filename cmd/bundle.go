@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/describe"
 	"github.com/operon-sdk/operon/cmd/internal/follow"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
@@ -17,7 +18,7 @@ import (
 type bundleFlags struct {
 	action.BundleOptions
 	digestOptions
-	describe           describeOptions
+	describe           describe.Options
 	interactive, check bool
 }
 
@@ -64,7 +65,7 @@ through flags. Other commands, such as sed and yq, aren't run; a note names each
 	f.StringVar(&o.SkipRange, "skip-range", "", "`range` of versions that can be upgraded directly to this one, kept in the base")
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
 	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask at a terminal if there is no base)")
-	o.describe.addTo(c, &o.Base)
+	addDescription(c, &o.describe, &o.Base)
 	c.AddCommand(newBundleValidate(a))
 	return c
 }
@@ -80,7 +81,7 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 
 func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
-	o.Base.Findings = o.describe.check()
+	o.Base.Findings = o.describe.Check()
 	current, err := p.CheckBundle(o.BundleOptions)
 	if err != nil {
 		return err
@@ -121,9 +122,9 @@ func (a *app) describeBundle(c *cobra.Command, current *action.CurrentBase, o bu
 		return base.Metadata{}, nil
 	}
 	if o.interactive || a.InTerminal && !o.check {
-		return a.describe(c, current, o.describe, o.interactive)
+		return a.interview(c, o.interactive).Metadata(current, &o.describe)
 	}
-	metadata, err := a.metadata(o.describe)
+	metadata, err := o.describe.Metadata(a.Env)
 	if err == nil && metadata.DisplayName == "" && (current.Content == nil || current.Scaffolded) {
 		a.print.Notef("note: the description of the operator is still the default; run '%s' at a terminal, or see '%[1]s --help' for flags that set it", c.CommandPath())
 	}

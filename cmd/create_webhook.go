@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -71,7 +72,7 @@ func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, 
 		if legacy {
 			return nil, usagef(c, "--legacy: webhooks in the package of the API types are unsupported; leave the flag out to create them in internal/webhook")
 		}
-		o.Spokes = trimmed(o.Spokes)
+		o.Spokes = words.Trimmed(o.Spokes)
 		if !o.Defaulting && !o.Validation && !o.Conversion && len(o.Spokes) == 0 {
 			return nil, usagef(c, "nothing to create; give --defaulting, --programmatic-validation or --conversion")
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -35,7 +36,7 @@ deleted.`,
   %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached --force --dry-run`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Spokes = trimmed(o.Spokes)
+			o.Spokes = words.Trimmed(o.Spokes)
 			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.DeleteWebhook(c.Context(), o) })
 		},
 	}

@@ -32,7 +32,7 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
-			"cmd/internal/complete", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
+			"cmd/internal/complete", "cmd/internal/describe", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
@@ -40,6 +40,7 @@ func layers() map[string][]string {
 			"pkg/userstate", "pkg/vcs", "pkg/worktree",
 		},
 		"cmd/internal/complete": {"cmd/internal/env", "cmd/internal/help", "pkg/bundle/validate", "pkg/layout", "pkg/project", "pkg/scorecard"},
+		"cmd/internal/describe": {"cmd/internal/env", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words", "pkg/action", "pkg/bundle/base", "pkg/diag"},
 		"cmd/internal/env": {
 			"cmd/internal/prompt", "pkg/action", "pkg/buildinfo", "pkg/codegen", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/helmchart", "pkg/kube", "pkg/layout", "pkg/operatorimage",
 			"pkg/project", "pkg/userstate",

@@ -106,3 +106,12 @@ func Wrap(text string, width int) []string {
 	}
 	return append(lines, line)
 }
+
+// Trimmed returns the elements of a list without white space around them.
+func Trimmed(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.TrimSpace(s)
+	}
+	return out
+}

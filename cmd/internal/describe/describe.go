@@ -1,4 +1,5 @@
-package cmd
+// Package describe gets the description of an operator, which catalogs show, from flags, a file and the user's answers.
+package describe
 
 import (
 	"bufio"
@@ -10,25 +11,26 @@ import (
 	"strings"
 
 	"github.com/spf13/afero"
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/cmd/internal/prompt"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// describeOptions are the flags that describe the operator in the base of the CSV.
-type describeOptions struct {
+// Options are the flags that describe the operator in the base of the CSV.
+type Options struct {
 	displayName, description, providerName, providerURL string
 	keywords, maintainers                               []string
 	maturity, minKubeVersion, icon, file                string
 }
 
-func (o *describeOptions) addTo(c *cobra.Command, b *action.KustomizeOptions) {
-	f := c.Flags()
-	f.StringVar(&b.Prefer, "prefer", "", "side that wins where both the base and the code changed")
-	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
+// AddTo adds the flags.
+func (o *Options) AddTo(f *pflag.FlagSet) {
 	f.StringVar(&o.displayName, "display-name", "", "display `name` of the operator in catalogs")
 	f.StringVar(&o.description, "description", "", "description of the operator, Markdown `text`")
 	f.StringVar(&o.providerName, "provider-name", "", "`name` of the operator's provider")
@@ -41,8 +43,8 @@ func (o *describeOptions) addTo(c *cobra.Command, b *action.KustomizeOptions) {
 	f.StringVar(&o.file, "metadata-file", "", "YAML `file` with all of these values, under the field names of the CSV; flags take precedence")
 }
 
-// check validates the flags.
-func (o describeOptions) check() diag.Findings {
+// Check validates the flags.
+func (o *Options) Check() diag.Findings {
 	var findings diag.Findings
 	_, wrong := base.ParseMaintainers(o.maintainers)
 	for _, entry := range wrong {
@@ -65,12 +67,12 @@ func (o describeOptions) check() diag.Findings {
 	return findings
 }
 
-// metadata returns the values of the file and the flags.
-func (a *app) metadata(o describeOptions) (base.Metadata, error) {
+// Metadata returns the values of the file and the flags.
+func (o *Options) Metadata(e *env.Env) (base.Metadata, error) {
 	var m base.Metadata
 	icon := ""
 	if o.file != "" {
-		data, err := a.readFlagFile("--metadata-file", o.file)
+		data, err := readFile(e, "--metadata-file", o.file)
 		if err != nil {
 			return m, err
 		}
@@ -93,13 +95,13 @@ func (a *app) metadata(o describeOptions) (base.Metadata, error) {
 		}
 	}
 	if o.keywords != nil {
-		m.Keywords = trimmed(o.keywords)
+		m.Keywords = words.Trimmed(o.keywords)
 	}
 	if o.maintainers != nil {
-		m.Maintainers, _ = base.ParseMaintainers(trimmed(o.maintainers))
+		m.Maintainers, _ = base.ParseMaintainers(words.Trimmed(o.maintainers))
 	}
 	if icon != "" {
-		data, err := a.readFlagFile("--icon", icon)
+		data, err := readFile(e, "--icon", icon)
 		if err != nil {
 			return m, err
 		}
@@ -110,24 +112,16 @@ func (a *app) metadata(o describeOptions) (base.Metadata, error) {
 	return m, nil
 }
 
-func trimmed(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = strings.TrimSpace(s)
-	}
-	return out
-}
-
-// readFlagFile reads a file that a flag names, relative to the working directory.
-func (a *app) readFlagFile(flag, name string) ([]byte, error) {
-	file := a.Absolute(name)
-	info, err := a.FS.Stat(file)
+// readFile reads a file that a flag names, relative to the working directory.
+func readFile(e *env.Env, flag, name string) ([]byte, error) {
+	file := e.Absolute(name)
+	info, err := e.FS.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("is not a regular file")
 	}
 	var data []byte
 	if err == nil {
-		data, err = afero.ReadFile(a.FS, file)
+		data, err = afero.ReadFile(e.FS, file)
 	}
 	if err != nil {
 		return nil, diag.Findings{{Field: flag, Value: name, Problem: diag.Cause(err).Error()}}
@@ -135,15 +129,27 @@ func (a *app) readFlagFile(flag, name string) ([]byte, error) {
 	return data, nil
 }
 
-// describe returns the description of the operator: from flags, and from prompts for the rest if there is no base yet or
+// An Interview asks the user about the operator.
+type Interview struct {
+	*output.Printer
+	// Prompt returns the prompter.
+	Prompt func() prompt.Prompter
+	// Command is the command in hints.
+	Command string
+	// Interactive is --interactive, or nil if it is not given.
+	Interactive *bool
+}
+
+// Metadata returns the description of the operator: from flags, and from prompts for the rest if there is no base yet or
 // --interactive is given.
-func (a *app) describe(c *cobra.Command, current *action.CurrentBase, o describeOptions, interactive bool) (base.Metadata, error) {
-	m, err := a.metadata(o)
+func (v *Interview) Metadata(current *action.CurrentBase, o *Options) (base.Metadata, error) {
+	m, err := o.Metadata(v.Env)
 	if err != nil {
 		return m, err
 	}
+	interactive := v.Interactive != nil && *v.Interactive
 	needed := current.Content == nil || current.Scaffolded
-	if c.Flags().Changed("interactive") && !interactive || !needed && !interactive {
+	if !interactive && (v.Interactive != nil || !needed) {
 		return m, nil
 	}
 	if current.Content != nil {
@@ -151,14 +157,14 @@ func (a *app) describe(c *cobra.Command, current *action.CurrentBase, o describe
 			return m, err // before the user answers questions
 		}
 	}
-	optional := current.Scaffolded && !interactive && !a.InTerminal // as in CI, where the texts of the scaffold are sufficient
-	if optional && !a.InPipe && a.inputIsEmpty() {
-		a.warnUnanswered(c, current)
+	optional := current.Scaffolded && !interactive && !v.InTerminal // as in CI, where the texts of the scaffold are sufficient
+	if optional && !v.InPipe && v.inputIsEmpty() {
+		v.warnUnanswered(current)
 		return m, nil
 	}
-	asked, err := a.ask(m)
+	asked, err := v.ask(m)
 	if errors.Is(err, prompt.ErrNoAnswer) && optional {
-		a.warnUnanswered(c, current)
+		v.warnUnanswered(current)
 		return m, nil
 	}
 	if errors.Is(err, prompt.ErrNoAnswer) || errors.Is(err, prompt.ErrBadAnswers) {
@@ -168,21 +174,21 @@ func (a *app) describe(c *cobra.Command, current *action.CurrentBase, o describe
 }
 
 // inputIsEmpty reports whether stdin, which must not be a terminal or a pipe, has nothing to read.
-func (a *app) inputIsEmpty() bool {
-	in := bufio.NewReader(a.In)
-	a.In = in
+func (v *Interview) inputIsEmpty() bool {
+	in := bufio.NewReader(v.In)
+	v.In = in
 	_, err := in.Peek(1)
 	return err != nil
 }
 
 // warnUnanswered reports that required questions about the operator have no answer.
-func (a *app) warnUnanswered(c *cobra.Command, current *action.CurrentBase) {
-	a.print.Warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
-		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, c.CommandPath())
+func (v *Interview) warnUnanswered(current *action.CurrentBase) {
+	v.Warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
+		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, v.Command)
 }
 
 // ask asks the questions of operator-sdk that have no answer yet, in its order.
-func (a *app) ask(m base.Metadata) (base.Metadata, error) {
+func (v *Interview) ask(m base.Metadata) (base.Metadata, error) {
 	required := func(answer string) error {
 		if answer == "" {
 			return errors.New("an answer is required")
@@ -194,15 +200,15 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 	for _, q := range []struct {
 		answered bool
 		into     *string
-		Question
+		prompt.Question
 	}{
-		{m.DisplayName != "", &m.DisplayName, Question{Text: "Display name for the operator", Example: "Memcached Operator", Check: required}},
-		{m.Description != "", &m.Description, Question{Text: "Description for the operator", Example: "Runs Memcached clusters.", Check: required}},
-		{m.ProviderName != "", &m.ProviderName, Question{Text: "Provider's name for the operator", Example: "Example Inc.", Check: required}},
-		{m.ProviderURL != "" || m.ProviderName != "", &m.ProviderURL, Question{Text: "URL of the provider, empty for none", Example: "https://example.com", Check: a.checkProviderURL}},
-		{m.Keywords != nil, &keywords, Question{Text: "Comma-separated list of keywords for the operator", Example: "memcached,cache", Check: list}},
-		{m.Maintainers != nil, &maintainers, Question{Text: "Comma-separated list of maintainers and their emails", Example: "Ana:ana@example.com", Check: func(answer string) error {
-			if _, wrong := a.parseMaintainers(answer); len(wrong) > 0 && a.InTerminal {
+		{m.DisplayName != "", &m.DisplayName, prompt.Question{Text: "Display name for the operator", Example: "Memcached Operator", Check: required}},
+		{m.Description != "", &m.Description, prompt.Question{Text: "Description for the operator", Example: "Runs Memcached clusters.", Check: required}},
+		{m.ProviderName != "", &m.ProviderName, prompt.Question{Text: "Provider's name for the operator", Example: "Example Inc.", Check: required}},
+		{m.ProviderURL != "" || m.ProviderName != "", &m.ProviderURL, prompt.Question{Text: "URL of the provider, empty for none", Example: "https://example.com", Check: v.checkProviderURL}},
+		{m.Keywords != nil, &keywords, prompt.Question{Text: "Comma-separated list of keywords for the operator", Example: "memcached,cache", Check: list}},
+		{m.Maintainers != nil, &maintainers, prompt.Question{Text: "Comma-separated list of maintainers and their emails", Example: "Ana:ana@example.com", Check: func(answer string) error {
+			if _, wrong := parseMaintainers(answer); len(wrong) > 0 && v.InTerminal {
 				return fmt.Errorf("%q: must have the form name:email", wrong[0])
 			}
 			return list(answer)
@@ -211,7 +217,7 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 		if q.answered {
 			continue
 		}
-		answer, err := a.prompt().Input(q.Question)
+		answer, err := v.Prompt().Input(q.Question)
 		if err != nil {
 			return m, err
 		}
@@ -221,9 +227,9 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 		m.Keywords = slices.DeleteFunc(base.SplitList(keywords), func(word string) bool { return word == "" })
 	}
 	if m.Maintainers == nil {
-		found, wrong := a.parseMaintainers(maintainers)
+		found, wrong := parseMaintainers(maintainers)
 		for _, entry := range wrong {
-			a.print.Warnf("maintainer %q is left out, because it does not have the form name:email", entry)
+			v.Warnf("maintainer %q is left out, because it does not have the form name:email", entry)
 		}
 		m.Maintainers = append([]base.Maintainer{}, found...)
 	}
@@ -231,15 +237,15 @@ func (a *app) ask(m base.Metadata) (base.Metadata, error) {
 }
 
 // checkProviderURL checks an answer as --provider-url is checked. Answers from a pipe are not checked, as in operator-sdk.
-func (a *app) checkProviderURL(answer string) error {
-	if problem := base.CheckURL(answer); answer != "" && problem != "" && a.InTerminal {
+func (v *Interview) checkProviderURL(answer string) error {
+	if problem := base.CheckURL(answer); answer != "" && problem != "" && v.InTerminal {
 		return fmt.Errorf("%q: %s", answer, problem)
 	}
 	return nil
 }
 
 // parseMaintainers parses an answer about maintainers. The name of an address without one is the part before the @.
-func (a *app) parseMaintainers(answer string) ([]base.Maintainer, []string) {
+func parseMaintainers(answer string) ([]base.Maintainer, []string) {
 	entries := base.SplitList(answer)
 	for i, entry := range entries {
 		if name, email, ok := base.ParseAddress(entry); ok && !strings.Contains(entry, ":") {
