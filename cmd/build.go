@@ -20,19 +20,19 @@ func newBuild(a *app) *cobra.Command {
 		Hidden:  true,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 1 && o.image == "":
-				o.image = args[0]
-			case len(args) > 0 || o.image == "":
+			case len(args) == 1 && o.Image == "":
+				o.Image = args[0]
+			case len(args) > 0 || o.Image == "":
 				return usagef(c, "%s takes one argument: the name of the image", c.CommandPath())
 			}
 			if findings := retiredUsed(c, retiredBuild()); len(findings) > 0 {
 				return findings
 			}
-			if o.push || o.tarball != "" || o.layout != "" {
+			if o.Push || o.Tarball != "" || o.Layout != "" {
 				a.renamed(c, "image build")
-				return o.within(c, func() error { return a.runImageBuild(c, &o) })
+				return o.Within(c, func() error { return a.runImageBuild(c, &o) })
 			}
-			return o.within(c, func() error { return a.buildAndKeep(c, &o) })
+			return o.Within(c, func() error { return a.buildAndKeep(c, &o) })
 		},
 	}
 	addRetired(c, retiredBuild())
@@ -61,16 +61,15 @@ func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	dir := a.Dir
-	layout, err := filepath.Rel(dir, filepath.Join(root, filepath.FromSlash(keptImages)))
+	layout, err := filepath.Rel(a.Dir, filepath.Join(root, filepath.FromSlash(keptImages)))
 	if err != nil {
 		return err
 	}
-	o.layout = filepath.ToSlash(layout)
-	a.noteReplacement(c, words.Join([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
+	o.Layout = filepath.ToSlash(layout)
+	a.noteReplacement(c, words.Join([]string{a.program, "image", "build", "--image", o.Image, "--oci-layout", o.Layout}))
 	if err := a.runImageBuild(c, o); err != nil || a.dryRun {
 		return err
 	}
-	a.print.Nextf("push it with '%s'", words.Join([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
+	a.print.Nextf("push it with '%s'", words.Join([]string{a.program, "image", "load", o.Layout + ":" + o.Image, o.Image}))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/describe"
 	"github.com/operon-sdk/operon/cmd/internal/follow"
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
@@ -50,7 +51,7 @@ through flags. Other commands, such as sed and yq, aren't run; a note names each
 			if err := a.followMakefile(c, &o); err != nil {
 				return err
 			}
-			return o.within(c, func() error { return a.runBundle(c, o) })
+			return o.Within(c, func() error { return a.runBundle(c, o) })
 		},
 	}
 	// The sub-commands have flags of the same names.
@@ -133,7 +134,7 @@ func (a *app) describeBundle(c *cobra.Command, current *action.CurrentBase, o bu
 
 // digestOptions are the flags of commands that may replace the tags of images by digests.
 type digestOptions struct {
-	registryOptions
+	images.Registry
 	digests bool
 }
 
@@ -147,14 +148,14 @@ func addBundleFlags(f *pflag.FlagSet, o *action.GenerateBundleOptions, d *digest
 	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
 	f.BoolVar(&o.Strict, "strict", false, "fail if part of the input would be left out of the bundle")
 	f.BoolVar(&d.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+action.DigestsFile)
-	d.registryOptions.addTo(f)
+	d.Registry.AddTo(f)
 }
 
 // resolveDigests sets the options for digests to the flags, which it validates.
 func (a *app) resolveDigests(o *action.GenerateBundleOptions, d *digestOptions) {
-	o.Findings = d.check()
+	o.Findings = d.Check()
 	if d.digests {
-		o.Digest = a.registries(d.registryOptions).Digest
+		o.Digest = d.Access(a.print).Digest
 	}
 }
 

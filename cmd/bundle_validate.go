@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -27,7 +28,7 @@ type validateOptions struct {
 	output, selector, imageBuilder, external, compat string
 	values                                           []string
 	strict, list                                     bool
-	registryOptions
+	images.Registry
 }
 
 // categoriesVariable names a JSON file with categories that replace the standard ones.
@@ -70,7 +71,7 @@ in parallel, and the results are printed in the order of the arguments.`,
 				}
 				return a.listOptional()
 			}
-			return o.within(c, func() error { return a.runBundleValidate(c, args, o) })
+			return o.Within(c, func() error { return a.runBundleValidate(c, args, o) })
 		},
 	}
 	f := c.Flags()
@@ -82,7 +83,7 @@ in parallel, and the results are printed in the order of the arguments.`,
 	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of external validators, separated as in PATH")
 	choiceVar(c, &o.compat, "compat", "", "", "give the verdict of this `program`, which accepts CRDs that API servers refuse: operator-sdk", operatorSDK)
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
-	o.registryOptions.addTo(f)
+	o.Registry.AddTo(f)
 	return c
 }
 
@@ -100,22 +101,21 @@ func (a *app) listOptional() error {
 }
 
 func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptions) error {
-	dir := a.Dir
 	if len(args) == 0 {
 		return usagef(c, "name the bundle's directory, as in '%s bundle'", c.CommandPath())
 	}
-	options, err := a.validateOptions(dir, o)
+	options, err := a.validateOptions(o)
 	if err != nil {
 		return err
 	}
 	if o.external != "" {
 		options.External = func(ctx context.Context, shown string) ([]apierrors.ManifestResult, error) {
-			return a.externalValidators(ctx, dir, o.external, shown)
+			return a.externalValidators(ctx, o.external, shown)
 		}
 	}
 	var sources []func() validate.Source
 	for _, arg := range args {
-		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), dir, arg, a.registries(o.registryOptions)) })
+		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), arg, o.Access(a.print)) })
 	}
 	w := validate.NewWriter(a.print.As(o.output), o.output)
 	failed := 0
@@ -205,9 +205,9 @@ func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findi
 }
 
 // validateOptions validates all flags.
-func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
+func (a *app) validateOptions(o validateOptions) (validate.Options, error) {
 	options := validate.Options{Values: map[string]string{}, Strict: o.strict, AsOperatorSDK: o.compat == operatorSDK || o.compat == "" && a.program == operatorSDK}
-	findings := o.registryOptions.check()
+	findings := o.Registry.Check()
 	if !slices.Contains(validate.Formats(), o.output) {
 		findings.Add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
 	}
@@ -225,13 +225,13 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	for key, value := range chosen.Values {
 		if key == "index-path" && value != "" && !filepath.IsAbs(value) {
 			given := value
-			value = filepath.Join(dir, value)
+			value = filepath.Join(a.Dir, value)
 			rename = append(rename, value, given)
 		}
 		options.Values[key] = value
 	}
 	if file := a.Getenv(categoriesVariable); file != "" {
-		categories, err := a.categories(dir, file)
+		categories, err := a.categories(file)
 		if err != nil {
 			options.CategoriesErr = fmt.Errorf("%s, which %s names, %w", filepath.ToSlash(file), categoriesVariable, err)
 		}
@@ -244,9 +244,9 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 }
 
 // categories reads custom categories for OperatorHub.
-func (a *app) categories(dir, file string) ([]string, error) {
+func (a *app) categories(file string) ([]string, error) {
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
+		file = filepath.Join(a.Dir, file)
 	}
 	data, err := afero.ReadFile(a.FS, file)
 	if err != nil {
@@ -260,8 +260,8 @@ func (a *app) categories(dir, file string) ([]string, error) {
 }
 
 // bundleSource opens a bundle's directory or image.
-func (a *app) bundleSource(ctx context.Context, dir, arg string, registries image.Registries) validate.Source {
-	opened, err := a.openBundle(ctx, dir, arg, registries)
+func (a *app) bundleSource(ctx context.Context, arg string, registries image.Registries) validate.Source {
+	opened, err := images.OpenBundle(ctx, a.print, a.Dir, arg, registries)
 	if err == nil {
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
@@ -277,11 +277,11 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 }
 
 // externalValidators runs external validators for a bundle.
-func (a *app) externalValidators(ctx context.Context, dir, paths, shown string) ([]apierrors.ManifestResult, error) {
+func (a *app) externalValidators(ctx context.Context, paths, shown string) ([]apierrors.ManifestResult, error) {
 	var results []apierrors.ManifestResult
 	for _, program := range filepath.SplitList(paths) {
 		var out bytes.Buffer
-		command := Command{Dir: dir, Environ: a.Environ, Out: &out, Err: a.print.Text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
+		command := Command{Dir: a.Dir, Environ: a.Environ, Out: &out, Err: a.print.Text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
 		if err := a.Run(ctx, command); err != nil {
 			return nil, fmt.Errorf("running the validator %s: %w", program, err)
 		}

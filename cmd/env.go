@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"os"
+
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/cmd/internal/help"
 	"github.com/operon-sdk/operon/cmd/internal/prompt"
@@ -21,6 +23,10 @@ type Question = prompt.Question
 
 // System returns the Env of this process.
 func System() (*Env, error) { return env.System() }
+
+// EndSignals returns the signals that ask the program to end: an interrupt, SIGTERM, and the SIGHUP of a closed terminal
+// unless it is ignored, as nohup does.
+func EndSignals() []os.Signal { return env.EndSignals() }
 
 // errInterrupted is the error of an interrupted command.
 var errInterrupted = prompt.ErrInterrupted

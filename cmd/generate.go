@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
@@ -111,7 +112,7 @@ To use other calls, write them to .operon/config.yaml:
 
 // watchGenerated generates after every change, until it is interrupted. After an error it waits for the next change.
 func (a *app) watchGenerated(ctx context.Context, root string, generate func(context.Context) error) error {
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
 	if _, err := a.at(root).Load(action.ScaffoldedLayouts); err != nil {
 		return err

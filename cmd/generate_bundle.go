@@ -51,7 +51,7 @@ Service and certificates of webhooks. If nothing changed, nothing is written.`,
 				a.print.Notef("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
 				return nil
 			}
-			return o.within(c, func() error { return a.runGenerateBundle(c, o) })
+			return o.Within(c, func() error { return a.runGenerateBundle(c, o) })
 		},
 	}
 	f := c.Flags()

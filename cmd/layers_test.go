@@ -32,11 +32,11 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
-			"cmd/internal/complete", "cmd/internal/describe", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
+			"cmd/internal/complete", "cmd/internal/describe", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/images", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
-			"pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
+			"pkg/scaffold", "pkg/scorecard", "pkg/tempdir",
 			"pkg/userstate", "pkg/vcs", "pkg/worktree",
 		},
 		"cmd/internal/complete": {"cmd/internal/env", "cmd/internal/help", "pkg/bundle/validate", "pkg/layout", "pkg/project", "pkg/scorecard"},
@@ -47,7 +47,8 @@ func layers() map[string][]string {
 		},
 		"cmd/internal/follow": {"cmd/internal/env", "pkg/action", "pkg/codegen/calls", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/worktree"},
 		"cmd/internal/help":   {"cmd/internal/words"},
-		"cmd/internal/output": {"cmd/internal/env", "pkg/action", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/project", "pkg/refactor", "pkg/report", "pkg/worktree"},
+		"cmd/internal/images": {"cmd/internal/env", "cmd/internal/output", "pkg/action", "pkg/diag", "pkg/image", "pkg/project"},
+		"cmd/internal/output": {"cmd/internal/env", "pkg/action", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/project", "pkg/refactor", "pkg/report", "pkg/transport", "pkg/worktree"},
 		"cmd/internal/prompt": {"cmd/internal/words", "pkg/diag"},
 		"cmd/internal/words":  {},
 		"cmd/operon-runtime":  {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
@@ -137,7 +138,7 @@ func layers() map[string][]string {
 // libraries maps a library to the packages that may import it: cobra belongs to cmd, survey to its prompts, client-go to pkg/kube.
 func libraries() map[string][]string {
 	return map[string][]string{
-		"github.com/spf13/cobra":                          {"cmd", "cmd/internal/complete", "cmd/internal/help", "cmd/operon-runtime", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/spf13/cobra":                          {"cmd", "cmd/internal/complete", "cmd/internal/help", "cmd/internal/images", "cmd/operon-runtime", "pkg/manifest"}, // kustomize's commands are cobra commands
 		"github.com/AlecAivazis/survey":                   {"cmd/internal/prompt"},
 		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
 		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},

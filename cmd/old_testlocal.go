@@ -102,7 +102,7 @@ func (a *app) runOldTest(c *cobra.Command, args []string, o oldTest) error {
 		a.print.Progressf("would run: %s", words.Join(append([]string{"go"}, command...)))
 		return nil
 	}
-	ctx, stop := untilInterrupted(c.Context())
+	ctx, stop := env.UntilInterrupted(c.Context())
 	defer stop()
 	variables, err := a.testVariables(ctx, e2e, o.kubeconfig)
 	if err != nil {

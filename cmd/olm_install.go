@@ -107,7 +107,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	release, err := olm.Fetch(ctx, a.limitedHTTP(), o.version, o.pinned)
+	release, err := olm.Fetch(ctx, a.print.Transport(), o.version, o.pinned)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	if !found.Present {
 		return fmt.Errorf("%w in the namespace %s; '%s olm install' installs it", errOLMMissing, o.namespace, a.program)
 	}
-	release, err := olm.FetchInstalled(ctx, a.limitedHTTP(), found, o.version, a.print.Progress)
+	release, err := olm.FetchInstalled(ctx, a.print.Transport(), found, o.version, a.print.Progress)
 	if err != nil {
 		return err
 	}

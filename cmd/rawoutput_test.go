@@ -21,7 +21,7 @@ func TestRawOutput(t *testing.T) {
 		"completion.go":              6, // scripts
 		"env.go":                     3, // the prompter escapes
 		"generate_bundle.go":         1, // manifests
-		"image.go":                   2, // a progress bar
+		"internal/images/target.go":  2, // a progress bar
 		"internal/output/printer.go": 7, // the writers, the colored word "error:", and annotations, which are escaped
 		"internal/output/value.go":   1, // manifests
 		"internal/output/wait.go":    3, // a line that is replaced

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -99,12 +100,11 @@ func (a *app) install(ctx context.Context, client *kube.Client, namespace string
 
 // runSource reads a bundle. The returned image is the one that nodes pull; empty if the catalog must contain the manifests.
 func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (*catalog.Source, string, error) {
-	dir := a.Dir
 	registries, err := a.bundleRegistries(ctx, client, namespace, arg, o)
 	if err != nil {
 		return nil, "", err
 	}
-	opened, err := a.openBundle(ctx, dir, arg, registries)
+	opened, err := images.OpenBundle(ctx, a.print, a.Dir, arg, registries)
 	if err != nil {
 		return nil, "", fmt.Errorf("bundle %s: %w", filepath.ToSlash(arg), err)
 	}
@@ -118,7 +118,7 @@ func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg
 
 // bundleRegistries returns the settings of the registry of a bundle.
 func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (image.Registries, error) {
-	registries := a.registries(o.registryOptions)
+	registries := o.Access(a.print)
 	if host := registryOf(arg); host != "" {
 		if o.skipTLSVerify {
 			registries.SkipVerify = append(slices.Clip(registries.SkipVerify), host)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -133,7 +134,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		return err
 	}
 	// The reader of the output may end first, as tee does when a terminal is closed.
-	ctx, stop := signal.NotifyContext(c.Context(), append(EndSignals(), syscall.SIGPIPE)...)
+	ctx, stop := signal.NotifyContext(c.Context(), append(env.EndSignals(), syscall.SIGPIPE)...)
 	defer stop()
 	p := a.at(root)
 	generate := func(ctx context.Context) error {
@@ -142,13 +143,13 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		})
 	}
 	if a.dryRun {
-		return interrupted(ctx, generate(ctx))
+		return env.Interrupted(ctx, generate(ctx))
 	}
 	if err := a.confirmCode(root, o.yes); err != nil {
 		return err
 	}
 	if check != nil {
-		if err := interrupted(ctx, check(ctx, root)); err != nil {
+		if err := env.Interrupted(ctx, check(ctx, root)); err != nil {
 			return err
 		}
 	}
@@ -171,7 +172,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		Root: root, Config: config, StateDirs: p.StateDirs, Name: o.name, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
 		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
 		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
-		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,
+		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
@@ -11,7 +12,6 @@ import (
 // catalogImage builds the image of a bundle's catalog, pushes it to --push-catalog and returns its name with the digest: OLM does
 // not pull a changed image of the same name again.
 func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOptions) (string, error) {
-	dir := a.Dir
 	at, err := a.ImageTime()
 	if err != nil {
 		return "", err
@@ -24,7 +24,7 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	}
 	recipe := image.CatalogRecipe(o.indexImage)
 	recipe.Created, recipe.Author, recipe.Parts = at, "operon run", []image.Part{{Layers: []*image.Layer{layer}}}
-	made, err := a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
+	made, err := o.Options(a.print).Build(ctx, recipe)
 	if err != nil {
 		return "", fmt.Errorf("building the image of the catalog: %w", err)
 	}
@@ -33,7 +33,7 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	if err != nil {
 		return "", err
 	}
-	if err := a.pushImage(ctx, made, o.pushCatalog, a.registries(o.registryOptions)); err != nil {
+	if err := images.Push(ctx, a.print, made, o.pushCatalog, o.Access(a.print)); err != nil {
 		return "", fmt.Errorf("--push-catalog: %w", err)
 	}
 	return image.WithDigest(o.pushCatalog, digest), nil

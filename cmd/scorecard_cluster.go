@@ -18,8 +18,8 @@ import (
 const cleanTimeout = 30 * time.Second
 
 // scorecardInCluster runs tests as pods, and always deletes them.
-func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
-	ctx, stop := untilInterrupted(ctx)
+func (a *app) scorecardInCluster(ctx context.Context, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
+	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
 	client, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
@@ -28,7 +28,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	if o.namespace == "" {
 		o.namespace = client.Namespace
 	}
-	output := env.Absolute(dir, o.testOutput)
+	output := env.Absolute(a.Dir, o.testOutput)
 	var lines sync.Mutex
 	cluster := &scorecard.Cluster{
 		Client: client,
@@ -71,7 +71,7 @@ func (a *app) scorecardClean(ctx context.Context, cluster *scorecard.Cluster, sk
 		a.print.Progressf("%s", cluster.Remaining())
 		return nil
 	}
-	ctx, stop := untilInterrupted(context.WithoutCancel(ctx))
+	ctx, stop := env.UntilInterrupted(context.WithoutCancel(ctx))
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, cleanTimeout, fmt.Errorf("not done within %s", cleanTimeout))
 	defer cancel()

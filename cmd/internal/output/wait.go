@@ -2,10 +2,12 @@ package output
 
 import (
 	"fmt"
+	"net/http"
 	"sync"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm"
+	"github.com/operon-sdk/operon/pkg/transport"
 )
 
 // Waiting returns a function that prints once which host is waited for.
@@ -56,4 +58,9 @@ func (p *Steps) End() {
 		fmt.Fprintln(p.Err)
 		p.open = false
 	}
+}
+
+// Transport is HTTP with limits on the time that servers may take. It reports what it waits for.
+func (p *Printer) Transport() http.RoundTripper {
+	return &transport.Transport{Base: p.HTTP, Notify: p.Waiting()}
 }

@@ -1,4 +1,4 @@
-package cmd
+package images
 
 import (
 	"archive/tar"
@@ -15,6 +15,9 @@ import (
 	"testing/fstest"
 
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 )
 
 type noSocket struct{ t *testing.T }
@@ -59,9 +62,10 @@ func TestOpenBundle(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bundle.tar"), saved, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(&Env{FS: afero.NewOsFs(), Dir: dir, HTTP: noSocket{t}}, "operon")
+	p := &output.Printer{Env: &env.Env{FS: afero.NewOsFs(), Dir: dir, HTTP: noSocket{t}}, Program: "operon"}
+	var o Registry
 	for arg, name := range map[string]string{"bundle": "bundle", "./bundle/": "bundle", filepath.Join(dir, "bundle"): "bundle", "bundle.tar": "bundle.tar", "bundle.tar:v1": "bundle.tar:v1"} {
-		opened, err := a.openBundle(t.Context(), dir, arg, a.registries(registryOptions{}))
+		opened, err := OpenBundle(t.Context(), p, dir, arg, o.Access(p))
 		if err != nil {
 			t.Errorf("%s: %v", arg, err)
 			continue
@@ -72,7 +76,7 @@ func TestOpenBundle(t *testing.T) {
 			}
 		}
 		if opened.Name != name || opened.Ref != "" {
-			t.Errorf("openBundle(%s) = name %q, reference %q, want name %q and no reference", arg, opened.Name, opened.Ref, name)
+			t.Errorf("OpenBundle(%s) = name %q, reference %q, want name %q and no reference", arg, opened.Name, opened.Ref, name)
 		}
 		if err := opened.Close(); err != nil {
 			t.Error(err)
@@ -86,7 +90,7 @@ func TestOpenBundle(t *testing.T) {
 		"bundle.tar:v2":       "contains no image v2; it contains: op:v1",
 		"registry.test/op:v1": "registry.test: the registry cannot be reached",
 	} {
-		if _, err := a.openBundle(t.Context(), dir, arg, a.registries(registryOptions{})); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
+		if _, err := OpenBundle(t.Context(), p, dir, arg, o.Access(p)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
 			t.Errorf("%q: got %v, want %s", arg, err, want)
 		}
 	}
