@@ -94,7 +94,7 @@ func layers() map[string][]string {
 		"pkg/kube":                      {"pkg/diag", "pkg/safeyaml"},
 		lazyRegexp:                      {},
 		"pkg/layout":                    {},
-		"pkg/local":                     {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/layout", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
+		"pkg/local":                     {"pkg/ansibletool", "pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/layout", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
 		"pkg/makefile":                  {"pkg/diag"},
 		"pkg/manifest":                  {"pkg/diag", "pkg/safeyaml"},
 		"pkg/merge":                     {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff"},

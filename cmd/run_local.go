@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -149,7 +150,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		return err
 	}
 	if check != nil {
-		if err := env.Interrupted(ctx, check(ctx, root)); err != nil {
+		if err := env.Interrupted(ctx, check(ctx)); err != nil {
 			return err
 		}
 	}
@@ -177,7 +178,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 }
 
 // localProgram returns the manager of a project without Go code, or the zero Program, and what checks this machine before a run, or nil.
-func (a *app) localProgram(root string, config *project.Config) (program local.Program, check func(context.Context, string) error, err error) {
+func (a *app) localProgram(root string, config *project.Config) (program local.Program, check func(context.Context) error, err error) {
 	runtime := config.Facts().Runtime
 	if runtime == nil {
 		if _, err = local.MainPackage(root); err != nil {
@@ -190,9 +191,21 @@ func (a *app) localProgram(root string, config *project.Config) (program local.P
 	program.Name, err = a.RuntimeProgram()
 	program.Args, program.Flags = []string{runtime.Command, "run"}, runtime.Flags
 	if runtime.Ansible {
-		program.Environ, check = a.ansibleEnviron(root), a.checkAnsible
+		ansible := a.ansible(root)
+		program.Environ, check = ansible.Environ(), ansible.Check
 	}
 	return program, check, err
+}
+
+// ansible returns what runs of a project's roles need.
+func (a *app) ansible(root string) *local.Ansible {
+	return &local.Ansible{
+		Root: root, FS: a.FS, Getenv: a.Getenv, Slow: a.print.Slow, Notef: a.print.Notef,
+		Run: func(ctx context.Context, variables []string, out, errOut io.Writer, name string, args ...string) error {
+			directory := filepath.VolumeName(a.Dir) + string(filepath.Separator)
+			return a.Run(ctx, Command{Dir: directory, Environ: slices.Concat(a.Environ, variables), Out: out, Err: errOut, Name: name, Args: args, Tied: true})
+		},
+	}
 }
 
 // managerLog returns the writer of the manager's log, given the value of --logs.

@@ -1,4 +1,4 @@
-package cmd
+package local
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -17,15 +18,30 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// ansibleEnviron returns the variables with the directories that Ansible searches for roles and collections: the project's, and then
+// Ansible is what runs of a project's roles need on this machine.
+type Ansible struct {
+	// Root is the directory of the project in FS.
+	Root   string
+	FS     afero.Fs
+	Getenv func(string) string
+	// Run runs a program of Ansible with more variables, in a directory without ansible.cfg, as the operator does. The error is
+	// fs.ErrNotExist if the program is not found.
+	Run func(ctx context.Context, variables []string, out, errOut io.Writer, name string, args ...string) error
+	// Slow runs a step, and reports its description if it takes long.
+	Slow func(description string, step func() error) error
+	// Notef prints a note.
+	Notef func(format string, args ...any)
+}
+
+// Environ returns the variables with the directories that Ansible searches for roles and collections: the project's, and then
 // the user's.
-func (a *app) ansibleEnviron(root string) []string {
+func (a *Ansible) Environ() []string {
 	const roles, collections = "ANSIBLE_ROLES_PATH", "ANSIBLE_COLLECTIONS_PATH"
 	list := func(paths ...string) string {
 		return strings.Join(slices.DeleteFunc(paths, func(p string) bool { return p == "" }), string(filepath.ListSeparator))
 	}
-	environ := []string{roles + "=" + list(filepath.Join(root, project.RolesDir), a.Getenv(roles))}
-	vendored := filepath.Join(root, project.CollectionsDir)
+	environ := []string{roles + "=" + list(filepath.Join(a.Root, project.RolesDir), a.Getenv(roles))}
+	vendored := filepath.Join(a.Root, project.CollectionsDir)
 	if info, err := a.FS.Stat(filepath.Join(vendored, ansibletool.CollectionsDir)); err != nil || !info.IsDir() {
 		return environ
 	}
@@ -34,19 +50,16 @@ func (a *app) ansibleEnviron(root string) []string {
 	return append(environ, collections+"="+list(vendored, others))
 }
 
-// checkAnsible returns an error if this machine lacks what runs of a project's roles need. Missing collections that no file of the
+// Check returns an error if this machine lacks what runs of a project's roles need. Missing collections that no file of the
 // project mentions, and other versions than those in the requirements file, are reported as notes.
-func (a *app) checkAnsible(ctx context.Context, root string) error {
+func (a *Ansible) Check(ctx context.Context) error {
 	var machine *ansibletool.Machine
-	err := a.print.Slow("reading the versions of Ansible", func() (err error) {
-		run := func(ctx context.Context, name string, args ...string) ([]byte, error) {
-			return a.runAnsible(ctx, root, name, args...)
-		}
-		machine, err = ansibletool.Inspect(ctx, run, ansibletool.VirtualPython(a.Getenv("VIRTUAL_ENV"), a.FS.Stat))
+	err := a.Slow("reading the versions of Ansible", func() (err error) {
+		machine, err = ansibletool.Inspect(ctx, a.run, ansibletool.VirtualPython(a.Getenv("VIRTUAL_ENV"), a.FS.Stat))
 		if err != nil || machine.Core == "" {
 			return err
 		}
-		return machine.ReadCollections(ctx, run)
+		return machine.ReadCollections(ctx, a.run)
 	})
 	if err != nil {
 		return err
@@ -55,7 +68,7 @@ func (a *app) checkAnsible(ctx context.Context, root string) error {
 	if machine.Core == "" {
 		return findings.Err() // without Ansible, no collections are found
 	}
-	files := afero.NewIOFS(afero.NewBasePathFs(a.FS, root))
+	files := afero.NewIOFS(afero.NewBasePathFs(a.FS, a.Root))
 	required, err := ansibletool.ReadRequirements(files)
 	if err != nil {
 		return err
@@ -76,16 +89,15 @@ func (a *app) checkAnsible(ctx context.Context, root string) error {
 		return findings
 	}
 	for _, note := range notes {
-		a.print.Notef("note: %s", note)
+		a.Notef("note: %s", note)
 	}
 	return nil
 }
 
-// runAnsible is an ansibletool.Run for a project. It runs programs in a directory without ansible.cfg, as the operator does.
-func (a *app) runAnsible(ctx context.Context, root, name string, args ...string) ([]byte, error) {
+// run is an ansibletool.Run for the project.
+func (a *Ansible) run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	var out, errOut bytes.Buffer
-	directory := filepath.VolumeName(a.Dir) + string(filepath.Separator)
-	err := a.Run(ctx, Command{Dir: directory, Environ: slices.Concat(a.Environ, a.ansibleEnviron(root)), Out: &out, Err: &errOut, Name: name, Args: args, Tied: true})
+	err := a.Run(ctx, a.Environ(), &out, &errOut, name, args...)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(name), args[0], err, lastLine(errOut.String()))
 	}
