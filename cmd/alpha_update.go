@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/old"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -55,20 +56,10 @@ programs. --open-gh-issue runs gh, GitHub's command-line tool.`, a.program),
 	f.StringArrayVar(&o.RestorePaths, "restore-path", nil, "`path` that the upgrade does not change, such as .github/workflows; repeatable")
 	f.BoolVar(&o.Push, "push", false, "push the branch to origin")
 	f.BoolVar(&o.OpenIssue, "open-gh-issue", false, "create an issue with a link to the changes; requires gh, and --push")
-	refuseRetired(c, retiredUpdate())
+	refuseRetired(c, old.OfUpdate())
 	completeValues(c, "from-version", "kubebuilder-4.15", "kubebuilder-3.15", "operator-sdk-1.42")
 	completeValues(c, "to-version", buildVersion().Version)
 	return c
-}
-
-// retiredUpdate returns the flags of kubebuilder's alpha update that have no equal.
-func retiredUpdate() []retired {
-	off := []string{"false"}
-	return []retired{
-		{"show-commits", "is not supported: there is one commit, and no intermediate ones; leave it out", off},
-		{"use-gh-models", "is not supported: the issue lists what to complete instead of a summary by a model; leave it out", off},
-		{"git-config", "is not supported: git does not merge here; set what commits and pushes need with 'git config --global'", nil},
-	}
 }
 
 // runAlphaUpdate upgrades the project on a branch, or with --dry-run prints what the upgrade of the checked-out files would change.

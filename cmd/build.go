@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/old"
 	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
@@ -25,35 +26,23 @@ func newBuild(a *app) *cobra.Command {
 			case len(args) > 0 || o.Image == "":
 				return usagef(c, "%s takes one argument: the name of the image", c.CommandPath())
 			}
-			if findings := retiredUsed(c, retiredBuild()); len(findings) > 0 {
+			if findings := old.OfBuild().Used(c.Flags()); len(findings) > 0 {
 				return findings
 			}
 			if o.Push || o.Tarball != "" || o.Layout != "" {
-				a.renamed(c, "image build")
+				replacement{a, c}.noteName("image build")
 				return o.Within(c, func() error { return a.runImageBuild(c, &o) })
 			}
 			return o.Within(c, func() error { return a.buildAndKeep(c, &o) })
 		},
 	}
-	addRetired(c, retiredBuild())
+	old.OfBuild().AddTo(c.Flags())
 	o.addTo(a, c)
 	return c
 }
 
 // keptImages is the directory in a project that 'make image-build' writes images to.
 const keptImages = "bin/image"
-
-// retiredBuild are the flags of build that are no longer supported.
-func retiredBuild() []retired {
-	return []retired{
-		{"image-builder", "is not needed: no other program builds the image; to build the Dockerfile, run 'make docker-build CONTAINER_TOOL=…'", nil},
-		{"image-build-args", "is replaced by --base and --label; 'make docker-build' builds the Dockerfile", nil},
-		{"go-build-args", "is replaced by the variable GOFLAGS", nil},
-		{"enable-tests", "is replaced by 'make test' before the build", []string{"false"}},
-		{"test-location", "is replaced by 'make test' before the build", nil},
-		{"namespaced-manifest", "is replaced by 'make test' before the build", nil},
-	}
-}
 
 // buildAndKeep builds an image without another destination, and keeps it in the project.
 func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
@@ -66,7 +55,7 @@ func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 		return err
 	}
 	o.Layout = filepath.ToSlash(layout)
-	a.noteReplacement(c, words.Join([]string{a.program, "image", "build", "--image", o.Image, "--oci-layout", o.Layout}))
+	replacement{a, c}.note(words.Join([]string{a.program, "image", "build", "--image", o.Image, "--oci-layout", o.Layout}))
 	if err := a.runImageBuild(c, o); err != nil || a.dryRun {
 		return err
 	}

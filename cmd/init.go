@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/old"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -88,7 +89,7 @@ way, all of them are listed and nothing is written.`,
 	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
-	addRetired(c, retiredPlugin())
+	old.OfPlugins().AddTo(f)
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	a.addOutput(c, output.Text, output.JSON)
 	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
@@ -99,7 +100,7 @@ way, all of them are listed and nothing is written.`,
 func (a *app) runInit(c *cobra.Command, o initOptions) error {
 	root := a.Dir
 	o.interactive = a.InTerminal
-	o.Findings = retiredUsed(c, retiredPlugin())
+	o.Findings = old.OfPlugins().Used(c.Flags())
 	return a.initIn(c, root, o)
 }
 

@@ -32,7 +32,7 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
-			"cmd/internal/complete", "cmd/internal/describe", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/images", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
+			"cmd/internal/complete", "cmd/internal/describe", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/images", "cmd/internal/old", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
@@ -48,6 +48,7 @@ func layers() map[string][]string {
 		"cmd/internal/follow": {"cmd/internal/env", "pkg/action", "pkg/codegen/calls", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/worktree"},
 		"cmd/internal/help":   {"cmd/internal/words"},
 		"cmd/internal/images": {"cmd/internal/env", "cmd/internal/output", "pkg/action", "pkg/diag", "pkg/image", "pkg/project"},
+		"cmd/internal/old":    {"cmd/internal/env", "cmd/internal/words", "pkg/action", "pkg/diag", "pkg/project"},
 		"cmd/internal/output": {"cmd/internal/env", "pkg/action", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/project", "pkg/refactor", "pkg/report", "pkg/transport", "pkg/worktree"},
 		"cmd/internal/prompt": {"cmd/internal/words", "pkg/diag"},
 		"cmd/internal/words":  {},

@@ -11,7 +11,7 @@ import (
 )
 
 // rawOutput matches uses of the streams of the process.
-var rawOutput = regexp.MustCompile(`\b[ap]\.(Out|Err)\b`)
+var rawOutput = regexp.MustCompile(`\b[apr]\.(Out|Err)\b`)
 
 // TestRawOutput checks that commands print through output.Printer, except where nothing of a project is printed, where data
 // must be exact, and where a program prints that the user runs.
@@ -25,8 +25,8 @@ func TestRawOutput(t *testing.T) {
 		"internal/output/printer.go": 7, // the writers, the colored word "error:", and annotations, which are escaped
 		"internal/output/value.go":   1, // manifests
 		"internal/output/wait.go":    3, // a line that is replaced
-		"old_printdeps.go":           1, // go.mod
-		"old_testlocal.go":           2, // go test
+		"old.go":                     1, // go.mod
+		"old_run.go":                 2, // go test
 		"operator_program.go":        2, // the log of an operator in its pod
 		"root.go":                    3, // help
 		"run_local.go":               1, // the log of the manager, which the LogWriter escapes or prefixes
