@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -108,12 +109,12 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	}
 	if o.external != "" {
 		options.External = func(ctx context.Context, shown string) ([]apierrors.ManifestResult, error) {
-			return a.externalValidators(ctx, o.external, shown)
+			return externalValidators(ctx, a.print, o.external, shown)
 		}
 	}
 	var sources []func() validate.Source
 	for _, arg := range args {
-		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), arg, o.Access(a.print)) })
+		sources = append(sources, func() validate.Source { return bundleSource(c.Context(), a.print, arg, o.Access(a.print)) })
 	}
 	w := validate.NewWriter(a.print.As(o.output), o.output)
 	failed := 0
@@ -183,8 +184,8 @@ func (a *app) validateOptions(o validateOptions) (validate.Options, error) {
 }
 
 // bundleSource opens a bundle's directory or image.
-func (a *app) bundleSource(ctx context.Context, arg string, registries image.Registries) validate.Source {
-	opened, err := images.OpenBundle(ctx, a.print, a.Dir, arg, registries)
+func bundleSource(ctx context.Context, p *output.Printer, arg string, registries image.Registries) validate.Source {
+	opened, err := images.OpenBundle(ctx, p, p.Dir, arg, registries)
 	if err == nil {
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
@@ -200,12 +201,12 @@ func (a *app) bundleSource(ctx context.Context, arg string, registries image.Reg
 }
 
 // externalValidators runs external validators for a bundle.
-func (a *app) externalValidators(ctx context.Context, paths, shown string) ([]apierrors.ManifestResult, error) {
+func externalValidators(ctx context.Context, p *output.Printer, paths, shown string) ([]apierrors.ManifestResult, error) {
 	var results []apierrors.ManifestResult
 	for _, program := range filepath.SplitList(paths) {
 		var out bytes.Buffer
-		command := Command{Dir: a.Dir, Environ: a.Environ, Out: &out, Err: a.print.Text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
-		if err := a.Run(ctx, command); err != nil {
+		command := Command{Dir: p.Dir, Environ: p.Environ, Out: &out, Err: p.Text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
+		if err := p.Run(ctx, command); err != nil {
 			return nil, fmt.Errorf("running the validator %s: %w", program, err)
 		}
 		result, err := validate.ParseExternal(program, out.Bytes())

@@ -90,7 +90,7 @@ edited them.`,
 			if output != "" {
 				return a.print.Value(output, charts)
 			}
-			return a.printCharts(charts)
+			return printCharts(a.print, charts)
 		},
 	}
 	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "json", "yaml")
@@ -98,12 +98,12 @@ edited them.`,
 }
 
 // printCharts prints charts as a table.
-func (a *app) printCharts(charts []action.ChartStatus) error {
+func printCharts(p *output.Printer, charts []action.ChartStatus) error {
 	if len(charts) == 0 {
-		a.print.Progressf("the project has no charts")
+		p.Progressf("the project has no charts")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.print.TextOut(), 0, 4, 3, ' ', 0)
+	table := tabwriter.NewWriter(p.TextOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tVERSION\tEDITED\tKINDS\tSOURCE")
 	for _, chart := range charts {
 		edited := "unknown"

@@ -50,7 +50,7 @@ chart changes. Existing overrides, and variables with an image from another repo
 			if output != "" {
 				return a.print.Value(output, charts)
 			}
-			return a.printImages(charts)
+			return printImages(a.print, charts)
 		},
 	}
 	f := c.Flags()
@@ -61,8 +61,8 @@ chart changes. Existing overrides, and variables with an image from another repo
 }
 
 // printImages prints images as a table.
-func (a *app) printImages(charts []action.ChartImages) error {
-	table := tabwriter.NewWriter(a.print.TextOut(), 0, 4, 3, ' ', 0)
+func printImages(p *output.Printer, charts []action.ChartImages) error {
+	table := tabwriter.NewWriter(p.TextOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "KIND\tVALUE\tIMAGE\tRELATED")
 	for _, chart := range charts {
 		for _, image := range chart.Images {

@@ -64,7 +64,7 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 		Client: client, Namespace: namespace, Package: pkg, DeleteCRDs: o.all || o.crds, DeleteGroups: o.all || o.groups, DryRun: a.dryRun,
 	}
 	var removed int
-	err = a.runOperator(ctx, &options.Reporter, func() (err error) {
+	err = runOperator(ctx, a.print, &options.Reporter, func() (err error) {
 		removed, err = operator.Cleanup(ctx, options)
 		return err
 	})

@@ -130,7 +130,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 
 // createPlainKind adds a kind without Go types. Names are prompted for if no chart gives them.
 func (a *app) createPlainKind(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	o.Findings = append(o.Findings, a.checkCRDVersion(c)...)
+	o.Findings = append(o.Findings, checkCRDVersion(a.print, c)...)
 	if o.Chart.Source == "" && len(o.Findings) == 0 {
 		if err := a.askNames(config, &o.ResourceOptions); err != nil {
 			return nil, err

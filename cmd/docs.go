@@ -33,7 +33,7 @@ from SOURCE_DATE_EPOCH, or no date.`,
 }
 
 // manMark is the first line of the manual pages, by which they are recognized later.
-func (a *app) manMark() string { return `.\" Written by '` + a.program + " docs man'.\n" }
+func manMark(program string) string { return `.\" Written by '` + program + " docs man'.\n" }
 
 func (a *app) writeManPages(c *cobra.Command, dir string) error {
 	at, given, err := a.SourceDate()
@@ -59,14 +59,14 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 				if err != nil {
 					return err
 				}
-				if old != nil && !bytes.HasPrefix(old, []byte(a.manMark())) {
+				if old != nil && !bytes.HasPrefix(old, []byte(manMark(a.program))) {
 					problems = append(problems, diag.Finding{
 						Position: diag.Position{File: path.Join(filepath.ToSlash(dir), path.Base(name))},
 						Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or give another directory",
 					})
 					continue
 				}
-				tree.WriteFile(name, []byte(a.manMark()+help.ManPage(page, buildVersion().Version, date)), 0o644)
+				tree.WriteFile(name, []byte(manMark(a.program)+help.ManPage(page, buildVersion().Version, date)), 0o644)
 			}
 			return errors.Join(problems...)
 		}))

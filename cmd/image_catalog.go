@@ -61,7 +61,7 @@ func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogO
 	if err != nil {
 		return err
 	}
-	loaded, problems, err := a.loadCatalog(name)
+	loaded, problems, err := loadCatalog(a.print, name)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
 	if anyGiven(c, facts.FirstKind) {
 		o.API = &o.api
-		o.api.Findings = a.checkCRDVersion(c)
+		o.api.Findings = checkCRDVersion(a.print, c)
 	}
 	if o.interactive && len(o.Findings) == 0 {
 		if err := a.askInit(c, root, &o, facts.NoModule == ""); err != nil {
@@ -127,7 +127,7 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		}
 	}
 	o.Plugins, o.ProjectVersion = a.plugins, a.projectVersion
-	bare := a.isBare(root)
+	bare := isBare(a.Env, root)
 	result, err := p.Init(c.Context(), o.InitOptions)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		return err
 	}
 	if o.fetchDeps && !a.dryRun {
-		if err := a.fetchDeps(c.Context(), root); err != nil {
+		if err := fetchDeps(c.Context(), a.print, root); err != nil {
 			return err
 		}
 	}
@@ -185,10 +185,10 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 }
 
 // fetchDeps downloads the modules of the project. No other step of init uses the network.
-func (a *app) fetchDeps(ctx context.Context, root string) error {
-	a.print.Progressf("downloading modules: go mod download")
-	out := a.print.Text()
-	err := a.RunGo(ctx, root, nil, out, out, "mod", "download")
+func fetchDeps(ctx context.Context, p *output.Printer, root string) error {
+	p.Progressf("downloading modules: go mod download")
+	out := p.Text()
+	err := p.RunGo(ctx, root, nil, out, out, "mod", "download")
 	switch {
 	case is[*goenv.Error](err):
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w, then run 'go mod download'", err)

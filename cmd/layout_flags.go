@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/layout"
@@ -87,12 +88,12 @@ func addRun(c *cobra.Command, o *action.RunOptions) {
 }
 
 // checkCRDVersion validates --crd-version, which operator-sdk accepts.
-func (a *app) checkCRDVersion(c *cobra.Command) diag.Findings {
+func checkCRDVersion(p *output.Printer, c *cobra.Command) diag.Findings {
 	flag := c.Flags().Lookup("crd-version")
 	switch version := flag.Value.String(); {
 	case version == "v1":
 	case version == "v1beta1":
-		a.print.Warn(diag.Finding{Problem: "--crd-version v1beta1: Kubernetes serves only v1, which is used"})
+		p.Warn(diag.Finding{Problem: "--crd-version v1beta1: Kubernetes serves only v1, which is used"})
 	default:
 		return diag.Findings{{Field: "--crd-version", Value: version, Problem: "must be v1"}}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
@@ -62,7 +63,7 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	case "json", "yaml":
 		err = a.print.Value(output, status)
 	default:
-		err = a.printStatus(status, output == "wide")
+		err = printStatus(a.print, status, output == "wide")
 	}
 	if err != nil {
 		return err
@@ -74,24 +75,24 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	return nil
 }
 
-func (a *app) printStatus(status *olm.Status, wide bool) error {
+func printStatus(p *output.Printer, status *olm.Status, wide bool) error {
 	if status.Source != "" {
-		a.print.Progressf("OLM %s in the namespace %s, according to %s", status.Version, status.Namespace, status.Source)
+		p.Progressf("OLM %s in the namespace %s, according to %s", status.Version, status.Namespace, status.Source)
 	}
 	for _, contradiction := range status.Contradictions {
-		a.print.Progressf("%s: an upgrade was interrupted, or --olm-image was given", contradiction)
+		p.Progressf("%s: an upgrade was interrupted, or --olm-image was given", contradiction)
 	}
-	if err := printRows(a.print.TextOut(), status.Objects, wide); err != nil {
+	if err := printRows(p.TextOut(), status.Objects, wide); err != nil {
 		return err
 	}
-	a.print.Progressf("")
+	p.Progressf("")
 	for _, row := range status.Objects {
 		name := strings.ToLower(row.Kind) + " " + strings.TrimPrefix(row.Namespace+"/"+row.Name, "/")
 		if row.Kind == "CatalogSource" && row.Reason != "" {
-			a.print.Progressf("%s: %s", name, row.Reason)
+			p.Progressf("%s: %s", name, row.Reason)
 		}
 		for _, d := range row.Differences {
-			a.print.Progressf("%s differs: %s is %s, the release has %s", name, d.Path, orAbsent(d.Cluster), orAbsent(d.Release))
+			p.Progressf("%s differs: %s is %s, the release has %s", name, d.Path, orAbsent(d.Cluster), orAbsent(d.Release))
 		}
 	}
 	return nil

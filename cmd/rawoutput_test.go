@@ -11,7 +11,7 @@ import (
 )
 
 // rawOutput matches uses of the streams of the process.
-var rawOutput = regexp.MustCompile(`\b[apr]\.(Out|Err)\b`)
+var rawOutput = regexp.MustCompile(`\b[aepr]\.(Out|Err)\b`)
 
 // TestRawOutput checks that commands print through output.Printer, except where nothing of a project is printed, where data
 // must be exact, and where a program prints that the user runs.

@@ -72,7 +72,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.version {
-				return a.printVersion()
+				return printVersion(a.print)
 			}
 			return c.Help()
 		},

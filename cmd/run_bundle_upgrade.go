@@ -69,5 +69,5 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 		a.print.Progressf("the Subscription %s would be changed to the catalog, to replace %s", installed.Subscription, installed.CSV)
 		return a.print.Objects(objects, o.output)
 	}
-	return a.runOperator(ctx, &options.Reporter, func() error { return operator.Upgrade(ctx, options, installed) })
+	return runOperator(ctx, a.print, &options.Reporter, func() error { return operator.Upgrade(ctx, options, installed) })
 }

@@ -172,7 +172,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	return local.Run(ctx, local.Options{
 		Root: root, Config: config, StateDirs: p.StateDirs, Name: o.name, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
 		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
-		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
+		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: managerLog(a.Env, o.logs), Now: a.Now, Command: a.commandLine(),
 		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
 	})
 }
@@ -209,11 +209,11 @@ func (a *app) ansible(root string) *local.Ansible {
 }
 
 // managerLog returns the writer of the manager's log, given the value of --logs.
-func (a *app) managerLog(logs string) *local.LogWriter {
+func managerLog(e *Env, logs string) *local.LogWriter {
 	return &local.LogWriter{
-		Out: a.Out, Prefix: "manager | ", Location: a.Now().Location(),
-		Compact: logs == logsCompact || logs == "" && a.OutTerminal,
-		Color:   a.Color(a.OutTerminal),
+		Out: e.Out, Prefix: "manager | ", Location: e.Now().Location(),
+		Compact: logs == logsCompact || logs == "" && e.OutTerminal,
+		Color:   e.Color(e.OutTerminal),
 	}
 }
 

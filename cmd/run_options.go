@@ -190,8 +190,8 @@ func oneArgument(what string) cobra.PositionalArgs {
 }
 
 // runOperator calls run, which reports its steps through reporter, and explains an interruption.
-func (a *app) runOperator(ctx context.Context, reporter *olm.Reporter, run func() error) error {
-	progress := &output.Steps{Printer: a.print}
+func runOperator(ctx context.Context, p *output.Printer, reporter *olm.Reporter, run func() error) error {
+	progress := &output.Steps{Printer: p}
 	reporter.Progress = progress.Report
 	err := run()
 	progress.End()

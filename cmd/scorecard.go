@@ -16,6 +16,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -170,12 +171,12 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		}
 		return a.scorecardInCluster(ctx, bundle, stages, o)
 	}
-	return a.scorecardResults(list, o.output)
+	return printTests(a.print, list, o.output)
 }
 
-// scorecardResults prints results. It is an error if a test has not passed.
-func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
-	if err := scorecard.Write(a.print.As(format), format, list); err != nil {
+// printTests prints results. It is an error if a test has not passed.
+func printTests(p *output.Printer, list v1alpha3.TestList, format string) error {
+	if err := scorecard.Write(p.As(format), format, list); err != nil {
 		return err
 	}
 	return scorecard.CheckPassed(list)

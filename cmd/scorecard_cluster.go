@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -55,9 +56,9 @@ func (a *app) scorecardInCluster(ctx context.Context, bundle scorecard.Bundle, s
 	}
 	list, err := cluster.Run(ctx, bundle, stages)
 	interrupted := ctx.Err() != nil
-	err = errors.Join(err, a.scorecardClean(ctx, cluster, o.skipCleanup))
+	err = errors.Join(err, cleanTests(ctx, a.print, cluster, o.skipCleanup))
 	if list.Items != nil {
-		err = errors.Join(a.scorecardResults(list, o.output), err)
+		err = errors.Join(printTests(a.print, list, o.output), err)
 	}
 	if interrupted {
 		return errors.Join(errInterrupted, err)
@@ -65,10 +66,10 @@ func (a *app) scorecardInCluster(ctx context.Context, bundle scorecard.Bundle, s
 	return err
 }
 
-// scorecardClean deletes the pods and the ConfigMap. A second interrupt ends it.
-func (a *app) scorecardClean(ctx context.Context, cluster *scorecard.Cluster, skip bool) error {
+// cleanTests deletes the pods and the ConfigMap. A second interrupt ends it.
+func cleanTests(ctx context.Context, p *output.Printer, cluster *scorecard.Cluster, skip bool) error {
 	if skip {
-		a.print.Progressf("%s", cluster.Remaining())
+		p.Progressf("%s", cluster.Remaining())
 		return nil
 	}
 	ctx, stop := env.UntilInterrupted(context.WithoutCancel(ctx))

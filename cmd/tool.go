@@ -48,7 +48,9 @@ func newTool(a *app) *cobra.Command {
 			}),
 		a.tool("setup-envtest", "Install the API server and etcd for tests", "use 1.36 -p path",
 			func(c *cobra.Command, dir string, args []string) error {
-				return a.setupEnvtest(c, dir, args)
+				return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{ // builds from source if nothing can be downloaded
+					Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.print.Text(), Getenv: a.Getenv, Dir: dir, Ensure: a.controlPlaneOptions(),
+				})
 			}),
 		newToolKubectl(a),
 	)
@@ -79,13 +81,6 @@ func (a *app) checkIntact() error {
 		return err
 	}
 	return nil
-}
-
-// setupEnvtest runs setup-envtest, with a build from source if nothing can be downloaded.
-func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
-	return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{
-		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.print.Text(), Getenv: a.Getenv, Dir: dir, Ensure: a.controlPlaneOptions(),
-	})
 }
 
 // controlPlaneOptions returns the options to find or build programs of a control plane; without any, the programs for tests.

@@ -47,8 +47,8 @@ func (a *app) trustNew(root string) {
 }
 
 // isBare reports whether a directory, which need not exist, contains no code: nothing but hidden files and texts.
-func (a *app) isBare(dir string) bool {
-	entries, err := afero.ReadDir(a.FS, dir)
+func isBare(e *Env, dir string) bool {
+	entries, err := afero.ReadDir(e.FS, dir)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
