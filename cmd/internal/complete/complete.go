@@ -49,8 +49,18 @@ func (p *Project) All(c *cobra.Command) {
 	}
 }
 
-// fileExtensions are the extensions of the files that flags name. Other flags take files with any.
-var fileExtensions = map[string][]string{"icon": {"svg", "png"}, "metadata-file": {"yaml", "yml", "json"}, "config": {"yaml", "yml"}}
+// fileExtensions returns the extensions of the files that a flag names, or none if it takes files with any.
+func fileExtensions(flag string) []string {
+	switch flag {
+	case "icon":
+		return []string{"svg", "png"}
+	case "metadata-file":
+		return []string{"yaml", "yml", "json"}
+	case "config":
+		return []string{"yaml", "yml"}
+	}
+	return nil
+}
 
 // completeFlag sets the completion of a flag by the name of its value, or else of the flag.
 func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values map[string]completer) {
@@ -60,7 +70,7 @@ func completeFlag(c *cobra.Command, flags *pflag.FlagSet, f *pflag.Flag, values 
 	complete := cobra.NoFileCompletions
 	switch help.ValueName(f) {
 	case "file", "paths":
-		_ = cobra.MarkFlagFilename(flags, f.Name, fileExtensions[f.Name]...) // the only error is a flag that does not exist
+		_ = cobra.MarkFlagFilename(flags, f.Name, fileExtensions(f.Name)...) // the only error is a flag that does not exist
 		return
 	case "directory":
 		_ = cobra.MarkFlagDirname(flags, f.Name)
