@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,13 +114,7 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	labels := map[string]string{}
-	if title := config.ProjectName(); title != "" {
-		labels["org.opencontainers.image.title"] = title
-	}
-	if host, _, _ := strings.Cut(config.Repo(), "/"); slices.Contains([]string{"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"}, host) {
-		labels["org.opencontainers.image.source"] = "https://" + config.Repo()
-	}
+	labels := operatorimage.Labels(config)
 	if findings := append(o.check(labels), images.CheckSource(a.Env, "--base", o.Base)...); len(findings) > 0 {
 		return findings
 	}
@@ -152,28 +144,11 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 		return err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes what remains
-	if manager.Prepare != nil {
-		if err := manager.Prepare(ctx); err != nil {
-			return env.Interrupted(ctx, err)
-		}
+	recipe, err := manager.For(ctx, o.Base, o.Platforms, at, temp.Path)
+	if err != nil {
+		return env.Interrupted(ctx, err)
 	}
-	recipe := manager.Recipe
-	recipe.Base, recipe.User, recipe.Labels, recipe.Created, recipe.Author = o.Base, manager.User.String(), labels, at, "operon image build"
-	var base []*image.Layer
-	if o.Base == "" {
-		layer, err := image.BaseLayer(manager.User, at)
-		if err != nil {
-			return err
-		}
-		recipe.Base, base = image.Scratch, []*image.Layer{layer}
-	}
-	for i, platform := range o.Platforms {
-		layers, err := manager.Layers(ctx, platform, filepath.Join(temp.Path, strconv.Itoa(i)), at)
-		if err != nil {
-			return env.Interrupted(ctx, err)
-		}
-		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(base), layers...)})
-	}
+	recipe.Labels, recipe.Author = labels, "operon image build"
 	return o.Build(ctx, a.print, recipe)
 }
 
