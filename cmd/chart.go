@@ -67,7 +67,7 @@ For a chart that PROJECT doesn't record, such as one from operator-sdk, pass --h
 }
 
 func newChartList(a *app) *cobra.Command {
-	output := ""
+	format := ""
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the Helm charts of the project",
@@ -76,25 +76,31 @@ edited them.`,
 		Example: fmt.Sprintf("  %[1]s chart list\n  %[1]s chart list -o json", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkChoice("-o", cmp.Or(output, "json"), "json", "yaml").Err(); err != nil {
-				return err
-			}
-			root, err := a.intactProject()
-			if err != nil {
-				return err
-			}
-			charts, err := a.at(root).ListCharts()
-			if err != nil {
-				return err
-			}
-			if output != "" {
-				return a.print.Value(output, charts)
-			}
-			return printCharts(a.print, charts)
+			list := func(p *action.Project) ([]action.ChartStatus, error) { return p.ListCharts() }
+			return printList(a, format, list, printCharts)
 		},
 	}
-	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "json", "yaml")
+	choiceVar(c, &format, "output", "o", "", "output format (default: a table)", "json", "yaml")
 	return c
+}
+
+// printList prints what an action reads from the project, as JSON or YAML in that format, or else as a table.
+func printList[T any](a *app, format string, read func(*action.Project) (T, error), table func(*output.Printer, T) error) error {
+	if err := checkChoice("-o", cmp.Or(format, "json"), "json", "yaml").Err(); err != nil {
+		return err
+	}
+	root, err := a.intactProject()
+	if err != nil {
+		return err
+	}
+	list, err := read(a.at(root))
+	if err != nil {
+		return err
+	}
+	if format != "" {
+		return a.print.Value(format, list)
+	}
+	return table(a.print, list)
 }
 
 // printCharts prints charts as a table.

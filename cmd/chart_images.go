@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
 	"text/tabwriter"
 
@@ -14,7 +13,7 @@ import (
 
 func newChartImages(a *app) *cobra.Command {
 	var o action.ImagesOptions
-	output, related := "", false
+	format, related := "", false
 	c := &cobra.Command{
 		Use:   "images",
 		Short: "List the images of Helm charts, or make them related images",
@@ -31,32 +30,19 @@ chart changes. Existing overrides, and variables with an image from another repo
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if related {
-				if output != "" {
-					return diag.Findings{{Field: "-o", Value: output, Problem: "cannot be combined with --related"}}
+				if format != "" {
+					return diag.Findings{{Field: "-o", Value: format, Problem: "cannot be combined with --related"}}
 				}
 				return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RelateImages(c.Context(), o) })
 			}
-			if err := checkChoice("-o", cmp.Or(output, "json"), "json", "yaml").Err(); err != nil {
-				return err
-			}
-			root, err := a.intactProject()
-			if err != nil {
-				return err
-			}
-			charts, err := a.at(root).ListImages(c.Context(), o)
-			if err != nil {
-				return err
-			}
-			if output != "" {
-				return a.print.Value(output, charts)
-			}
-			return printImages(a.print, charts)
+			list := func(p *action.Project) ([]action.ChartImages, error) { return p.ListImages(c.Context(), o) }
+			return printList(a, format, list, printImages)
 		},
 	}
 	f := c.Flags()
 	f.BoolVar(&related, "related", false, "set the images with RELATED_IMAGE_ variables of the manager")
 	f.StringVar(&o.Kind, "kind", "", "`kind` whose chart is examined (default: all)")
-	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "json", "yaml")
+	choiceVar(c, &format, "output", "o", "", "output format (default: a table)", "json", "yaml")
 	return c
 }
 

@@ -160,12 +160,9 @@ func (a *app) askNames(config *project.Config, o *project.ResourceOptions) error
 		if *q.value != "" {
 			continue
 		}
-		answer, err := a.prompt().Input(q.Question)
-		if err != nil {
+		if err := a.ask(q.flag, q.value, q.Question); err != nil {
 			return err
 		}
-		*q.value = answer
-		a.answered = append(a.answered, "--"+q.flag, answer)
 	}
 	return nil
 }

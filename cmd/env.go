@@ -41,3 +41,11 @@ func (a *app) prompt() Prompter {
 	}
 	return a.Prompter
 }
+
+// ask asks for the value of a flag.
+func (a *app) ask(flag string, value *string, q Question) (err error) {
+	if *value, err = a.prompt().Input(q); err == nil {
+		a.answered = append(a.answered, "--"+flag, *value)
+	}
+	return err
+}

@@ -150,14 +150,8 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 // askInit prompts for the domain if it is not given, and for the project name and the module path of a Go project if they cannot
 // be derived.
 func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool) error {
-	ask := func(flag string, value *string, q Question) (err error) {
-		if *value, err = a.prompt().Input(q); err == nil {
-			a.answered = append(a.answered, "--"+flag, *value)
-		}
-		return err
-	}
 	if !c.Flags().Changed("domain") {
-		if err := ask("domain", &o.Domain, Question{Text: "Domain of the API groups", Example: "example.com", Default: action.DefaultDomain,
+		if err := a.ask("domain", &o.Domain, Question{Text: "Domain of the API groups", Example: "example.com", Default: action.DefaultDomain,
 			Check: func(domain string) error { return project.CheckDomain(domain).Err() }}); err != nil {
 			return err
 		}
@@ -166,7 +160,7 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 	if name == "" {
 		var findings diag.Findings
 		if name, findings = project.ProjectNameFromDir(filepath.Base(root)); len(findings) > 0 {
-			if err := ask("project-name", &o.ProjectName, Question{Text: "Name of the project", Example: "memcached-operator", Default: findings[0].Suggestion,
+			if err := a.ask("project-name", &o.ProjectName, Question{Text: "Name of the project", Example: "memcached-operator", Default: findings[0].Suggestion,
 				Check: func(name string) error { return project.CheckProjectName(name).Err() }}); err != nil {
 				return err
 			}
@@ -178,7 +172,7 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 	}
 	_, underivable := project.InferRepo(a.FS, root, a.GOPATH())
 	if exists, err := afero.Exists(a.FS, filepath.Join(root, "go.mod")); o.Repo == "" && underivable != nil && !exists && err == nil {
-		return ask("repo", &o.Repo, Question{Text: "Go module path", Example: "github.com/example/memcached-operator", Default: o.Domain + "/" + name,
+		return a.ask("repo", &o.Repo, Question{Text: "Go module path", Example: "github.com/example/memcached-operator", Default: o.Domain + "/" + name,
 			Check: func(repo string) error { return project.CheckRepo(repo).Err() }})
 	}
 	return nil
