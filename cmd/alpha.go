@@ -32,7 +32,7 @@ To upgrade a project together with your code, use '%[1]s upgrade'.`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Plugins, o.ProjectVersion = a.parsedPlugins(), a.projectVersion
-			return a.printed(action.Rescaffold(c.Context(), a.actions(), o))
+			return a.print.Outcome(action.Rescaffold(c.Context(), a.actions(), o))
 		},
 	}
 	f := c.Flags()

@@ -1,16 +1,15 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/old"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/vcs"
@@ -46,7 +45,7 @@ programs. --open-gh-issue runs gh, GitHub's command-line tool.`, a.program),
 	f := c.Flags()
 	a.addOffline(f)
 	a.addAllowRemote(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.From, "from-version", "", "`release` that scaffolded the project, such as v4.6.0 (default: detected)")
 	f.StringVar(&o.To, "to-version", "", "target `version` of Operon; must be this binary's version")
 	f.StringVar(&o.FromBranch, "from-branch", "", "`branch` to upgrade (default: what is checked out)")
@@ -57,20 +56,10 @@ programs. --open-gh-issue runs gh, GitHub's command-line tool.`, a.program),
 	f.StringArrayVar(&o.RestorePaths, "restore-path", nil, "`path` that the upgrade does not change, such as .github/workflows; repeatable")
 	f.BoolVar(&o.Push, "push", false, "push the branch to origin")
 	f.BoolVar(&o.OpenIssue, "open-gh-issue", false, "create an issue with a link to the changes; requires gh, and --push")
-	refuseRetired(c, retiredUpdate())
+	refuseRetired(c, old.OfUpdate())
 	completeValues(c, "from-version", "kubebuilder-4.15", "kubebuilder-3.15", "operator-sdk-1.42")
 	completeValues(c, "to-version", buildVersion().Version)
 	return c
-}
-
-// retiredUpdate returns the flags of kubebuilder's alpha update that have no equal.
-func retiredUpdate() []retired {
-	off := []string{"false"}
-	return []retired{
-		{"show-commits", "is not supported: there is one commit, and no intermediate ones; leave it out", off},
-		{"use-gh-models", "is not supported: the issue lists what to complete instead of a summary by a model; leave it out", off},
-		{"git-config", "is not supported: git does not merge here; set what commits and pushes need with 'git config --global'", nil},
-	}
 }
 
 // runAlphaUpdate upgrades the project on a branch, or with --dry-run prints what the upgrade of the checked-out files would change.
@@ -86,20 +75,9 @@ func (a *app) updateOnBranch(ctx context.Context, p *action.Project, o action.Br
 		return nameFlags(p.Upgrade(ctx, o.UpgradeOptions))
 	}
 	o.Git = &vcs.Git{Getenv: a.Getenv, Run: func(ctx context.Context, variables []string, name string, args ...string) (string, error) {
-		return a.outputOf(ctx, Command{Dir: p.Root, Environ: slices.Concat(a.Environ, variables), Name: name, Args: args})
+		return a.Output(ctx, Command{Dir: p.Root, Environ: slices.Concat(a.Environ, variables), Name: name, Args: args})
 	}}
 	return nameFlags(p.UpgradeBranch(ctx, o))
-}
-
-// outputOf runs a program and returns its output. The error contains what it printed otherwise.
-func (a *app) outputOf(ctx context.Context, command Command) (string, error) {
-	var out, errOut bytes.Buffer
-	command.Out, command.Err = &out, &errOut
-	err := a.Run(ctx, command)
-	if text := strings.TrimSpace(errOut.String()); err != nil && text != "" && !errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %s", err, text)
-	}
-	return out.String(), err
 }
 
 // nameFlags names the flags of upgrade in findings as alpha update does.

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/cmd/internal/old"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
 // newBuild returns the command build of the first versions of operator-sdk, which runs image build.
@@ -18,22 +21,22 @@ func newBuild(a *app) *cobra.Command {
 		Hidden:  true,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 1 && o.image == "":
-				o.image = args[0]
-			case len(args) > 0 || o.image == "":
+			case len(args) == 1 && o.Image == "":
+				o.Image = args[0]
+			case len(args) > 0 || o.Image == "":
 				return usagef(c, "%s takes one argument: the name of the image", c.CommandPath())
 			}
-			if findings := retiredUsed(c, retiredBuild()); len(findings) > 0 {
+			if findings := old.OfBuild().Used(c.Flags()); len(findings) > 0 {
 				return findings
 			}
-			if o.push || o.tarball != "" || o.layout != "" {
-				a.renamed(c, "image build")
-				return o.within(c, func() error { return a.runImageBuild(c, &o) })
+			if o.Push || o.Tarball != "" || o.Layout != "" {
+				replacement{a, c}.noteName("image build")
+				return o.Within(c, func() error { return a.runImageBuild(c, &o) })
 			}
-			return o.within(c, func() error { return a.buildAndKeep(c, &o) })
+			return o.Within(c, func() error { return a.buildAndKeep(c, &o) })
 		},
 	}
-	addRetired(c, retiredBuild())
+	old.OfBuild().AddTo(c.Flags())
 	o.addTo(a, c)
 	return c
 }
@@ -41,37 +44,21 @@ func newBuild(a *app) *cobra.Command {
 // keptImages is the directory in a project that 'make image-build' writes images to.
 const keptImages = "bin/image"
 
-// retiredBuild are the flags of build that are no longer supported.
-func retiredBuild() []retired {
-	return []retired{
-		{"image-builder", "is not needed: no other program builds the image; to build the Dockerfile, run 'make docker-build CONTAINER_TOOL=…'", nil},
-		{"image-build-args", "is replaced by --base and --label; 'make docker-build' builds the Dockerfile", nil},
-		{"go-build-args", "is replaced by the variable GOFLAGS", nil},
-		{"enable-tests", "is replaced by 'make test' before the build", []string{"false"}},
-		{"test-location", "is replaced by 'make test' before the build", nil},
-		{"namespaced-manifest", "is replaced by 'make test' before the build", nil},
-	}
-}
-
 // buildAndKeep builds an image without another destination, and keeps it in the project.
 func (a *app) buildAndKeep(c *cobra.Command, o *imageBuildOptions) error {
 	root, err := a.intactProject()
 	if err != nil {
 		return err
 	}
-	dir, err := a.workDir()
+	layout, err := filepath.Rel(a.Dir, filepath.Join(root, filepath.FromSlash(keptImages)))
 	if err != nil {
 		return err
 	}
-	layout, err := filepath.Rel(dir, filepath.Join(root, filepath.FromSlash(keptImages)))
-	if err != nil {
-		return err
-	}
-	o.layout = filepath.ToSlash(layout)
-	a.noteReplacement(c, joinWords([]string{a.program, "image", "build", "--image", o.image, "--oci-layout", o.layout}))
+	o.Layout = filepath.ToSlash(layout)
+	replacement{a, c}.note(words.Join([]string{a.program, "image", "build", "--image", o.Image, "--oci-layout", o.Layout}))
 	if err := a.runImageBuild(c, o); err != nil || a.dryRun {
 		return err
 	}
-	a.nextf("push it with '%s'", joinWords([]string{a.program, "image", "load", o.layout + ":" + o.image, o.image}))
+	a.print.Nextf("push it with '%s'", words.Join([]string{a.program, "image", "load", o.Layout + ":" + o.Image, o.Image}))
 	return nil
 }

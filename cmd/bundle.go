@@ -6,8 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/describe"
+	"github.com/operon-sdk/operon/cmd/internal/follow"
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
+	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -15,7 +19,7 @@ import (
 type bundleFlags struct {
 	action.BundleOptions
 	digestOptions
-	describe           describeOptions
+	describe           describe.Options
 	interactive, check bool
 }
 
@@ -47,7 +51,7 @@ through flags. Other commands, such as sed and yq, aren't run; a note names each
 			if err := a.followMakefile(c, &o); err != nil {
 				return err
 			}
-			return o.within(c, func() error { return a.runBundle(c, o) })
+			return o.Within(c, func() error { return a.runBundle(c, o) })
 		},
 	}
 	// The sub-commands have flags of the same names.
@@ -62,13 +66,13 @@ through flags. Other commands, such as sed and yq, aren't run; a note names each
 	f.StringVar(&o.SkipRange, "skip-range", "", "`range` of versions that can be upgraded directly to this one, kept in the base")
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
 	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask at a terminal if there is no base)")
-	o.describe.addTo(c, &o.Base)
+	addDescription(c, &o.describe, &o.Base)
 	c.AddCommand(newBundleValidate(a))
 	return c
 }
 
 func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
-	if _, _, err := a.sourceDate(); err != nil {
+	if _, _, err := a.SourceDate(); err != nil {
 		return err
 	}
 	config := a.actions()
@@ -78,7 +82,7 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 
 func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
-	o.Base.Findings = o.describe.check()
+	o.Base.Findings = o.describe.Check()
 	current, err := p.CheckBundle(o.BundleOptions)
 	if err != nil {
 		return err
@@ -88,9 +92,28 @@ func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 	}
 	result, err := p.Bundle(c.Context(), o.BundleOptions)
 	if o.check {
-		return a.checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
+		return a.print.Checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
 	}
-	return a.printedGenerated(result, err)
+	return a.print.Generated(result, err)
+}
+
+// followMakefile sets the options that the command line leaves open to what the project's Makefile does.
+func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
+	root, err := a.ProjectRoot()
+	if err != nil {
+		return err
+	}
+	bundle := follow.Bundle{
+		Program: a.program, Root: root, Dir: a.Dir, FS: a.FS, Flags: c.Flags(), Options: &o.BundleOptions, Notef: a.print.Notef, Verbosef: a.print.Verbosef,
+		NewFlags: func(step calls.BundleStep) *pflag.FlagSet {
+			other := newApp(a.Env, a.program) // flags that commands share are fields of the app
+			if step == calls.KustomizeManifests {
+				return newGenerateKustomizeManifests(other).Flags()
+			}
+			return newGenerateBundle(other).Flags()
+		},
+	}
+	return bundle.Makefile()
 }
 
 // describeBundle returns the description of the operator. It prompts only at a terminal: the input of a pipe is not meant as
@@ -100,18 +123,18 @@ func (a *app) describeBundle(c *cobra.Command, current *action.CurrentBase, o bu
 		return base.Metadata{}, nil
 	}
 	if o.interactive || a.InTerminal && !o.check {
-		return a.describe(c, current, o.describe, o.interactive)
+		return a.interview(c, o.interactive).Metadata(current, &o.describe)
 	}
-	metadata, err := a.metadata(o.describe)
+	metadata, err := o.describe.Metadata(a.Env)
 	if err == nil && metadata.DisplayName == "" && (current.Content == nil || current.Scaffolded) {
-		a.notef("note: the description of the operator is still the default; run '%s' at a terminal, or see '%[1]s --help' for flags that set it", c.CommandPath())
+		a.print.Notef("note: the description of the operator is still the default; run '%s' at a terminal, or see '%[1]s --help' for flags that set it", c.CommandPath())
 	}
 	return metadata, err
 }
 
 // digestOptions are the flags of commands that may replace the tags of images by digests.
 type digestOptions struct {
-	registryOptions
+	images.Registry
 	digests bool
 }
 
@@ -125,14 +148,14 @@ func addBundleFlags(f *pflag.FlagSet, o *action.GenerateBundleOptions, d *digest
 	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
 	f.BoolVar(&o.Strict, "strict", false, "fail if part of the input would be left out of the bundle")
 	f.BoolVar(&d.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+action.DigestsFile)
-	d.registryOptions.addTo(f)
+	d.Registry.AddTo(f)
 }
 
 // resolveDigests sets the options for digests to the flags, which it validates.
 func (a *app) resolveDigests(o *action.GenerateBundleOptions, d *digestOptions) {
-	o.Findings = d.check()
+	o.Findings = d.Check()
 	if d.digests {
-		o.Digest = a.registries(d.registryOptions).Digest
+		o.Digest = d.Access(a.print).Digest
 	}
 }
 

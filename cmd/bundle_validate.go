@@ -3,10 +3,9 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,8 +14,9 @@ import (
 	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -27,7 +27,7 @@ type validateOptions struct {
 	output, selector, imageBuilder, external, compat string
 	values                                           []string
 	strict, list                                     bool
-	registryOptions
+	images.Registry
 }
 
 // categoriesVariable names a JSON file with categories that replace the standard ones.
@@ -65,12 +65,12 @@ in parallel, and the results are printed in the order of the arguments.`,
   %[1]s bundle validate bundle -o sarif > bundle.sarif`, a.program),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.list {
-				if _, findings := a.optionalOptions(o); findings != nil {
-					return findings.Err()
+				if err := new(validate.Options).Select(o.selector, o.values, a.Dir).Err(); err != nil {
+					return err
 				}
-				return a.listOptional()
+				return listOptional(a.print.TextOut())
 			}
-			return o.within(c, func() error { return a.runBundleValidate(c, args, o) })
+			return o.Within(c, func() error { return a.runBundleValidate(c, args, o) })
 		},
 	}
 	f := c.Flags()
@@ -82,13 +82,13 @@ in parallel, and the results are printed in the order of the arguments.`,
 	f.StringVar(&o.external, "alpha-select-external", "", "`paths` of external validators, separated as in PATH")
 	choiceVar(c, &o.compat, "compat", "", "", "give the verdict of this `program`, which accepts CRDs that API servers refuse: operator-sdk", operatorSDK)
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
-	o.registryOptions.addTo(f)
+	o.Registry.AddTo(f)
 	return c
 }
 
 // listOptional prints the optional validators.
-func (a *app) listOptional() error {
-	w := tabwriter.NewWriter(a.textOut(), 0, 4, 4, ' ', 0)
+func listOptional(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 4, 4, ' ', 0)
 	fmt.Fprintln(w, "NAME\tLABELS\tDESCRIPTION")
 	for _, optional := range validate.Optionals() {
 		fmt.Fprintf(w, "%s\tname=%s\t%s\n", optional.Name, optional.Name, optional.Description)
@@ -100,27 +100,23 @@ func (a *app) listOptional() error {
 }
 
 func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
 	if len(args) == 0 {
 		return usagef(c, "name the bundle's directory, as in '%s bundle'", c.CommandPath())
 	}
-	options, err := a.validateOptions(dir, o)
+	options, err := a.validateOptions(o)
 	if err != nil {
 		return err
 	}
 	if o.external != "" {
 		options.External = func(ctx context.Context, shown string) ([]apierrors.ManifestResult, error) {
-			return a.externalValidators(ctx, dir, o.external, shown)
+			return externalValidators(ctx, a.print, o.external, shown)
 		}
 	}
 	var sources []func() validate.Source
 	for _, arg := range args {
-		sources = append(sources, func() validate.Source { return a.bundleSource(c.Context(), dir, arg, a.registries(o.registryOptions)) })
+		sources = append(sources, func() validate.Source { return bundleSource(c.Context(), a.print, arg, o.Access(a.print)) })
 	}
-	w := validate.NewWriter(a.outputAs(o.output), o.output)
+	w := validate.NewWriter(a.print.As(o.output), o.output)
 	failed := 0
 	var unread []error
 	err = validate.Bundles(c.Context(), sources, options, func(r validate.Result) error {
@@ -135,7 +131,10 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 			return w.Result(r)
 		}
 		err := w.Result(r)
-		a.summarize(r, o.output)
+		a.print.Progressf("%s", r.Summary())
+		if own := r.Own(); own > 0 && o.output == validate.JSONAlpha1 {
+			a.print.Progressf("%d of the findings are specific to %s and not part of json-alpha1; see them with -o json", own, a.program)
+		}
 		return err
 	})
 	if err != nil {
@@ -155,62 +154,10 @@ func (a *app) runBundleValidate(c *cobra.Command, args []string, o validateOptio
 	return fmt.Errorf("%d of %d bundles are %w", failed, len(args), errInvalid)
 }
 
-// summarize prints the number of findings of a bundle to stderr.
-func (a *app) summarize(r validate.Result, format string) {
-	counts := diag.Count(r.Count(diag.Error), "error") + ", " + diag.Count(r.Count(diag.Warning), "warning")
-	verdict := "valid"
-	if !r.Passed() {
-		verdict = "not valid"
-	}
-	a.progressf("%s: %s (%s)", r.Bundle, verdict, counts)
-	if format != validate.JSONAlpha1 {
-		return
-	}
-	own := 0
-	for _, f := range r.Findings {
-		if f.Err == nil && f.Severity != diag.Error {
-			own++
-		}
-	}
-	if own > 0 {
-		a.progressf("%d of the findings are specific to %s and not part of json-alpha1; see them with -o json", own, a.program)
-	}
-}
-
-// optionalOptions parses the flags of optional validators.
-func (a *app) optionalOptions(o validateOptions) (chosen validate.Options, findings diag.Findings) {
-	if o.selector != "" {
-		selector, err := labels.Parse(o.selector)
-		if err != nil {
-			findings.Add("--select-optional", o.selector, "is not a valid label selector: "+err.Error())
-		}
-		chosen.Selector = selector
-	}
-	chosen.Values = map[string]string{}
-	for _, given := range o.values {
-		pairs := []string{strings.Trim(given, `"`)}
-		if strings.Count(given, "=") > 1 { // a comma belongs to the value of a single pair, as in operator-sdk
-			read, err := csv.NewReader(strings.NewReader(given)).Read()
-			if err == nil {
-				pairs = read
-			}
-		}
-		for _, pair := range pairs {
-			key, value, ok := strings.Cut(pair, "=")
-			if !ok {
-				findings.Add("--optional-values", pair, "must be key=value, such as k8s-version=1.30")
-				continue
-			}
-			chosen.Values[key] = value
-		}
-	}
-	return chosen, findings
-}
-
 // validateOptions validates all flags.
-func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, error) {
-	options := validate.Options{Values: map[string]string{}, Strict: o.strict, AsOperatorSDK: o.compat == operatorSDK || o.compat == "" && a.program == operatorSDK}
-	findings := o.registryOptions.check()
+func (a *app) validateOptions(o validateOptions) (validate.Options, error) {
+	options := validate.Options{Strict: o.strict, AsOperatorSDK: o.compat == operatorSDK || o.compat == "" && a.program == operatorSDK}
+	findings := o.Registry.Check()
 	if !slices.Contains(validate.Formats(), o.output) {
 		findings.Add("--output", o.output, "must be one of "+strings.Join(validate.Formats(), ", "))
 	}
@@ -218,53 +165,27 @@ func (a *app) validateOptions(dir string, o validateOptions) (validate.Options, 
 	if o.compat != "" && o.compat != operatorSDK {
 		findings.Add("--compat", o.compat, "must be "+operatorSDK)
 	}
-	chosen, wrong := a.optionalOptions(o)
-	findings = append(findings, wrong...)
-	if o.selector != "" && chosen.Selector != nil && !validate.Selects(chosen.Selector) {
+	findings = append(findings, options.Select(o.selector, o.values, a.Dir)...)
+	if o.selector != "" && options.Selector != nil && !validate.Selects(options.Selector) {
 		findings.Add("--select-optional", o.selector, fmt.Sprintf("selects none of the optional validators; '%s bundle validate --list-optional' lists them", a.program))
 	}
-	options.Selector = chosen.Selector
-	var rename []string
-	for key, value := range chosen.Values {
-		if key == "index-path" && value != "" && !filepath.IsAbs(value) {
-			given := value
-			value = filepath.Join(dir, value)
-			rename = append(rename, value, given)
-		}
-		options.Values[key] = value
-	}
 	if file := a.Getenv(categoriesVariable); file != "" {
-		categories, err := a.categories(dir, file)
+		data, err := afero.ReadFile(a.FS, a.Absolute(file))
+		if err != nil {
+			err = fmt.Errorf("cannot be read: %w", diag.Cause(err))
+		} else {
+			options.Categories, err = validate.ParseCategories(data)
+		}
 		if err != nil {
 			options.CategoriesErr = fmt.Errorf("%s, which %s names, %w", filepath.ToSlash(file), categoriesVariable, err)
 		}
-		options.Categories = categories
-	}
-	if len(rename) > 0 {
-		options.Rename = strings.NewReplacer(rename...)
 	}
 	return options, findings.Err()
 }
 
-// categories reads custom categories for OperatorHub.
-func (a *app) categories(dir, file string) ([]string, error) {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
-	}
-	data, err := afero.ReadFile(a.FS, file)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", diag.Cause(err))
-	}
-	var own struct{ Categories []string }
-	if err := json.Unmarshal(data, &own); err != nil {
-		return nil, fmt.Errorf(`must be JSON such as {"categories": ["Database"]}: %w`, err)
-	}
-	return append([]string{}, own.Categories...), nil
-}
-
 // bundleSource opens a bundle's directory or image.
-func (a *app) bundleSource(ctx context.Context, dir, arg string, registries image.Registries) validate.Source {
-	opened, err := a.openBundle(ctx, dir, arg, registries)
+func bundleSource(ctx context.Context, p *output.Printer, arg string, registries image.Registries) validate.Source {
+	opened, err := images.OpenBundle(ctx, p, p.Dir, arg, registries)
 	if err == nil {
 		return validate.Source{Name: opened.Name, FS: opened.FS, Close: opened.Close}
 	}
@@ -280,19 +201,17 @@ func (a *app) bundleSource(ctx context.Context, dir, arg string, registries imag
 }
 
 // externalValidators runs external validators for a bundle.
-func (a *app) externalValidators(ctx context.Context, dir, paths, shown string) ([]apierrors.ManifestResult, error) {
+func externalValidators(ctx context.Context, p *output.Printer, paths, shown string) ([]apierrors.ManifestResult, error) {
 	var results []apierrors.ManifestResult
 	for _, program := range filepath.SplitList(paths) {
 		var out bytes.Buffer
-		command := Command{Dir: dir, Environ: a.Environ, Out: &out, Err: a.text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
-		if err := a.Run(ctx, command); err != nil {
+		command := Command{Dir: p.Dir, Environ: p.Environ, Out: &out, Err: p.Text(), Name: program, Args: []string{filepath.FromSlash(shown)}}
+		if err := p.Run(ctx, command); err != nil {
 			return nil, fmt.Errorf("running the validator %s: %w", program, err)
 		}
-		var result apierrors.ManifestResult
-		decoder := json.NewDecoder(&out)
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&result); err != nil {
-			return nil, fmt.Errorf("the validator %s prints no result: %w", program, err)
+		result, err := validate.ParseExternal(program, out.Bytes())
+		if err != nil {
+			return nil, err
 		}
 		results = append(results, result)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -26,7 +27,7 @@ are problems, and 2 for wrong usage. Fields that OLM doesn't support are warning
 		Example: fmt.Sprintf("  %s catalog validate catalog", a.program),
 		Args:    oneDirectory,
 		RunE: func(c *cobra.Command, args []string) error {
-			loaded, problems, err := a.loadCatalog(args[0])
+			loaded, problems, err := loadCatalog(a.print, args[0])
 			if err != nil {
 				return err
 			}
@@ -37,26 +38,17 @@ are problems, and 2 for wrong usage. Fields that OLM doesn't support are warning
 				lines = append(lines, diag.Continue(problem.Error()))
 			}
 			for _, line := range append(lines, rest...) {
-				if _, err := fmt.Fprintln(a.textOut(), line); err != nil {
+				if _, err := fmt.Fprintln(a.print.TextOut(), line); err != nil {
 					return err
 				}
 			}
-			a.warnShortened(loaded.Warnings())
+			a.print.Shortened(loaded.Warnings())
 			if len(problems) > 0 {
 				return fmt.Errorf("%s has %s", args[0], diag.Count(len(problems), "problem"))
 			}
-			a.progressf("%s is valid", args[0])
+			a.print.Progressf("%s is valid", args[0])
 			return nil
 		},
-	}
-}
-
-// warnShortened prints the first of some warnings, and the number of the others.
-func (a *app) warnShortened(warnings diag.Findings) {
-	first, rest := diag.Shorten(warnings, "warning")
-	a.warn(first...)
-	for _, line := range rest {
-		a.progressf("%s", line)
 	}
 }
 
@@ -75,7 +67,7 @@ with problems is drawn too, and the problems are listed on stderr.`,
 			if err := checkChoice("--output", output, "text", "mermaid").Err(); err != nil {
 				return err
 			}
-			loaded, problems, err := a.loadCatalog(args[0])
+			loaded, problems, err := loadCatalog(a.print, args[0])
 			if err != nil {
 				return err
 			}
@@ -88,8 +80,8 @@ with problems is drawn too, and the problems are listed on stderr.`,
 					return err
 				}
 			}
-			a.warnShortened(loaded.Check())
-			_, err = fmt.Fprint(a.textOut(), graph)
+			a.print.Shortened(loaded.Check())
+			_, err = fmt.Fprint(a.print.TextOut(), graph)
 			return err
 		},
 	}
@@ -106,15 +98,15 @@ func oneDirectory(c *cobra.Command, args []string) error {
 }
 
 // loadCatalog reads the catalog in a directory, with its problems.
-func (a *app) loadCatalog(name string) (*catalog.Catalog, diag.Findings, error) {
-	abs := a.absolute(name)
-	info, err := a.FS.Stat(abs)
+func loadCatalog(p *output.Printer, name string) (*catalog.Catalog, diag.Findings, error) {
+	abs := p.Absolute(name)
+	info, err := p.FS.Stat(abs)
 	if err != nil || !info.IsDir() {
 		return nil, nil, diag.Usage(fmt.Errorf("%s: no such directory", name))
 	}
-	loaded, problems := catalog.Load(afero.NewIOFS(afero.NewBasePathFs(a.FS, abs)), filepath.ToSlash(name))
+	loaded, problems := catalog.Load(afero.NewIOFS(afero.NewBasePathFs(p.FS, abs)), filepath.ToSlash(name))
 	if loaded.Empty() && len(problems) == 0 {
-		return nil, nil, fmt.Errorf("%s has no catalog; generate one with '%s generate catalog'", name, a.program)
+		return nil, nil, fmt.Errorf("%s has no catalog; generate one with '%s generate catalog'", name, p.Program)
 	}
 	return loaded, problems, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -55,7 +56,7 @@ For a chart that PROJECT doesn't record, such as one from operator-sdk, pass --h
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.Chart, "chart", "", "`name` of the chart's directory in helm-charts (default: the only one)")
 	f.StringVar(&o.Kind, "kind", "", "`kind` whose chart is updated, instead of --chart")
 	f.StringVar(&o.Source, "helm-chart", "", "new source of the `chart`: a directory, an archive, a URL, an oci:// reference or a name (default: the recorded one)")
@@ -66,7 +67,7 @@ For a chart that PROJECT doesn't record, such as one from operator-sdk, pass --h
 }
 
 func newChartList(a *app) *cobra.Command {
-	output := ""
+	format := ""
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the Helm charts of the project",
@@ -75,34 +76,40 @@ edited them.`,
 		Example: fmt.Sprintf("  %[1]s chart list\n  %[1]s chart list -o json", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkChoice("-o", cmp.Or(output, "json"), "json", "yaml").Err(); err != nil {
-				return err
-			}
-			root, err := a.intactProject()
-			if err != nil {
-				return err
-			}
-			charts, err := a.at(root).ListCharts()
-			if err != nil {
-				return err
-			}
-			if output != "" {
-				return printAs(a.outputAs(output), output, charts)
-			}
-			return a.printCharts(charts)
+			list := func(p *action.Project) ([]action.ChartStatus, error) { return p.ListCharts() }
+			return printList(a, format, list, printCharts)
 		},
 	}
-	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "json", "yaml")
+	choiceVar(c, &format, "output", "o", "", "output format (default: a table)", "json", "yaml")
 	return c
 }
 
+// printList prints what an action reads from the project, as JSON or YAML in that format, or else as a table.
+func printList[T any](a *app, format string, read func(*action.Project) (T, error), table func(*output.Printer, T) error) error {
+	if err := checkChoice("-o", cmp.Or(format, "json"), "json", "yaml").Err(); err != nil {
+		return err
+	}
+	root, err := a.intactProject()
+	if err != nil {
+		return err
+	}
+	list, err := read(a.at(root))
+	if err != nil {
+		return err
+	}
+	if format != "" {
+		return a.print.Value(format, list)
+	}
+	return table(a.print, list)
+}
+
 // printCharts prints charts as a table.
-func (a *app) printCharts(charts []action.ChartStatus) error {
+func printCharts(p *output.Printer, charts []action.ChartStatus) error {
 	if len(charts) == 0 {
-		a.progressf("the project has no charts")
+		p.Progressf("the project has no charts")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.textOut(), 0, 4, 3, ' ', 0)
+	table := tabwriter.NewWriter(p.TextOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tVERSION\tEDITED\tKINDS\tSOURCE")
 	for _, chart := range charts {
 		edited := "unknown"
@@ -113,7 +120,7 @@ func (a *app) printCharts(charts []action.ChartStatus) error {
 		if chart.Repo != "" {
 			source = strings.TrimSuffix(chart.Repo, "/") + " " + source
 		}
-		fmt.Fprintln(table, tableRow(chart.Name, cmp.Or(chart.Version, "-"), edited, strings.Join(chart.Kinds, ","), source))
+		fmt.Fprintln(table, output.Row(chart.Name, cmp.Or(chart.Version, "-"), edited, strings.Join(chart.Kinds, ","), source))
 	}
 	return table.Flush()
 }

@@ -1,19 +1,19 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 func newChartImages(a *app) *cobra.Command {
 	var o action.ImagesOptions
-	output, related := "", false
+	format, related := "", false
 	c := &cobra.Command{
 		Use:   "images",
 		Short: "List the images of Helm charts, or make them related images",
@@ -30,38 +30,25 @@ chart changes. Existing overrides, and variables with an image from another repo
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if related {
-				if output != "" {
-					return diag.Findings{{Field: "-o", Value: output, Problem: "cannot be combined with --related"}}
+				if format != "" {
+					return diag.Findings{{Field: "-o", Value: format, Problem: "cannot be combined with --related"}}
 				}
 				return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RelateImages(c.Context(), o) })
 			}
-			if err := checkChoice("-o", cmp.Or(output, "json"), "json", "yaml").Err(); err != nil {
-				return err
-			}
-			root, err := a.intactProject()
-			if err != nil {
-				return err
-			}
-			charts, err := a.at(root).ListImages(c.Context(), o)
-			if err != nil {
-				return err
-			}
-			if output != "" {
-				return printAs(a.outputAs(output), output, charts)
-			}
-			return a.printImages(charts)
+			list := func(p *action.Project) ([]action.ChartImages, error) { return p.ListImages(c.Context(), o) }
+			return printList(a, format, list, printImages)
 		},
 	}
 	f := c.Flags()
 	f.BoolVar(&related, "related", false, "set the images with RELATED_IMAGE_ variables of the manager")
 	f.StringVar(&o.Kind, "kind", "", "`kind` whose chart is examined (default: all)")
-	choiceVar(c, &output, "output", "o", "", "output format (default: a table)", "json", "yaml")
+	choiceVar(c, &format, "output", "o", "", "output format (default: a table)", "json", "yaml")
 	return c
 }
 
 // printImages prints images as a table.
-func (a *app) printImages(charts []action.ChartImages) error {
-	table := tabwriter.NewWriter(a.textOut(), 0, 4, 3, ' ', 0)
+func printImages(p *output.Printer, charts []action.ChartImages) error {
+	table := tabwriter.NewWriter(p.TextOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "KIND\tVALUE\tIMAGE\tRELATED")
 	for _, chart := range charts {
 		for _, image := range chart.Images {
@@ -69,10 +56,10 @@ func (a *app) printImages(charts []action.ChartImages) error {
 			if image.Related {
 				variable = image.Variable
 			}
-			fmt.Fprintln(table, tableRow(chart.Kind, image.Path, image.Default, variable))
+			fmt.Fprintln(table, output.Row(chart.Kind, image.Path, image.Default, variable))
 		}
 		for _, ref := range chart.Left {
-			fmt.Fprintln(table, tableRow(chart.Kind, "-", ref, "-"))
+			fmt.Fprintln(table, output.Row(chart.Kind, "-", ref, "-"))
 		}
 	}
 	return table.Flush()

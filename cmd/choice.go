@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/help"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -28,9 +29,17 @@ func checkChoice(flag, value string, values ...string) diag.Findings {
 // them, too.
 func completeValues(c *cobra.Command, flag string, values ...string) {
 	if f := c.Flags().Lookup(flag); !strings.Contains(f.Usage, "`") {
-		setValueName(f, strings.Join(values, "|"))
+		help.SetValueName(f, strings.Join(values, "|"))
 	}
 	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	// The only error is a flag that does not exist, which leaves it without completion.
 	_ = c.RegisterFlagCompletionFunc(flag, complete)
+}
+
+// addOutput adds -o to a command that prints a result. The first format is the default.
+func (a *app) addOutput(c *cobra.Command, formats ...string) {
+	choiceVar(c, &a.print.Format, "output", "o", formats[0], "output format", formats...)
+	c.PreRunE = func(*cobra.Command, []string) error {
+		return checkChoice("--output", a.print.Format, formats...).Err()
+	}
 }

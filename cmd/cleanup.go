@@ -34,8 +34,11 @@ error if there is nothing to remove.`,
   %[1]s cleanup memcached-operator --delete-all=false`, a.program),
 		Args: oneArgument("the package in the bundle's annotations"),
 		RunE: func(c *cobra.Command, args []string) error { return a.cleanup(c.Context(), args[0], o) },
-		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return a.projectName(c, args), cobra.ShellCompDirectiveNoFileComp
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			if config := a.completionProject(); config != nil {
+				return []string{config.ProjectName()}, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	o.add(c)
@@ -61,7 +64,7 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 		Client: client, Namespace: namespace, Package: pkg, DeleteCRDs: o.all || o.crds, DeleteGroups: o.all || o.groups, DryRun: a.dryRun,
 	}
 	var removed int
-	err = a.runOperator(ctx, &options.Reporter, func() (err error) {
+	err = runOperator(ctx, a.print, &options.Reporter, func() (err error) {
 		removed, err = operator.Cleanup(ctx, options)
 		return err
 	})
@@ -69,9 +72,9 @@ func (a *app) cleanup(ctx context.Context, pkg string, o *cleanupOptions) error 
 	case err != nil:
 		return err
 	case removed == 0:
-		a.progressf("nothing of the package %s found in the namespace %s", pkg, namespace)
+		a.print.Progressf("nothing of the package %s found in the namespace %s", pkg, namespace)
 	case !a.dryRun:
-		a.progressf("the operator of the package %s is removed", pkg)
+		a.print.Progressf("the operator of the package %s is removed", pkg)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // locator returns the locator of the user's cluster, given the value of --kubeconfig.
 func (a *app) locator(kubeconfig string) kube.Locator {
-	return kube.Locator{Kubeconfig: kubeconfig, Dir: a.Dir, Getenv: a.Getenv, PodDir: a.PodDir, Progress: a.progress}
+	return kube.Locator{Kubeconfig: kubeconfig, Dir: a.Dir, Getenv: a.Getenv, PodDir: a.PodDir, Progress: a.print.Progress}
 }
 
 // connect connects to the user's cluster, given the value of --kubeconfig.

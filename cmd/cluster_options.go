@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -36,7 +37,7 @@ func (o *clusterOptions) check() diag.Findings {
 
 // limited returns a context that ends on an interrupt and after the timeout.
 func (o *clusterOptions) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := env.UntilInterrupted(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done within %s", o.timeout))
 	return ctx, func() { cancel(); stop() }
 }

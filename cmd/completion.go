@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // completableName matches the names that the scripts of all shells can use in the names of functions and variables.
@@ -85,4 +87,34 @@ PowerShell:
 			return root.GenPowerShellCompletion(a.Out)
 		})
 	return c
+}
+
+// completionProject returns the project that the shell is in, or nil.
+func (a *app) completionProject() *project.Config {
+	root, err := a.completionRoot()
+	if err != nil {
+		return nil
+	}
+	config, err := project.Load(a.FS, root, a.Facts()...)
+	if err != nil {
+		return nil
+	}
+	return config
+}
+
+// completionRoot returns the directory of the project that the shell is in. The flags need not be parsed yet.
+func (a *app) completionRoot() (string, error) {
+	if a.dir == "" && a.entered == "" {
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		flags.Usage = func() {}
+		flags.ParseErrorsAllowlist.UnknownFlags = true
+		flags.StringVarP(&a.dir, "directory", "C", "", "")
+		_ = flags.Parse(a.args)
+		defer func() { a.dir = "" }()
+	}
+	dir, err := a.workDir()
+	if err != nil {
+		return "", err
+	}
+	return project.FindRoot(a.FS, dir)
 }

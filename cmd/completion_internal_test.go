@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/cmd/internal/help"
 )
 
 // TestCompletionOfCalledName checks that the scripts complete the name that the program was called by.
@@ -54,7 +56,7 @@ func TestEverythingCompletes(t *testing.T) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			annotation := map[string]string{
 				"file": cobra.BashCompFilenameExt, "paths": cobra.BashCompFilenameExt, "directory": cobra.BashCompSubdirsInDir,
-			}[valueName(f)]
+			}[help.ValueName(f)]
 			complete, ok := c.GetFlagCompletionFunc(f.Name)
 			if annotation != "" {
 				if _, marked := f.Annotations[annotation]; !marked || ok {
@@ -70,7 +72,7 @@ func TestEverythingCompletes(t *testing.T) {
 			if directive != cobra.ShellCompDirectiveNoFileComp {
 				t.Errorf("%s --%s: completes with directive %d, want %d", c.CommandPath(), f.Name, directive, cobra.ShellCompDirectiveNoFileComp)
 			}
-			want := strings.Split(valueName(f), "|")
+			want := strings.Split(help.ValueName(f), "|")
 			if f.Value.Type() == "bool" {
 				want = []string{"true", "false"}
 			}

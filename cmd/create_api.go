@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/cmd/internal/prompt"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -66,7 +68,7 @@ reconciles all such kinds, and Operon's module to go.mod.`,
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
@@ -128,7 +130,7 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 
 // createPlainKind adds a kind without Go types. Names are prompted for if no chart gives them.
 func (a *app) createPlainKind(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	o.Findings = append(o.Findings, a.checkCRDVersion(c)...)
+	o.Findings = append(o.Findings, checkCRDVersion(a.print, c)...)
 	if o.Chart.Source == "" && len(o.Findings) == 0 {
 		if err := a.askNames(config, &o.ResourceOptions); err != nil {
 			return nil, err
@@ -158,12 +160,9 @@ func (a *app) askNames(config *project.Config, o *project.ResourceOptions) error
 		if *q.value != "" {
 			continue
 		}
-		answer, err := a.prompt().Input(q.Question)
-		if err != nil {
+		if err := a.ask(q.flag, q.value, q.Question); err != nil {
 			return err
 		}
-		*q.value = answer
-		a.answered = append(a.answered, "--"+q.flag, answer)
 	}
 	return nil
 }
@@ -182,7 +181,7 @@ func (a *app) askParts(c *cobra.Command, o *action.CreateAPIOptions) error {
 	}
 	for i, p := range open {
 		answer, err := a.prompt().Confirm(p.question, true)
-		if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
+		if errors.Is(err, prompt.ErrNoAnswer) || errors.Is(err, prompt.ErrBadAnswers) {
 			var flags []string
 			for _, p := range open[i:] {
 				flags = append(flags, fmt.Sprintf("--%s or --%[1]s=false", p.flag))

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -37,7 +39,7 @@ Fields that both versions have are converted; a test lists the remaining ones.`,
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
@@ -70,7 +72,7 @@ func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, 
 		if legacy {
 			return nil, usagef(c, "--legacy: webhooks in the package of the API types are unsupported; leave the flag out to create them in internal/webhook")
 		}
-		o.Spokes = trimmed(o.Spokes)
+		o.Spokes = words.Trimmed(o.Spokes)
 		if !o.Defaulting && !o.Validation && !o.Conversion && len(o.Spokes) == 0 {
 			return nil, usagef(c, "nothing to create; give --defaulting, --programmatic-validation or --conversion")
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -50,7 +51,7 @@ deleted only with --force.`,
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")

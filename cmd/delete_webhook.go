@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -34,13 +36,13 @@ deleted.`,
   %[1]s delete webhook --group cache --version v1alpha1 --kind Memcached --force --dry-run`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Spokes = trimmed(o.Spokes)
+			o.Spokes = words.Trimmed(o.Spokes)
 			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.DeleteWebhook(c.Context(), o) })
 		},
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")

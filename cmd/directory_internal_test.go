@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/cmd/internal/help"
 )
 
 // TestDirectoryIsWorkingDirectory runs the hooks of every command, and checks that paths in flags and arguments are
@@ -25,7 +27,7 @@ func TestDirectoryIsWorkingDirectory(t *testing.T) {
 	seen := 0
 	visit = func(path []int) {
 		var out bytes.Buffer
-		a := &app{Env: &Env{Out: &out, Err: &out, Dir: start, FS: afero.NewOsFs(), Environ: []string{"KUBECONFIG=kubeconfig"}}, program: "operon"}
+		a := newApp(&Env{Out: &out, Err: &out, Dir: start, FS: afero.NewOsFs(), Environ: []string{"KUBECONFIG=kubeconfig"}}, "operon")
 		c := newRoot(a)
 		a.dir = "sub" // -C
 		for _, i := range path {
@@ -41,7 +43,7 @@ func TestDirectoryIsWorkingDirectory(t *testing.T) {
 		}
 		seen++
 		files := a.locator("").Files()
-		if a.Dir != sub || a.absolute("x") != filepath.Join(sub, "x") || !slices.Equal(files.Paths, []string{filepath.Join(sub, "kubeconfig")}) {
+		if a.Dir != sub || a.Absolute("x") != filepath.Join(sub, "x") || !slices.Equal(files.Paths, []string{filepath.Join(sub, "kubeconfig")}) {
 			t.Errorf("%s works in %s, with the kubeconfig %q", c.CommandPath(), a.Dir, files.Paths)
 		}
 		for i := range c.Commands() {
@@ -65,7 +67,7 @@ func TestPathFlagsComplete(t *testing.T) {
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			kind := valueName(f)
+			kind := help.ValueName(f)
 			for _, annotation := range []string{cobra.BashCompFilenameExt, cobra.BashCompSubdirsInDir} {
 				if _, marked := f.Annotations[annotation]; marked != (want[kind] == annotation) {
 					t.Errorf("%s --%s %s: marked as %s: %t", c.CommandPath(), f.Name, kind, annotation, marked)
@@ -79,7 +81,9 @@ func TestPathFlagsComplete(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, args: []string{cobra.ShellCompRequestCmd}, program: "operon"}))
+	a := newApp(&Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, "operon")
+	a.args = []string{cobra.ShellCompRequestCmd}
+	visit(newRoot(a))
 	for _, name := range []string{"license-file", "header-file", "kubeconfig", "input-dir", "output-dir", "kustomize-dir", "deploy-dir", "crds-dir", "apis-dir",
 		"metadata-file", "icon", "tarball", "oci-layout", "file", "config", "test-output", "alpha-select-external", "diff"} {
 		if !paths[name] {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/old"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -64,7 +66,7 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.BoolVar(&multigroup, "multigroup", false, "move APIs to api/<group>/<version>; =false reverts to the layout for one group")
 	f.BoolVar(&namespaced, "namespaced", false, "watch one namespace, with Roles instead of ClusterRoles; =false watches the whole cluster")
 	f.StringVar(&license, "license", "", "license header of Go files")
@@ -73,15 +75,10 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave lines that you edited for you to change by hand")
 	f.BoolVar(&o.NoVerify, "no-verify", false, "with --multigroup, move the code without compiling it first")
 	a.addPlugins(f, "`plugins` to add: grafana/v1-alpha or autoupdate/v1-alpha; or the layout of the project")
-	addRetired(c, retiredPlugin())
+	old.OfPlugins().AddTo(f)
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
 	return c
-}
-
-// retiredPlugin returns the flags that plugins of kubebuilder add to init and edit, and that have no equal.
-func retiredPlugin() []retired {
-	return []retired{{"use-gh-models", "is not supported: the pull request of the workflow has the output of upgrade instead of a summary by a model; leave it out", []string{"false"}}}
 }
 
 // ifGiven returns the value of a flag, or nil if the flag is not given.
@@ -98,7 +95,7 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		o.Findings = append(refuse(c, config.Facts(), "edit"), retiredUsed(c, retiredPlugin())...)
+		o.Findings = append(refuse(c, config.Facts(), "edit"), old.OfPlugins().Used(c.Flags())...)
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)
 		}

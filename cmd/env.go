@@ -1,229 +1,51 @@
 package cmd
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/spf13/afero"
-	"golang.org/x/term"
-
-	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/codegen"
-	"github.com/operon-sdk/operon/pkg/controlplane"
-	"github.com/operon-sdk/operon/pkg/goenv"
-	"github.com/operon-sdk/operon/pkg/helmchart"
-	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/help"
+	"github.com/operon-sdk/operon/cmd/internal/prompt"
 )
 
 // Env is the environment of a command, which accesses the process and the machine only through it. Tests create one with
 // buffers, a fixed clock and their own file system.
-type Env struct {
-	In       io.Reader
-	Out, Err io.Writer
-	// InTerminal, OutTerminal and ErrTerminal report whether the streams are terminals.
-	InTerminal, OutTerminal, ErrTerminal bool
-	// InPipe reports whether In is a pipe, InFile whether it is a regular file.
-	InPipe, InFile bool
-	// Dir is the working directory, absolute.
-	Dir string
-	// FS contains the project; its paths are absolute.
-	FS afero.Fs
-	// Environ is the environment of the process, as of os.Environ.
-	Environ []string
-	// CacheDir is the user's cache directory, or empty if there is none.
-	CacheDir string
-	// Build identifies this build of the program. If it is empty, results that depend on the build are not cached.
-	Build string
-	// Executable is the file of this program without symbolic links in its path, or empty if it is unknown.
-	Executable string
-	// Runtime returns the path of operon-runtime; nil searches it next to Executable and in the PATH of Environ. The error is
-	// fs.ErrNotExist if there is none.
-	Runtime func() (string, error)
-	// Layouts are the layouts of projects that layout.All does not contain.
-	Layouts []action.Layout
-	// PodDir is the directory of the service account's files in a pod, or empty. It need not exist.
-	PodDir string
-	// Now is the clock.
-	Now func() time.Time
-	// SlowAfter is the time after which a step of a command is reported; zero is 2 seconds.
-	SlowAfter time.Duration
-	// Prompter prompts the user; nil is one for In, Out and Err.
-	Prompter Prompter
-	// HTTP sends requests.
-	HTTP http.RoundTripper
-	// Run runs a program without a shell. The error is fs.ErrNotExist if the program is not found.
-	Run func(ctx context.Context, command Command) error
-}
+type Env = env.Env
 
 // A Command describes a program to run.
-type Command struct {
-	// Dir is the working directory; empty means the process's.
-	Dir string
-	// Environ is the complete environment, as KEY=VALUE. The last value of a variable applies.
-	Environ []string
-	// In, Out and Err are the standard streams; nil is the null device.
-	In       io.Reader
-	Out, Err io.Writer
-	// Name is a path, or a name to look up in the PATH of Environ.
-	Name string
-	Args []string
-	// Tied makes the program lead a process group. It is interrupted with that group when the context is canceled, and
-	// ends with this process.
-	Tied bool
-}
+type Command = env.Command
+
+// A Prompter asks the user for values of missing flags.
+type Prompter = prompt.Prompter
+
+// A Question asks for a line of text.
+type Question = prompt.Question
 
 // System returns the Env of this process.
-func System() (*Env, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	// Without a home directory there is no cache, which is optional.
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = ""
-	}
-	var stdin os.FileMode
-	if info, err := os.Stdin.Stat(); err == nil { // an error means that it is closed
-		stdin = info.Mode()
-	} else {
-		stdin = os.ModeIrregular
-	}
-	return &Env{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		InPipe: stdin&os.ModeNamedPipe != 0, InFile: stdin.IsRegular(),
-		InTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
-		OutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
-		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		Dir:         dir,
-		FS:          afero.NewOsFs(),
-		Environ:     os.Environ(),
-		CacheDir:    cache,
-		Build:       thisBuild(),
-		Executable:  executable(),
-		PodDir:      kube.PodDir,
-		Now:         time.Now,
-		HTTP:        http.DefaultTransport,
-		Run:         run,
-	}, nil
-}
+func System() (*Env, error) { return env.System() }
 
-// executable returns Env.Executable.
-func executable() string {
-	file, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	if file, err = filepath.EvalSymlinks(file); err != nil {
-		return ""
-	}
-	return file
-}
+// EndSignals returns the signals that ask the program to end: an interrupt, SIGTERM, and the SIGHUP of a closed terminal
+// unless it is ignored, as nohup does.
+func EndSignals() []os.Signal { return env.EndSignals() }
 
-// thisBuild identifies this build by its version and commit, and by the size and time of its file, since builds of a
-// modified tree have the same version and commit. It returns an empty string if the file cannot be found.
-func thisBuild() string {
-	file, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return ""
-	}
-	version := buildVersion()
-	return fmt.Sprintf("%s %s %d %d", version.Version, version.Commit, info.Size(), info.ModTime().UnixNano())
-}
+// errInterrupted is the error of an interrupted command.
+var errInterrupted = prompt.ErrInterrupted
 
-// Getenv returns the last value of an environment variable, or "".
-func (e *Env) Getenv(key string) string { return getenv(e.Environ, key) }
-
-func getenv(environ []string, key string) string {
-	for _, entry := range slices.Backward(environ) {
-		name, value, ok := cutEnv(entry)
-		if ok && (name == key || runtime.GOOS == "windows" && strings.EqualFold(name, key)) {
-			return value
-		}
-	}
-	return ""
-}
-
-func cutEnv(entry string) (name, value string, ok bool) {
-	for i := 1; i < len(entry); i++ { // Windows has variables such as =C:
-		if entry[i] == '=' {
-			return entry[:i], entry[i+1:], true
-		}
-	}
-	return "", "", false
-}
-
-func run(ctx context.Context, command Command) error {
-	name, err := lookPath(command.Environ, command.Name)
-	if err != nil {
-		return err
-	}
-	if command.Tied {
-		return controlplane.RunTied(ctx, controlplane.Command{
-			Dir: command.Dir, Env: append([]string{}, command.Environ...), Name: name, Args: command.Args,
-			Stdin: command.In, Stdout: command.Out, Stderr: command.Err,
+// prompt returns the prompter of the Env, which is created if necessary.
+func (a *app) prompt() Prompter {
+	if a.Prompter == nil {
+		a.Prompter = prompt.New(prompt.Terminal{
+			In: a.In, Out: a.Out, Err: a.Err, InTerminal: a.InTerminal, OutTerminal: a.OutTerminal, ErrTerminal: a.ErrTerminal,
+			Dumb: a.Dumb(), Width: help.Width(a.Out, a.OutTerminal), Interrupted: a.interrupted,
 		})
 	}
-	c := exec.CommandContext(ctx, name, command.Args...)
-	c.Args[0] = command.Name
-	c.Dir, c.Env = command.Dir, append([]string{}, command.Environ...) // nil would be the environment of the process
-	c.Stdin, c.Stdout, c.Stderr = command.In, command.Out, command.Err
-	return c.Run()
+	return a.Prompter
 }
 
-// lookPath finds a program in the PATH of environ. exec.LookPath uses the PATH of the process.
-func lookPath(environ []string, name string) (string, error) {
-	if filepath.Base(name) != name {
-		return name, nil
-	}
-	for _, dir := range filepath.SplitList(getenv(environ, "PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if file, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("program %q not found in PATH: %w", name, fs.ErrNotExist)
-}
-
-// findRuntime searches operon-runtime next to this program, since both are built together, and then in PATH.
-func (e *Env) findRuntime() (string, error) {
-	if e.Executable != "" {
-		if program, err := exec.LookPath(filepath.Join(filepath.Dir(e.Executable), helmchart.Program)); err == nil {
-			return program, nil
-		}
-	}
-	return lookPath(e.Environ, helmchart.Program)
-}
-
-// runGo runs the go command in dir with variables added to the environment.
-func (a *app) runGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
-	environ := slices.Concat(a.Environ, variables)
-	temp, err := goenv.New(environ, false).Prepare(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = temp.Remove() }() // a later command removes what remains
-	environ = append(environ, temp.Variable())
-	err = a.Run(ctx, Command{Dir: dir, Environ: environ, Out: out, Err: errOut, Name: "go", Args: args, Tied: true})
-	if errors.Is(err, fs.ErrNotExist) {
-		return codegen.ErrGoMissing
+// ask asks for the value of a flag.
+func (a *app) ask(flag string, value *string, q Question) (err error) {
+	if *value, err = a.prompt().Input(q); err == nil {
+		a.answered = append(a.answered, "--"+flag, *value)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -26,9 +27,6 @@ func (e *usageError) Unwrap() error { return e.err }
 
 // UsageError implements the interface that diag.IsUsage looks for.
 func (e *usageError) UsageError() bool { return true }
-
-// errStale means that --check found differences, which are on stdout.
-var errStale = errors.New("out of date")
 
 // usagef returns a usageError that suggests the help of c.
 func usagef(c *cobra.Command, format string, args ...any) error {
@@ -59,12 +57,12 @@ func (a *app) report(err error) int {
 			return code
 		}
 	}
-	a.printError(err)
+	a.print.Error(err)
 	if hint != "" {
-		fmt.Fprintln(a.text(), hint)
+		fmt.Fprintln(a.print.Text(), hint)
 	}
 	if len(a.answered) > 0 {
-		fmt.Fprintf(a.text(), "the command with your answers: %s\n", joinWords(slices.Concat([]string{a.program}, a.args, a.answered)))
+		fmt.Fprintf(a.print.Text(), "the command with your answers: %s\n", words.Join(slices.Concat([]string{a.program}, a.args, a.answered)))
 	}
 	return code
 }
@@ -73,19 +71,6 @@ func (a *app) report(err error) int {
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
-}
-
-// colors reports whether to color what is printed on a stream, of which terminal reports whether it is one.
-func (a *app) colors(terminal bool) bool {
-	return terminal && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
-}
-
-// red colors a word on stderr.
-func (a *app) red(s string) string {
-	if !a.colors(a.ErrTerminal) {
-		return s
-	}
-	return "\x1b[31m" + s + "\x1b[0m"
 }
 
 // noArgs rejects positional arguments, which the peers ignore silently.

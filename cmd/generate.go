@@ -3,11 +3,12 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
@@ -29,7 +30,7 @@ func newGenerate(a *app) *cobra.Command {
 			Example: example,
 			Args:    noArgs,
 			RunE: func(c *cobra.Command, _ []string) error {
-				root, err := a.projectRoot()
+				root, err := a.ProjectRoot()
 				if err != nil {
 					return err
 				}
@@ -39,13 +40,13 @@ func newGenerate(a *app) *cobra.Command {
 					return a.runAt(ctx, config, root, func(p *action.Project) error {
 						result, err := p.Generate(ctx, what)
 						if check {
-							return a.checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
+							return a.print.Checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
 						}
-						return a.printedGenerated(result, err)
+						return a.print.Generated(result, err)
 					})
 				}
 				switch {
-				case watch && (check || a.dryRun || a.structured()):
+				case watch && (check || a.dryRun || a.print.Structured()):
 					return usagef(c, "--watch writes at every change: leave out --check, --dry-run and --output")
 				case watch:
 					return a.watchGenerated(c.Context(), root, generate)
@@ -54,7 +55,7 @@ func newGenerate(a *app) *cobra.Command {
 			},
 		}
 		a.addOffline(c.Flags())
-		a.addOutput(c, textOutput, jsonOutput, sarifOutput)
+		a.addOutput(c, output.Text, output.JSON, output.SARIF)
 		c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 and print a diff if generated files are stale (for CI)")
 		c.Flags().BoolVar(&fix, "fix", false, "move package-level markers, such as RBAC markers, to where they take effect, and list CRDs in kustomizations")
 		c.Flags().BoolVar(&watch, "watch", false, "generate again after every change, until interrupted")
@@ -111,7 +112,7 @@ To use other calls, write them to .operon/config.yaml:
 
 // watchGenerated generates after every change, until it is interrupted. After an error it waits for the next change.
 func (a *app) watchGenerated(ctx context.Context, root string, generate func(context.Context) error) error {
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
 	if _, err := a.at(root).Load(action.ScaffoldedLayouts); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (a *app) watchGenerated(ctx context.Context, root string, generate func(con
 		if err := generate(ctx); err != nil && ctx.Err() == nil {
 			a.report(err)
 		}
-		a.progressf("waiting for changes; press Ctrl-C to stop")
+		a.print.Progressf("waiting for changes; press Ctrl-C to stop")
 		changed, err := watch.Next(ctx)
 		if ctx.Err() != nil {
 			return nil // the user ends the command so
@@ -132,7 +133,7 @@ func (a *app) watchGenerated(ctx context.Context, root string, generate func(con
 		if err != nil {
 			return err
 		}
-		a.progressf("changed: %s", strings.Join(changed, ", "))
+		a.print.Progressf("changed: %s", strings.Join(changed, ", "))
 	}
 }
 
@@ -142,19 +143,11 @@ func (a *app) watch(root string) (*local.Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := project.Load(a.FS, root, a.facts()...)
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return nil, err
 	}
 	isSource := local.Sources(config.Facts())
 	isManifest := codegen.ManifestMatcher(found.Calls)
 	return local.NewWatch(root, func(name string) bool { return isSource(name) && name != project.ChartsRoleFile && !isManifest(name) })
-}
-
-// cache returns a directory for caches of the user, or "" if the system has none.
-func (a *app) cache(name string) string {
-	if a.CacheDir == "" {
-		return ""
-	}
-	return filepath.Join(a.CacheDir, "operon", name)
 }

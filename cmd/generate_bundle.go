@@ -2,14 +2,12 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // generateBundleFlags are the flags of generate bundle.
@@ -50,10 +48,10 @@ Service and certificates of webhooks. If nothing changed, nothing is written.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if flags := c.Flags(); (flags.Changed("manifests") || flags.Changed("metadata")) && !o.Manifests && !o.Metadata {
-				a.notef("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
+				a.print.Notef("note: without --manifests and --metadata there is nothing to do; leave both flags out to generate both")
 				return nil
 			}
-			return o.within(c, func() error { return a.runGenerateBundle(c, o) })
+			return o.Within(c, func() error { return a.runGenerateBundle(c, o) })
 		},
 	}
 	f := c.Flags()
@@ -74,7 +72,7 @@ Service and certificates of webhooks. If nothing changed, nothing is written.`,
 func (a *app) runGenerateBundle(c *cobra.Command, o generateBundleFlags) error {
 	workDirIfEmpty(c, "kustomize-dir", &o.KustomizeDir)
 	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
-	o.KeepMetadata, o.Stdin = !o.overwrite, a.stdin()
+	o.KeepMetadata, o.Stdin = !o.overwrite, a.Stdin()
 	return renderOrGenerate(a, c, o.stdout, o.GenerateBundleOptions, (*action.Project).RenderBundle, (*action.Project).GenerateBundle)
 }
 
@@ -82,10 +80,10 @@ func (a *app) runGenerateBundle(c *cobra.Command, o generateBundleFlags) error {
 func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
 	render func(*action.Project, context.Context, T) ([]byte, error),
 	generate func(*action.Project, context.Context, T) (*action.Result, error)) error {
-	if _, _, err := a.sourceDate(); err != nil {
+	if _, _, err := a.SourceDate(); err != nil {
 		return err
 	}
-	root, err := a.projectOrDir()
+	root, err := a.ProjectOrDir()
 	if err != nil {
 		return err
 	}
@@ -97,23 +95,5 @@ func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
 		_, err = a.Out.Write(text)
 		return err
 	}
-	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.printedGenerated(generate(p, c.Context(), options)) })
-}
-
-// projectOrDir returns the root of the project that the working directory is in, or the working directory if there is none.
-func (a *app) projectOrDir() (string, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return "", err
-	}
-	root, err := project.FindRoot(a.FS, dir)
-	if errors.Is(err, project.ErrNotAProject) {
-		return dir, nil
-	}
-	return root, err
-}
-
-// stdin returns the standard input for commands that read it if necessary.
-func (a *app) stdin() action.Stdin {
-	return action.Stdin{Reader: a.In, Pipe: a.InPipe, File: a.InFile}
+	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.print.Generated(generate(p, c.Context(), options)) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -16,7 +17,7 @@ import (
 // catalogFlags are the flags of generate catalog.
 type catalogFlags struct {
 	action.CatalogOptions
-	registryOptions
+	images.Registry
 }
 
 func newGenerateCatalog(a *app) *cobra.Command {
@@ -53,7 +54,7 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.FormatGiven = c.Flags().Changed("output")
-			return o.within(c, func() error { return a.runGenerateCatalog(c.Context(), o) })
+			return o.Within(c, func() error { return a.runGenerateCatalog(c.Context(), o) })
 		},
 	}
 	f := c.Flags()
@@ -67,23 +68,19 @@ Nothing is written unless every channel has one head that all its bundles upgrad
 	f.StringVar(&o.BaseImage, "base-image", catalog.BaseImage, "`image` with opm for a new catalog.Dockerfile")
 	f.StringVar(&o.FromImage, "from-image", "", "`image` of the catalog to start from if --output-dir contains none")
 	f.BoolVar(&o.BundleObjects, "bundle-objects", false, "include all manifests of a bundle (olm.bundle.object) instead of the CSV's metadata, for old versions of OLM")
-	o.registryOptions.addTo(f)
+	o.Registry.AddTo(f)
 	return c
 }
 
 func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
-	dir, err := a.workDir()
+	root, err := a.ProjectOrDir() // a repository of catalogs needs no project
 	if err != nil {
 		return err
 	}
-	root, err := a.projectOrDir() // a repository of catalogs needs no project
-	if err != nil {
-		return err
-	}
-	options := a.imageOptions(dir, o.registryOptions)
-	o.Findings = append(o.registryOptions.check(), a.checkSourceImage("--from-image", dir, o.FromImage)...)
+	options := o.Options(a.print)
+	o.Findings = append(o.Registry.Check(), images.CheckSource(a.Env, "--from-image", o.FromImage)...)
 	o.OpenBundle = func(ctx context.Context, dir, name string) (*image.Bundle, error) {
-		opened, err := a.openBundle(ctx, dir, name, options.Registries)
+		opened, err := images.OpenBundle(ctx, a.print, dir, name, options.Registries)
 		if diag.IsUsage(err) {
 			return nil, diag.Findings{{Field: "--bundle", Value: name, Problem: err.Error()}}
 		}
@@ -92,5 +89,5 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
 	o.OpenCatalog = func(ctx context.Context, ref string) (fs.FS, error) {
 		return image.OpenCatalog(ctx, ref, options)
 	}
-	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.printed(p.GenerateCatalog(ctx, o.CatalogOptions)) })
+	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.print.Outcome(p.GenerateCatalog(ctx, o.CatalogOptions)) })
 }

@@ -5,14 +5,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/describe"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // kustomizeFlags are the flags of generate kustomize manifests.
 type kustomizeFlags struct {
 	action.KustomizeOptions
-	describe    describeOptions
+	describe    describe.Options
 	interactive bool
 }
 
@@ -52,20 +54,32 @@ flags don't give, at a terminal or line by line from a pipe.`,
 	addDirFlag(f, &o.OutputDir, "output-dir", project.ManifestsDir, "`directory` to write to")
 	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
 	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask if there is no base)")
-	o.describe.addTo(c, &o.KustomizeOptions)
+	addDescription(c, &o.describe, &o.KustomizeOptions)
 	return c
 }
 
 func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeFlags) error {
 	return a.runInRoot(c.Context(), a.actions(), func(p *action.Project) error {
-		o.Findings = o.describe.check()
+		o.Findings = o.describe.Check()
 		current, err := p.CheckKustomize(o.KustomizeOptions)
 		if err != nil {
 			return err
 		}
-		if o.Metadata, err = a.describe(c, current, o.describe, o.interactive); err != nil {
+		if o.Metadata, err = a.interview(c, o.interactive).Metadata(current, &o.describe); err != nil {
 			return err
 		}
-		return a.printedGenerated(p.GenerateKustomize(c.Context(), o.KustomizeOptions))
+		return a.print.Generated(p.GenerateKustomize(c.Context(), o.KustomizeOptions))
 	})
+}
+
+// addDescription adds the flags that describe the operator in the base of the CSV.
+func addDescription(c *cobra.Command, o *describe.Options, b *action.KustomizeOptions) {
+	c.Flags().StringVar(&b.Prefer, "prefer", "", "side that wins where both the base and the code changed")
+	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
+	o.AddTo(c.Flags())
+}
+
+// interview asks for the description of the operator, given the value of --interactive.
+func (a *app) interview(c *cobra.Command, interactive bool) *describe.Interview {
+	return &describe.Interview{Printer: a.print, Prompt: a.prompt, Command: c.CommandPath(), Interactive: ifGiven(c, "interactive", &interactive)}
 }

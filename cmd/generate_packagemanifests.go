@@ -74,10 +74,10 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageFlags) erro
 	if c.Flags().Changed("input-dir") && o.InputDir == "" {
 		o.Findings = diag.Findings{{Field: "--input-dir", Problem: "must be a directory"}}
 	}
-	o.KeepObjects, o.Stdin = !o.objects, a.stdin()
+	o.KeepObjects, o.Stdin = !o.objects, a.Stdin()
 	err := renderOrGenerate(a, c, o.stdout, o.PackageManifestsOptions, (*action.Project).RenderPackageManifests, (*action.Project).GeneratePackageManifests)
 	if err == nil && !a.dryRun && !o.stdout {
-		a.progressf("bundles have replaced package manifests: '%s pkgman-to-bundle' converts them", a.program)
+		a.print.Progressf("bundles have replaced package manifests: '%s pkgman-to-bundle' converts them", a.program)
 	}
 	return err
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/cmd/internal/help"
 )
 
 // visitCommands calls visit with all commands, hidden ones as well.
@@ -27,7 +29,9 @@ func visitCommands(program string, visit func(c *cobra.Command)) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{Env: &Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, args: []string{cobra.ShellCompRequestCmd}, program: program}))
+	a := newApp(&Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, program)
+	a.args = []string{cobra.ShellCompRequestCmd}
+	walk(newRoot(a))
 }
 
 // TestHelpTexts checks the form of the help of all commands: its width and one notation for values and defaults.
@@ -35,9 +39,9 @@ func TestHelpTexts(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"operon", "operator-sdk"} {
 		visitCommands(program, func(c *cobra.Command) {
-			text := helpText(c, helpColumns)
+			text := help.Text(c, help.Columns)
 			for line := range strings.Lines(text) {
-				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > helpColumns {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > help.Columns {
 					t.Errorf("%s: a line has %d columns: %s", c.CommandPath(), n, line)
 				}
 			}
@@ -60,33 +64,14 @@ func TestHelpTexts(t *testing.T) {
 	}
 	visitCommands("operon", func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if slices.Contains([]string{"string", "strings", "stringArray", "stringToString", "int"}, valueName(f)) && !f.Hidden {
+			if slices.Contains([]string{"string", "strings", "stringArray", "stringToString", "int"}, help.ValueName(f)) && !f.Hidden {
 				t.Errorf("%s --%s: the value has no name", c.CommandPath(), f.Name)
 			}
-			if n := strings.Count(flagDescription(f), "(default"); n > 1 || strings.Contains(f.Usage, "(default ") || strings.Contains(f.Usage, "not given") {
-				t.Errorf("%s --%s: must describe its default once, as (default: VALUE): %s", c.CommandPath(), f.Name, flagDescription(f))
+			if n := strings.Count(help.FlagDescription(f), "(default"); n > 1 || strings.Contains(f.Usage, "(default ") || strings.Contains(f.Usage, "not given") {
+				t.Errorf("%s --%s: must describe its default once, as (default: VALUE): %s", c.CommandPath(), f.Name, help.FlagDescription(f))
 			}
 		})
 	})
-}
-
-// TestHelpWraps checks how texts, flags and commands are wrapped.
-func TestHelpWraps(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ name, got, want string }{
-		{"paragraphs", wrapText("one two\nthree four\n\n  kept as it is\n\n- item one two\n- item", 11),
-			"one two\nthree four\n\n  kept as it is\n\n- item\n  one two\n- item\n"},
-		{"long word", wrapText("a https://example.com/long b", 10), "a\nhttps://example.com/long\nb\n"},
-		{"command", wrapCommands("  run --first 1 --second 2\n  # a comment that is long\n", 20), "  run --first 1 \\\n      --second 2\n  # a comment that is long\n"},
-		{"quoted", wrapCommands("  run --text 'one two three' end", 20), "  run \\\n      --text \\\n      'one two three' end\n"},
-		{"columns", columns([][2]string{{"  -a", "one two three"}, {"  --a-flag-that-is-too-long-for-columns", "four"}}, 30), "  -a   one two three\n  --a-flag-that-is-too-long-for-columns\n       four\n"},
-		{"narrow", columns([][2]string{{"  --a-flag", "one two three"}}, 20), "  --a-flag\n        one two\n        three\n"},
-	}
-	for _, test := range tests {
-		if test.got != test.want {
-			t.Errorf("%s:\n%s\nwant:\n%s", test.name, test.got, test.want)
-		}
-	}
 }
 
 // variable matches the name of an environment variable that code reads.
@@ -96,7 +81,7 @@ var variable = regexp.MustCompile(`(?:etenv|\benv|\bnamed|\bbelow|\bsetting)\("(
 func TestEnvironmentHelp(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}
-	for _, dir := range []string{".", "../pkg/controlplane", "../pkg/image", "../pkg/kube"} {
+	for _, dir := range []string{".", "internal/env", "internal/help", "../pkg/controlplane", "../pkg/image", "../pkg/kube", "../pkg/local"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +103,7 @@ func TestEnvironmentHelp(t *testing.T) {
 		t.Errorf("found %d variables, the pattern is wrong", len(read))
 	}
 	for name := range read {
-		if !strings.Contains(environmentHelp, name) && !strings.HasPrefix(name, "GO") {
+		if !strings.Contains(help.Environment, name) && !strings.HasPrefix(name, "GO") {
 			t.Errorf("'help environment' does not list %s", name)
 		}
 	}

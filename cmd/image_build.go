@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/ansibletool"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -22,7 +22,7 @@ import (
 
 // imageBuildOptions are the flags of image build.
 type imageBuildOptions struct {
-	targetOptions
+	images.Target
 	operatorimage.Options
 	labels []string
 }
@@ -75,7 +75,7 @@ index, one platform in a single image.`,
   %[1]s image build --image registry.example.com/memcached-operator:v0.0.1 --base gcr.io/distroless/static:nonroot --push`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.within(c, func() error { return a.runImageBuild(c, &o) })
+			return o.Within(c, func() error { return a.runImageBuild(c, &o) })
 		},
 	}
 	o.addTo(a, c)
@@ -84,8 +84,8 @@ index, one platform in a single image.`,
 
 func (o *imageBuildOptions) addTo(a *app, c *cobra.Command) {
 	f := c.Flags()
-	o.targetOptions.addTo(f)
-	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
+	o.Target.AddTo(f)
+	f.StringSliceVar(&o.Platforms, "platform", nil, "comma-separated `platforms` to build for (default: linux/"+runtime.GOARCH+")")
 	f.StringVar(&o.Base, "base", "", "base `image`, or scratch for none (default: certificates, a user and /tmp; for Ansible projects operator-sdk's)")
 	f.StringSliceVar(&o.Runtimes, "runtime", nil, "operon-runtime `programs` for Helm and Ansible projects, one for each platform, or base for the one in the base image")
 	choiceVar(c, &o.Collections, "collections", "", operatorimage.CollectionsOfProject, "collections of Ansible projects: the project's, or only those in the base image", operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase)
@@ -95,13 +95,13 @@ func (o *imageBuildOptions) addTo(a *app, c *cobra.Command) {
 
 // check completes and validates the flags.
 func (o *imageBuildOptions) check(labels map[string]string) diag.Findings {
-	findings := append(o.targetOptions.check(), addLabels(o.labels, labels)...)
-	if len(o.platforms) == 0 {
-		o.platforms = []string{"linux/" + runtime.GOARCH}
+	findings := append(o.Target.Check(), addLabels(o.labels, labels)...)
+	if len(o.Platforms) == 0 {
+		o.Platforms = []string{"linux/" + runtime.GOARCH}
 	}
-	findings = append(findings, checkPlatforms(o.platforms)...)
+	findings = append(findings, images.CheckPlatforms(o.Platforms)...)
 	findings = append(findings, checkChoice("--collections", o.Collections, operatorimage.CollectionsOfProject, operatorimage.CollectionsOfBase)...)
-	slices.Sort(o.platforms)
+	slices.Sort(o.Platforms)
 	return findings
 }
 
@@ -110,25 +110,15 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 	if err != nil {
 		return err
 	}
-	dir, err := a.workDir()
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.facts()...)
-	if err != nil {
-		return err
-	}
-	labels := map[string]string{}
-	if title := config.ProjectName(); title != "" {
-		labels["org.opencontainers.image.title"] = title
-	}
-	if host, _, _ := strings.Cut(config.Repo(), "/"); slices.Contains([]string{"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"}, host) {
-		labels["org.opencontainers.image.source"] = "https://" + config.Repo()
-	}
-	if findings := append(o.check(labels), a.checkSourceImage("--base", dir, o.Base)...); len(findings) > 0 {
+	labels := operatorimage.Labels(config)
+	if findings := append(o.check(labels), images.CheckSource(a.Env, "--base", o.Base)...); len(findings) > 0 {
 		return findings
 	}
-	at, err := a.imageTime()
+	at, err := a.ImageTime()
 	if err != nil {
 		return err
 	}
@@ -141,51 +131,34 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 		return err
 	}
 	if a.dryRun {
-		a.progressf("would build %s for %s", manager.Name, strings.Join(o.platforms, ", "))
+		a.print.Progressf("would build %s for %s", manager.Name, strings.Join(o.Platforms, ", "))
 		return nil
 	}
-	ctx, stop := untilInterrupted(c.Context())
+	ctx, stop := env.UntilInterrupted(c.Context())
 	defer stop()
-	if err := a.checkTarget(ctx, dir, &o.targetOptions); err != nil {
-		return interrupted(ctx, err)
+	if err := o.Reachable(ctx, a.print); err != nil {
+		return env.Interrupted(ctx, err)
 	}
 	temp, err := tempdir.New(a.Getenv("TMPDIR"), "image")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = temp.Remove() }() // a later command removes what remains
-	if manager.Prepare != nil {
-		if err := manager.Prepare(ctx); err != nil {
-			return interrupted(ctx, err)
-		}
+	recipe, err := manager.For(ctx, o.Base, o.Platforms, at, temp.Path)
+	if err != nil {
+		return env.Interrupted(ctx, err)
 	}
-	recipe := manager.Recipe
-	recipe.Base, recipe.User, recipe.Labels, recipe.Created, recipe.Author = o.Base, manager.User.String(), labels, at, "operon image build"
-	var base []*image.Layer
-	if o.Base == "" {
-		layer, err := image.BaseLayer(manager.User, at)
-		if err != nil {
-			return err
-		}
-		recipe.Base, base = image.Scratch, []*image.Layer{layer}
-	}
-	for i, platform := range o.platforms {
-		layers, err := manager.Layers(ctx, platform, filepath.Join(temp.Path, strconv.Itoa(i)), at)
-		if err != nil {
-			return interrupted(ctx, err)
-		}
-		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(base), layers...)})
-	}
-	return a.buildImage(ctx, dir, recipe, &o.targetOptions)
+	recipe.Labels, recipe.Author = labels, "operon image build"
+	return o.Build(ctx, a.print, recipe)
 }
 
 // imageBuilder returns what builds the content of the image of a project.
 func (a *app) imageBuilder(root string) *operatorimage.Builder {
 	return &operatorimage.Builder{
 		FS: a.FS, Root: root, Dir: a.Dir, CacheDir: a.CacheDir, Offline: a.offline, Version: buildVersion().Version, Getenv: a.Getenv,
-		RuntimeProgram: a.runtimeProgram, Go: a.runGo, Progressf: a.progressf, Notef: a.notef, Warn: a.warn,
+		RuntimeProgram: a.RuntimeProgram, Go: a.RunGo, Progressf: a.print.Progressf, Notef: a.print.Notef, Warn: a.print.Warn,
 		Galaxy: func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error {
-			return a.reportSlow(a.progressWriter(), "resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
+			return a.print.Slow("resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
 				return a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: out, Name: ansibletool.Galaxy, Args: args, Tied: true})
 			})
 		},

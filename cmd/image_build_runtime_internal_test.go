@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/operatorimage"
 )
@@ -50,7 +51,7 @@ func TestInstallRuntime(t *testing.T) {
 	var output bytes.Buffer
 	// GOFLAGS lets the test remove the module cache. GOBIN is that of a user.
 	environ := append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GONOSUMDB=*", "GONOSUMCHECK=1", "GOSUMDB=off", "GOPATH="+gopath, "GOBIN="+gopath, "GOFLAGS=-modcacherw")
-	a := &app{Env: &Env{Environ: environ, Run: run, Err: &output}}
+	a := newApp(&Env{Environ: environ, Run: env.Run, Err: &output}, "operon")
 	b := a.imageBuilder("")
 	for _, platform := range []string{"linux/arm64", "linux/amd64"} {
 		program, err := b.InstallRuntime(t.Context(), version, platform, filepath.Join(temp, strings.ReplaceAll(platform, "/", "-")))

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/bundle"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -19,7 +19,7 @@ import (
 
 // imageBundleOptions are the flags of image bundle.
 type imageBundleOptions struct {
-	targetOptions
+	images.Target
 	file string
 }
 
@@ -39,34 +39,30 @@ registries that require more.`,
   %[1]s bundle validate bin/bundle`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.within(c, func() error { return a.runImageBundle(c.Context(), &o) })
+			return o.Within(c, func() error { return a.runImageBundle(c.Context(), &o) })
 		},
 	}
 	f := c.Flags()
-	o.targetOptions.addTo(f)
+	o.Target.AddTo(f)
 	f.StringVarP(&o.file, "file", "f", "", "Dockerfile of the bundle, a `file` (default: "+bundle.DockerfileName+")")
-	f.StringSliceVar(&o.platforms, "platform", []string{"linux/amd64"}, "comma-separated `platforms` of the image")
+	f.StringSliceVar(&o.Platforms, "platform", []string{"linux/amd64"}, "comma-separated `platforms` of the image")
 	return c
 }
 
 func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	findings := append(o.targetOptions.check(), checkPlatforms(o.platforms)...)
+	findings := append(o.Target.Check(), images.CheckPlatforms(o.Platforms)...)
 	if len(findings) > 0 {
 		return findings
 	}
-	at, err := a.imageTime()
+	at, err := a.ImageTime()
 	if err != nil {
 		return err
 	}
-	file, given := absolute(dir, o.file), o.file != ""
+	file, given := a.Absolute(o.file), o.file != ""
 	if !given {
 		root, err := a.intactProject()
 		if errors.Is(err, project.ErrNotAProject) {
-			root, err = dir, nil // a repository of bundles needs no project
+			root, err = a.Dir, nil // a repository of bundles needs no project
 		}
 		if err != nil {
 			return err
@@ -94,21 +90,5 @@ func (a *app) runImageBundle(ctx context.Context, o *imageBundleOptions) error {
 		return problems
 	}
 	result := image.Recipe{Base: recipe.From, Labels: recipe.Labels, Created: at}
-	return a.buildFiles(ctx, dir, "bundle", result, files, &o.targetOptions)
-}
-
-// checkPlatforms validates the platforms of flags.
-func checkPlatforms(platforms []string) (findings diag.Findings) {
-	for i, p := range platforms {
-		problem := ""
-		if err := image.CheckPlatform(p); err != nil {
-			problem = err.Error()
-		} else if slices.Contains(platforms[:i], p) {
-			problem = "is given twice"
-		}
-		if problem != "" {
-			findings.Add("--platform", p, problem)
-		}
-	}
-	return findings
+	return o.BuildFiles(ctx, a.print, "bundle", result, files, a.dryRun)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -15,7 +16,7 @@ import (
 
 // imageCatalogOptions are the flags of image catalog.
 type imageCatalogOptions struct {
-	targetOptions
+	images.Target
 	base string
 }
 
@@ -40,45 +41,41 @@ catalog, for OLM v1 and for catalogs that OLM serves with its own opm.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.within(c, func() error {
+			return o.Within(c, func() error {
 				return a.runImageCatalog(c.Context(), append(slices.Clone(args), project.CatalogDir)[0], &o)
 			})
 		},
 	}
 	f := c.Flags()
-	o.targetOptions.addTo(f)
+	o.Target.AddTo(f)
 	f.StringVar(&o.base, "base", catalog.BaseImage, "base `image` with opm, or scratch")
-	f.StringSliceVar(&o.platforms, "platform", nil, "comma-separated `platforms` of the image (default: the base's)")
+	f.StringSliceVar(&o.Platforms, "platform", nil, "comma-separated `platforms` of the image (default: the base's)")
 	return c
 }
 
 func (a *app) runImageCatalog(ctx context.Context, name string, o *imageCatalogOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	if findings := append(o.targetOptions.check(), checkPlatforms(o.platforms)...); len(findings) > 0 {
+	if findings := append(o.Target.Check(), images.CheckPlatforms(o.Platforms)...); len(findings) > 0 {
 		return findings
 	}
-	at, err := a.imageTime()
+	at, err := a.ImageTime()
 	if err != nil {
 		return err
 	}
-	loaded, problems, err := a.loadCatalog(name)
+	loaded, problems, err := loadCatalog(a.print, name)
 	if err != nil {
 		return err
 	}
 	if problems = append(problems, loaded.Check()...); len(problems) > 0 {
 		return problems
 	}
-	files, problems := image.ReadFiles(a.FS, absolute(dir, name), ".", image.CatalogDir, diag.Position{})
+	files, problems := image.ReadFiles(a.FS, a.Absolute(name), ".", image.CatalogDir, diag.Position{})
 	if len(problems) > 0 {
 		return problems
 	}
-	if len(o.platforms) == 0 {
-		o.platforms = []string{""} // the base's platforms
+	if len(o.Platforms) == 0 {
+		o.Platforms = []string{""} // the base's platforms
 	}
 	recipe := image.CatalogRecipe(o.base)
 	recipe.Created = at
-	return a.buildFiles(ctx, dir, "catalog", recipe, files, &o.targetOptions)
+	return o.BuildFiles(ctx, a.print, "catalog", recipe, files, a.dryRun)
 }

@@ -2,17 +2,18 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
 func newImageSave(a *app) *cobra.Command {
-	var o targetOptions
+	var o images.Target
 	c := &cobra.Command{
 		Use:   "save IMAGE...",
 		Short: "Copy images to a file or directory",
@@ -28,67 +29,46 @@ registry; docker load and podman load read the tarball too.`,
 			if len(args) == 0 {
 				return usagef(c, "name the images to save, as in '%s --tarball site.tar registry.example.com/memcached-operator:v0.0.1'", c.CommandPath())
 			}
-			return o.within(c, func() error { return a.runImageSave(c.Context(), args, &o) })
+			return o.Within(c, func() error { return a.runImageSave(c.Context(), args, &o) })
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.tarball, "tarball", "", "`file` to write")
-	f.StringVar(&o.layout, "oci-layout", "", "OCI layout `directory` to create or add to")
-	o.registryOptions.addTo(f)
+	f.StringVar(&o.Tarball, "tarball", "", "`file` to write")
+	f.StringVar(&o.Layout, "oci-layout", "", "OCI layout `directory` to create or add to")
+	o.Registry.AddTo(f)
 	return c
 }
 
-func (a *app) runImageSave(ctx context.Context, refs []string, o *targetOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	findings := o.registryOptions.check()
-	if o.tarball == "" && o.layout == "" {
+func (a *app) runImageSave(ctx context.Context, refs []string, o *images.Target) error {
+	findings := o.Registry.Check()
+	if o.Tarball == "" && o.Layout == "" {
 		findings.Add("--tarball", "", "or --oci-layout is required")
 	}
 	if len(findings) > 0 {
 		return findings
 	}
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
-	images, err := a.findImages(ctx, dir, refs, o.registryOptions)
+	found, err := o.Find(ctx, a.print, refs)
 	if err != nil {
-		return interrupted(ctx, err)
+		return env.Interrupted(ctx, err)
 	}
-	what := diag.Count(len(images), "image")
-	if len(images) == 1 {
-		if what, err = images[0].Digest(); err != nil {
+	what := diag.Count(len(found), "image")
+	if len(found) == 1 {
+		if what, err = found[0].Digest(); err != nil {
 			return err
 		}
 	}
 	if a.dryRun {
-		a.progressf("would save %s", what)
+		a.print.Progressf("would save %s", what)
 		return nil
 	}
-	return interrupted(ctx, a.writeImages(ctx, dir, images, o, what))
-}
-
-// findImages finds the images of all references. The error covers all references.
-func (a *app) findImages(ctx context.Context, dir string, refs []string, o registryOptions) ([]*image.Image, error) {
-	var images []*image.Image
-	var failures []error
-	for _, ref := range refs {
-		err := a.reportSlow(a.progressWriter(), "reading "+ref, func() error {
-			found, err := a.imageOptions(dir, o).Images(ctx, ref)
-			images = append(images, found...)
-			return err
-		})
-		if err != nil {
-			failures = append(failures, err)
-		}
-	}
-	return images, errors.Join(failures...)
+	return env.Interrupted(ctx, o.Write(ctx, a.print, found, what))
 }
 
 func newImageLoad(a *app) *cobra.Command {
 	var (
-		o        registryOptions
+		o        images.Registry
 		registry string
 	)
 	c := &cobra.Command{
@@ -112,38 +92,34 @@ registry, which may include a path.`,
 			if len(args) == 2 {
 				to = args[1]
 			}
-			return o.within(c, func() error { return a.runImageLoad(c.Context(), args[0], to, registry, o) })
+			return o.Within(c, func() error { return a.runImageLoad(c.Context(), args[0], to, registry, o) })
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&registry, "registry", "", "`registry` to push all images to, such as registry.site.example/mirror")
-	o.addTo(f)
+	o.AddTo(f)
 	return c
 }
 
-func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o registryOptions) error {
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	findings := o.check()
+func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o images.Registry) error {
+	findings := o.Check()
 	if to != "" {
-		findings = append(findings, checkNewImage("IMAGE", to)...)
+		findings = append(findings, images.CheckNew("IMAGE", to)...)
 	}
 	if len(findings) > 0 {
 		return findings
 	}
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
-	images, err := a.findImages(ctx, dir, []string{from}, o)
+	found, err := o.Find(ctx, a.print, []string{from})
 	if err != nil {
-		return interrupted(ctx, err)
+		return env.Interrupted(ctx, err)
 	}
-	if to != "" && len(images) > 1 {
-		return diag.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("contains %d images (%s); append the name of one after a colon, or push all with --registry", len(images), image.Names(images))}}
+	if to != "" && len(found) > 1 {
+		return diag.Findings{{Field: "SOURCE", Value: from, Problem: fmt.Sprintf("contains %d images (%s); append the name of one after a colon, or push all with --registry", len(found), image.Names(found))}}
 	}
 	var refs []string
-	for _, img := range images {
+	for _, img := range found {
 		ref := to
 		if ref == "" {
 			if ref, err = image.WithRegistry(img.Name, registry); err != nil {
@@ -155,13 +131,13 @@ func (a *app) runImageLoad(ctx context.Context, from, to, registry string, o reg
 	if len(findings) > 0 {
 		return findings
 	}
-	for i, img := range images {
+	for i, img := range found {
 		if a.dryRun {
-			a.progressf("would push %s", refs[i])
+			a.print.Progressf("would push %s", refs[i])
 			continue
 		}
-		if err := a.pushImage(ctx, img, refs[i], a.registries(o)); err != nil {
-			return interrupted(ctx, err)
+		if err := images.Push(ctx, a.print, img, refs[i], o.Access(a.print)); err != nil {
+			return env.Interrupted(ctx, err)
 		}
 	}
 	return nil

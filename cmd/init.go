@@ -5,11 +5,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 
 	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/old"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/goenv"
@@ -88,21 +89,18 @@ way, all of them are listed and nothing is written.`,
 	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
-	addRetired(c, retiredPlugin())
+	old.OfPlugins().AddTo(f)
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
 }
 
 func (a *app) runInit(c *cobra.Command, o initOptions) error {
-	root, err := a.workDir()
-	if err != nil {
-		return err
-	}
+	root := a.Dir
 	o.interactive = a.InTerminal
-	o.Findings = retiredUsed(c, retiredPlugin())
+	o.Findings = old.OfPlugins().Used(c.Flags())
 	return a.initIn(c, root, o)
 }
 
@@ -121,14 +119,14 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
 	if anyGiven(c, facts.FirstKind) {
 		o.API = &o.api
-		o.api.Findings = a.checkCRDVersion(c)
+		o.api.Findings = checkCRDVersion(a.print, c)
 	}
 	if o.interactive && len(o.Findings) == 0 {
 		if err := a.askInit(c, root, &o, facts.NoModule == ""); err != nil {
 			return err
 		}
 	}
-	bare := a.isBare(root)
+	bare := isBare(a.Env, root)
 	result, err := p.Init(c.Context(), o.InitOptions)
 	if err != nil {
 		return err
@@ -136,29 +134,23 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 	if bare {
 		a.trustNew(root)
 	}
-	if err := a.printResultChanges(result); err != nil {
+	if err := a.print.Changes(result); err != nil {
 		return err
 	}
 	if o.fetchDeps && !a.dryRun {
-		if err := a.fetchDeps(c.Context(), root); err != nil {
+		if err := fetchDeps(c.Context(), a.print, root); err != nil {
 			return err
 		}
 	}
-	a.printNotes(result)
+	a.print.Notes(result)
 	return nil
 }
 
 // askInit prompts for the domain if it is not given, and for the project name and the module path of a Go project if they cannot
 // be derived.
 func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool) error {
-	ask := func(flag string, value *string, q Question) (err error) {
-		if *value, err = a.prompt().Input(q); err == nil {
-			a.answered = append(a.answered, "--"+flag, *value)
-		}
-		return err
-	}
 	if !c.Flags().Changed("domain") {
-		if err := ask("domain", &o.Domain, Question{Text: "Domain of the API groups", Example: "example.com", Default: action.DefaultDomain,
+		if err := a.ask("domain", &o.Domain, Question{Text: "Domain of the API groups", Example: "example.com", Default: action.DefaultDomain,
 			Check: func(domain string) error { return project.CheckDomain(domain).Err() }}); err != nil {
 			return err
 		}
@@ -167,7 +159,7 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 	if name == "" {
 		var findings diag.Findings
 		if name, findings = project.ProjectNameFromDir(filepath.Base(root)); len(findings) > 0 {
-			if err := ask("project-name", &o.ProjectName, Question{Text: "Name of the project", Example: "memcached-operator", Default: findings[0].Suggestion,
+			if err := a.ask("project-name", &o.ProjectName, Question{Text: "Name of the project", Example: "memcached-operator", Default: findings[0].Suggestion,
 				Check: func(name string) error { return project.CheckProjectName(name).Err() }}); err != nil {
 				return err
 			}
@@ -177,42 +169,19 @@ func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool
 	if !module {
 		return nil
 	}
-	_, underivable := project.InferRepo(a.FS, root, a.gopath())
+	_, underivable := project.InferRepo(a.FS, root, a.GOPATH())
 	if exists, err := afero.Exists(a.FS, filepath.Join(root, "go.mod")); o.Repo == "" && underivable != nil && !exists && err == nil {
-		return ask("repo", &o.Repo, Question{Text: "Go module path", Example: "github.com/example/memcached-operator", Default: o.Domain + "/" + name,
+		return a.ask("repo", &o.Repo, Question{Text: "Go module path", Example: "github.com/example/memcached-operator", Default: o.Domain + "/" + name,
 			Check: func(repo string) error { return project.CheckRepo(repo).Err() }})
 	}
 	return nil
 }
 
-// gopath returns the GOPATH of the go command, without running it.
-func (a *app) gopath() string {
-	if path := a.Getenv("GOPATH"); path != "" {
-		return path
-	}
-	for _, key := range []string{"HOME", "USERPROFILE"} {
-		if home := a.Getenv(key); home != "" {
-			return filepath.Join(home, "go")
-		}
-	}
-	return ""
-}
-
-// year returns the year of SOURCE_DATE_EPOCH, which replaces YEAR in license headers. It is empty if the variable is not set,
-// so that output does not depend on the date.
-func (a *app) year() string {
-	at, given, err := a.sourceDate()
-	if !given || err != nil {
-		return ""
-	}
-	return strconv.Itoa(at.Year())
-}
-
 // fetchDeps downloads the modules of the project. No other step of init uses the network.
-func (a *app) fetchDeps(ctx context.Context, root string) error {
-	a.progressf("downloading modules: go mod download")
-	out := a.text()
-	err := a.runGo(ctx, root, nil, out, out, "mod", "download")
+func fetchDeps(ctx context.Context, p *output.Printer, root string) error {
+	p.Progressf("downloading modules: go mod download")
+	out := p.Text()
+	err := p.RunGo(ctx, root, nil, out, out, "mod", "download")
 	switch {
 	case is[*goenv.Error](err):
 		return fmt.Errorf("the project is complete, but its modules could not be downloaded: %w, then run 'go mod download'", err)

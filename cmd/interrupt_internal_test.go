@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -21,13 +22,13 @@ func TestEndSignals(t *testing.T) {
 		t.Skip("the test itself runs with SIGHUP ignored, as with nohup")
 	}
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !slices.Contains(EndSignals(), s) {
+		if !slices.Contains(env.EndSignals(), s) {
 			t.Errorf("%v does not end the program", s)
 		}
 	}
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
-	if slices.Contains(EndSignals(), os.Signal(syscall.SIGHUP)) {
+	if slices.Contains(env.EndSignals(), os.Signal(syscall.SIGHUP)) {
 		t.Error("SIGHUP ends a program that ignores it")
 	}
 }
@@ -43,7 +44,7 @@ func TestInterruptionExits(t *testing.T) {
 			errors.Join(diag.Usage(errors.New("--version is required")), cause),
 		} {
 			var out bytes.Buffer
-			a := &app{Env: &Env{Err: &out}}
+			a := newApp(&Env{Err: &out}, "operon")
 			if code := a.report(err); code != exitFailed {
 				t.Errorf("%v: exit code %d\n%s", err, code, out.String())
 			}

@@ -32,14 +32,28 @@ func layers() map[string][]string {
 	return map[string][]string{
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
+			"cmd/internal/complete", "cmd/internal/describe", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/images", "cmd/internal/old", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
 			"pkg/action", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
-			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/migrate", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
-			"pkg/refactor", "pkg/report", "pkg/scaffold", "pkg/scorecard", "pkg/tempdir", "pkg/transport",
+			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
+			"pkg/scaffold", "pkg/scorecard", "pkg/tempdir",
 			"pkg/userstate", "pkg/vcs", "pkg/worktree",
 		},
-		"cmd/operon-runtime": {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
-		clitestPackage:       {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/userstate", "pkg/worktree"},
+		"cmd/internal/complete": {"cmd/internal/env", "cmd/internal/help", "pkg/bundle/validate", "pkg/layout", "pkg/project", "pkg/scorecard"},
+		"cmd/internal/describe": {"cmd/internal/env", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words", "pkg/action", "pkg/bundle/base", "pkg/diag"},
+		"cmd/internal/env": {
+			"cmd/internal/prompt", "pkg/action", "pkg/buildinfo", "pkg/codegen", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/helmchart", "pkg/kube", "pkg/layout", "pkg/operatorimage",
+			"pkg/project", "pkg/userstate",
+		},
+		"cmd/internal/follow": {"cmd/internal/env", "pkg/action", "pkg/codegen/calls", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/worktree"},
+		"cmd/internal/help":   {"cmd/internal/words"},
+		"cmd/internal/images": {"cmd/internal/env", "cmd/internal/output", "pkg/action", "pkg/diag", "pkg/image", "pkg/project"},
+		"cmd/internal/old":    {"cmd/internal/env", "cmd/internal/words", "pkg/action", "pkg/diag", "pkg/project"},
+		"cmd/internal/output": {"cmd/internal/env", "pkg/action", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/project", "pkg/refactor", "pkg/report", "pkg/transport", "pkg/worktree"},
+		"cmd/internal/prompt": {"cmd/internal/words", "pkg/diag"},
+		"cmd/internal/words":  {},
+		"cmd/operon-runtime":  {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
+		clitestPackage:        {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/userstate", "pkg/worktree"},
 		"pkg/action": {
 			"pkg/ansiblerole",
 			"pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen",
@@ -81,7 +95,7 @@ func layers() map[string][]string {
 		"pkg/kube":                      {"pkg/diag", "pkg/safeyaml"},
 		lazyRegexp:                      {},
 		"pkg/layout":                    {},
-		"pkg/local":                     {"pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/layout", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
+		"pkg/local":                     {"pkg/ansibletool", "pkg/controlplane", "pkg/diag", "pkg/kube", "pkg/layout", "pkg/manifest", "pkg/project", "pkg/tempdir", "pkg/userstate", "pkg/watches"},
 		"pkg/makefile":                  {"pkg/diag"},
 		"pkg/manifest":                  {"pkg/diag", "pkg/safeyaml"},
 		"pkg/merge":                     {"pkg/gosource", "pkg/safeyaml", "pkg/textdiff"},
@@ -122,11 +136,11 @@ func layers() map[string][]string {
 	}
 }
 
-// libraries maps a library to the packages that may import it: cobra and survey belong to cmd, client-go to pkg/kube.
+// libraries maps a library to the packages that may import it: cobra belongs to cmd, survey to its prompts, client-go to pkg/kube.
 func libraries() map[string][]string {
 	return map[string][]string{
-		"github.com/spf13/cobra":                          {"cmd", "cmd/operon-runtime", "pkg/manifest"}, // kustomize's commands are cobra commands
-		"github.com/AlecAivazis/survey":                   {"cmd"},
+		"github.com/spf13/cobra":                          {"cmd", "cmd/internal/complete", "cmd/internal/help", "cmd/internal/images", "cmd/operon-runtime", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/AlecAivazis/survey":                   {"cmd/internal/prompt"},
 		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
 		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},
 		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/layout"
@@ -30,11 +31,8 @@ func (a *app) layouts() []action.Layout {
 	}, a.Layouts...)
 }
 
-// facts returns the facts of the layouts that layout.All does not contain.
-func (a *app) facts() []*layout.Facts { return action.FactsOf(a.Layouts) }
-
 // parsedPlugins returns the plugins of --plugins.
-func (a *app) parsedPlugins() project.Plugins { return project.ParsePlugins(a.plugins, a.facts()...) }
+func (a *app) parsedPlugins() project.Plugins { return project.ParsePlugins(a.plugins, a.Facts()...) }
 
 // refuse returns findings for the given flags that a command does not have for a layout: "is only valid in Go projects", and the reason.
 func refuse(c *cobra.Command, facts *layout.Facts, command string) diag.Findings {
@@ -101,12 +99,12 @@ func addRun(c *cobra.Command, o *action.RunOptions) {
 }
 
 // checkCRDVersion validates --crd-version, which operator-sdk accepts.
-func (a *app) checkCRDVersion(c *cobra.Command) diag.Findings {
+func checkCRDVersion(p *output.Printer, c *cobra.Command) diag.Findings {
 	flag := c.Flags().Lookup("crd-version")
 	switch version := flag.Value.String(); {
 	case version == "v1":
 	case version == "v1beta1":
-		a.warn(diag.Finding{Problem: "--crd-version v1beta1: Kubernetes serves only v1, which is used"})
+		p.Warn(diag.Finding{Problem: "--crd-version v1beta1: Kubernetes serves only v1, which is used"})
 	default:
 		return diag.Findings{{Field: "--crd-version", Value: version, Problem: "must be v1"}}
 	}

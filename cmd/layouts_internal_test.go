@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen"
@@ -167,7 +168,7 @@ func TestFourthLayout(t *testing.T) {
 	operon := func(args ...string) (int, string) {
 		var out bytes.Buffer
 		env := &Env{
-			In: strings.NewReader(""), Out: &out, Err: &out, Dir: dir, FS: afero.NewOsFs(), Now: time.Now, Run: run, Layouts: layouts,
+			In: strings.NewReader(""), Out: &out, Err: &out, Dir: dir, FS: afero.NewOsFs(), Now: time.Now, Run: env.Run, Layouts: layouts,
 			Environ: slices.Concat(os.Environ(), []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "CI=1"}),
 			Runtime: func() (string, error) { return os.Args[0], nil },
 		}

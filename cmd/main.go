@@ -1,5 +1,5 @@
 // Package cmd is Operon's command line: one file per command, with its flags, prompts, printing and
-// exit codes. It is the only package that uses cobra and survey.
+// exit codes.
 package cmd
 
 import (
@@ -23,9 +23,11 @@ const (
 )
 
 // Main runs the command in args, where args[0] is the program, and returns its exit code.
-func Main(ctx context.Context, env *Env, args []string) int {
+func Main(ctx context.Context, environment *Env, args []string) int {
 	arguments := args[min(1, len(args)):]
-	a := &app{Env: env, result: &result{}, interrupted: ctx.Done(), program: programName(args), called: calledName(args), args: arguments}
+	own := *environment // -C changes it
+	a := newApp(&own, programName(args))
+	a.interrupted, a.called, a.args = ctx.Done(), calledName(args), arguments
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
@@ -45,7 +47,7 @@ func Main(ctx context.Context, env *Env, args []string) int {
 		err = errInterrupted
 	}
 	code := a.report(err)
-	if err := a.printResult(err); err != nil {
+	if err := a.print.Finish(err); err != nil {
 		return a.report(err)
 	}
 	return code

@@ -1,65 +1,48 @@
 package cmd
 
 import (
-	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/old"
+	"github.com/operon-sdk/operon/cmd/internal/words"
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/goenv"
 )
 
-// oldRun contains the flags of up local and run --local.
-type oldRun struct {
-	namespace, watch, kubeconfig string
-}
-
-// retiredRun returns the flags of up local and run --local that are no longer supported.
-func retiredRun() []retired {
-	const manager = "start the manager yourself, after 'make install': go run ./cmd and the flags"
-	return []retired{
-		{"operator-namespace", "is not needed: the manager elects no leader without --leader-elect; " + manager, nil},
-		{"operator-flags", "cannot be passed on; " + manager, nil},
-		{"go-ldflags", "is replaced by the variable GOFLAGS: GOFLAGS=-ldflags=…", nil},
-		{"enable-delve", "is replaced by 'dlv debug ./cmd', after 'make install'", []string{"false"}},
-	}
-}
-
-func (o *oldRun) addTo(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&o.namespace, "namespace", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
-	f.StringVar(&o.watch, "watch-namespace", "", "`namespace`, like --namespace")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
-	addRetired(c, retiredRun())
-}
-
-// run runs run local.
-func (o *oldRun) run(a *app, c *cobra.Command) error {
-	findings := retiredUsed(c, retiredRun())
-	if o.namespace != "" && o.watch != "" && o.namespace != o.watch {
-		findings.Add("--watch-namespace", o.watch, "is an alias of --namespace, which is "+o.namespace)
-	}
-	if len(findings) > 0 {
-		return findings
-	}
-	return a.runReplacement(c, []string{"run", "local"}, slices.Concat(given("namespace", cmp.Or(o.namespace, o.watch)), given("kubeconfig", o.kubeconfig))...)
-}
-
 func newOldUpLocal(a *app) *cobra.Command {
-	var o oldRun
-	c := a.oldCommand("local", "Run the manager locally (now 'run local')",
+	var o old.Run
+	c := newOld(a, "local", "Run the manager locally (now 'run local')",
 		`Build the manager and run it on this machine, like 'run local', under the name of that command
 before operator-sdk 1.0. The CRDs are installed too.`,
 		`  %[1]s up local --namespace default --kubeconfig ~/.kube/dev
   %[1]s run local --namespace default --kubeconfig ~/.kube/dev`,
-		func(c *cobra.Command, _ []string) error { return o.run(a, c) })
-	o.addTo(c)
+		func(c *cobra.Command, _ []string) error { return replacement{a, c}.local(&o) })
+	o.AddTo(c.Flags())
 	return c
+}
+
+// local runs run local.
+func (r replacement) local(o *old.Run) error {
+	args, err := o.Local(r.called.Flags())
+	if err != nil {
+		return err
+	}
+	return r.run([]string{"run", "local"}, args...)
 }
 
 // addOldRun adds run --local, which runs run local.
 func addOldRun(a *app, c *cobra.Command) {
-	var o oldRun
+	var o old.Run
 	var local, olm bool
-	o.addTo(c)
+	o.AddTo(c.Flags())
 	c.Flags().BoolVar(&local, "local", false, "run locally (now 'run local')")
 	c.Flags().BoolVar(&olm, "olm", false, "run with OLM (now 'run packagemanifests')")
 	flags := []string{"local", "olm", "namespace", "watch-namespace", "kubeconfig"}
@@ -69,7 +52,7 @@ func addOldRun(a *app, c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
 		case local:
-			return o.run(a, c)
+			return replacement{a, c}.local(&o)
 		case olm:
 			return usagef(c, "'%s --olm' is now '%[2]s run packagemanifests', or '%[2]s run bundle' for a bundle", c.CommandPath(), a.program)
 		case slices.ContainsFunc(flags[2:], c.Flags().Changed):
@@ -89,4 +72,71 @@ func addOldRun(a *app, c *cobra.Command) {
 		}
 		return a.prepare(sub) // as the hook of the root command, which this one replaces
 	}
+}
+
+func newOldTestLocal(a *app) *cobra.Command {
+	var o old.Test
+	c := newOld(a, "local [DIR]", "Run the project's tests (now 'make test', 'make test-e2e')",
+		`Run the project's tests, with the API server that they start. Tests in a directory named e2e run
+with the build tag e2e, on the cluster of the kubeconfig. 'make test-e2e' runs them on a new
+cluster.`,
+		"  %[1]s test local ./test/e2e --kubeconfig ~/.kube/dev\n  make test",
+		func(c *cobra.Command, args []string) error { return replacement{a, c}.test(args, &o) })
+	c.Args = nil // Check reports them with the flags
+	o.AddTo(c.Flags())
+	return c
+}
+
+// test runs the tests with the go command.
+func (r replacement) test(args []string, o *old.Test) error {
+	if err := o.Check(r.called.Flags(), args); err != nil {
+		return err
+	}
+	root, err := r.ProjectRoot()
+	if err != nil {
+		return err
+	}
+	dir, err := o.Directory(r.Env, root)
+	if err != nil {
+		return err
+	}
+	command, target, e2e := o.GoTest(dir)
+	r.note("make " + target)
+	line := words.Join(append([]string{"go"}, command...))
+	if r.dryRun {
+		r.print.Progressf("would run: %s", line)
+		return nil
+	}
+	ctx, stop := env.UntilInterrupted(r.called.Context())
+	defer stop()
+	variables, err := r.testVariables(ctx, e2e, o.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	err = r.RunGo(ctx, root, variables, r.Out, r.Err, command...)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errInterrupted
+	case errors.Is(err, codegen.ErrGoMissing), is[*goenv.Error](err):
+		return err
+	}
+	return fmt.Errorf("the tests failed: %s: %w", line, diag.Cause(err))
+}
+
+// testVariables returns the environment variables that configure the API server of tests.
+func (r replacement) testVariables(ctx context.Context, e2e bool, kubeconfig string) ([]string, error) {
+	var variables []string
+	if kubeconfig != "" {
+		variables = append(variables, "KUBECONFIG="+r.Absolute(kubeconfig))
+	}
+	if e2e || r.Getenv("KUBEBUILDER_ASSETS") != "" {
+		return variables, nil
+	}
+	assets, err := controlplane.Ensure(ctx, r.controlPlaneOptions())
+	if err != nil {
+		return nil, err
+	}
+	return append(variables, "KUBEBUILDER_ASSETS="+assets.Dir), nil
 }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
@@ -77,37 +76,6 @@ func (a *app) findOLM(ctx context.Context, o *olmOptions) (*kube.Client, *olm.In
 	return cluster, found, nil
 }
 
-// olmProgress prints the steps of an operation. At a terminal, the last line is what the operation waits for.
-type olmProgress struct {
-	*app
-	open bool
-}
-
-// report prints a step.
-func (p *olmProgress) report(e olm.Event) {
-	if p.quiet {
-		return
-	}
-	const clear = "\r\x1b[K"
-	inPlace := p.ErrTerminal && p.Getenv("TERM") != "dumb"
-	if inPlace && p.open {
-		fmt.Fprint(p.Err, clear)
-	}
-	if p.open = inPlace && e.Waiting; p.open {
-		fmt.Fprint(p.Err, diag.EscapeLine(e.Message))
-		return
-	}
-	p.progress(e.Message)
-}
-
-// end completes the last line.
-func (p *olmProgress) end() {
-	if p.open {
-		fmt.Fprintln(p.Err)
-		p.open = false
-	}
-}
-
 // printRows prints objects with the columns of operator-sdk; wide adds two.
 func printRows(w io.Writer, rows []olm.Row, wide bool) error {
 	table := tabwriter.NewWriter(w, 8, 4, 4, ' ', 0)
@@ -117,28 +85,15 @@ func printRows(w io.Writer, rows []olm.Row, wide bool) error {
 	}
 	fmt.Fprintln(table, header)
 	for _, row := range rows {
-		line := tableRow(row.Name, row.Namespace, row.Kind, row.Status)
+		line := output.Row(row.Name, row.Namespace, row.Kind, row.Status)
 		if wide {
 			var paths []string
 			for _, d := range row.Differences {
 				paths = append(paths, d.Path)
 			}
-			line += "\t" + tableRow(cmp.Or(row.Reason, "-"), cmp.Or(strings.Join(paths, ","), "-"))
+			line += "\t" + output.Row(cmp.Or(row.Reason, "-"), cmp.Or(strings.Join(paths, ","), "-"))
 		}
 		fmt.Fprintln(table, line)
 	}
 	return table.Flush()
-}
-
-// printAs prints a value as json or yaml.
-func printAs(w io.Writer, format string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err == nil && format == "yaml" {
-		text, err = yaml.JSONToYAML(text)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, strings.TrimRight(string(text), "\n"))
-	return err
 }

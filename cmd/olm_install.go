@@ -5,11 +5,10 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/olm"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -108,51 +107,33 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	}
 	ctx, stop := o.limited(ctx)
 	defer stop()
-	release, err := olm.Fetch(ctx, a.limitedHTTP(), o.version, o.pinned)
+	release, err := olm.Fetch(ctx, a.print.Transport(), o.version, o.pinned)
 	if err != nil {
 		return err
 	}
 	if release.Checksums != nil && !release.Pinned {
-		a.warnf("the checksums of OLM %s are not known to this program, so its manifests are not verified; to accept only these files, give\n  --sha256 %s", release.Version, release.Checksums)
+		a.print.Warnf("the checksums of OLM %s are not known to this program, so its manifests are not verified; to accept only these files, give\n  --sha256 %s", release.Version, release.Checksums)
 	}
 	release.Customize(olm.Settings{Namespace: o.namespace, Registry: o.registry, Image: o.image, Catalog: o.catalog})
 	if a.dryRun {
-		return a.printObjects(release.All(), o.output)
+		return a.print.Objects(release.All(), o.output)
 	}
 	cluster, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
 		return err
 	}
-	progress := &olmProgress{app: a}
+	progress := &output.Steps{Printer: a.print}
 	err = olm.Install(ctx, olm.InstallOptions{
-		Client: cluster, Release: release, Namespace: o.namespace, Upgrade: o.upgrade, Reporter: olm.Reporter{Progress: progress.report},
+		Client: cluster, Release: release, Namespace: o.namespace, Upgrade: o.upgrade, Reporter: olm.Reporter{Progress: progress.Report},
 	})
-	progress.end()
+	progress.End()
 	if err != nil {
 		return orInterrupted(ctx, err)
 	}
-	a.progressf("OLM %s is installed\n", release.Version)
+	a.print.Progressf("OLM %s is installed\n", release.Version)
 	var rows []olm.Row
 	for _, object := range release.All() {
 		rows = append(rows, olm.Row{Name: object.GetName(), Namespace: object.GetNamespace(), Kind: object.GetKind(), Status: olm.StatusInstalled})
 	}
-	return printRows(a.textOut(), rows, false)
-}
-
-// printObjects prints the objects that would be applied.
-func (a *app) printObjects(objects []*kube.Object, format string) error {
-	if format == "json" {
-		return printAs(a.outputAs(format), format, map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
-	}
-	for i, object := range objects {
-		if i > 0 {
-			if _, err := fmt.Fprintln(a.Out, "---"); err != nil {
-				return err
-			}
-		}
-		if err := printAs(a.Out, "yaml", object.Object); err != nil {
-			return fmt.Errorf("printing %s: %w", strings.ToLower(object.GetKind()), err)
-		}
-	}
-	return nil
+	return printRows(a.print.TextOut(), rows, false)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
@@ -50,7 +51,7 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	if !found.Present {
 		return fmt.Errorf("%w in the namespace %s; '%s olm install' installs it", errOLMMissing, o.namespace, a.program)
 	}
-	release, err := olm.FetchInstalled(ctx, a.limitedHTTP(), found, o.version, a.progress)
+	release, err := olm.FetchInstalled(ctx, a.print.Transport(), found, o.version, a.print.Progress)
 	if err != nil {
 		return err
 	}
@@ -60,9 +61,9 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	}
 	switch output {
 	case "json", "yaml":
-		err = printAs(a.outputAs(output), output, status)
+		err = a.print.Value(output, status)
 	default:
-		err = a.printStatus(status, output == "wide")
+		err = printStatus(a.print, status, output == "wide")
 	}
 	if err != nil {
 		return err
@@ -74,24 +75,24 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 	return nil
 }
 
-func (a *app) printStatus(status *olm.Status, wide bool) error {
+func printStatus(p *output.Printer, status *olm.Status, wide bool) error {
 	if status.Source != "" {
-		a.progressf("OLM %s in the namespace %s, according to %s", status.Version, status.Namespace, status.Source)
+		p.Progressf("OLM %s in the namespace %s, according to %s", status.Version, status.Namespace, status.Source)
 	}
 	for _, contradiction := range status.Contradictions {
-		a.progressf("%s: an upgrade was interrupted, or --olm-image was given", contradiction)
+		p.Progressf("%s: an upgrade was interrupted, or --olm-image was given", contradiction)
 	}
-	if err := printRows(a.textOut(), status.Objects, wide); err != nil {
+	if err := printRows(p.TextOut(), status.Objects, wide); err != nil {
 		return err
 	}
-	a.progressf("")
+	p.Progressf("")
 	for _, row := range status.Objects {
 		name := strings.ToLower(row.Kind) + " " + strings.TrimPrefix(row.Namespace+"/"+row.Name, "/")
 		if row.Kind == "CatalogSource" && row.Reason != "" {
-			a.progressf("%s: %s", name, row.Reason)
+			p.Progressf("%s: %s", name, row.Reason)
 		}
 		for _, d := range row.Differences {
-			a.progressf("%s differs: %s is %s, the release has %s", name, d.Path, orAbsent(d.Cluster), orAbsent(d.Release))
+			p.Progressf("%s differs: %s is %s, the release has %s", name, d.Path, orAbsent(d.Cluster), orAbsent(d.Release))
 		}
 	}
 	return nil

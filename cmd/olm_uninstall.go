@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
@@ -53,7 +54,7 @@ func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error
 		return err
 	}
 	if !found.Present {
-		a.progressf("OLM is not installed in the namespace %s; there is nothing to remove", o.namespace)
+		a.print.Progressf("OLM is not installed in the namespace %s; there is nothing to remove", o.namespace)
 		return nil
 	}
 	data, err := olm.Inventory(ctx, cluster, found)
@@ -61,22 +62,22 @@ func (a *app) olmUninstall(ctx context.Context, o *olmOptions, force bool) error
 		return err
 	}
 	if a.dryRun {
-		a.progressf("OLM %s and the namespaces %s will be deleted", found.Version, strings.Join(found.Namespaces(), " and "))
-		_, err := fmt.Fprint(a.textOut(), joinLines(data.Lines()))
+		a.print.Progressf("OLM %s and the namespaces %s will be deleted", found.Version, strings.Join(found.Namespaces(), " and "))
+		_, err := fmt.Fprint(a.print.TextOut(), joinLines(data.Lines()))
 		return err
 	}
 	if err := a.confirmDataLoss(data, force); err != nil {
 		return err
 	}
-	progress := &olmProgress{app: a}
+	progress := &output.Steps{Printer: a.print}
 	err = olm.Uninstall(ctx, olm.UninstallOptions{
-		Client: cluster, Found: found, Data: data, Grace: min(finalizerGrace, o.timeout/gracePart), Reporter: olm.Reporter{Progress: progress.report},
+		Client: cluster, Found: found, Data: data, Grace: min(finalizerGrace, o.timeout/gracePart), Reporter: olm.Reporter{Progress: progress.Report},
 	})
-	progress.end()
+	progress.End()
 	if err != nil {
 		return orInterrupted(ctx, err)
 	}
-	a.progressf("%s is removed", strings.TrimSpace("OLM "+found.Version))
+	a.print.Progressf("%s is removed", strings.TrimSpace("OLM "+found.Version))
 	return nil
 }
 
@@ -87,15 +88,15 @@ func (a *app) confirmDataLoss(data *olm.UserData, force bool) error {
 	}
 	lines := joinLines(data.Lines())
 	if force {
-		if !a.quiet {
-			fmt.Fprint(a.text(), lines)
+		if !a.print.Quiet {
+			fmt.Fprint(a.print.Text(), lines)
 		}
 		return nil
 	}
 	if !a.InTerminal || !a.OutTerminal {
 		return fmt.Errorf("users would lose these objects, and nothing was removed:\n%sgive --force to remove all of them", lines)
 	}
-	fmt.Fprint(a.text(), lines)
+	fmt.Fprint(a.print.Text(), lines)
 	remove, err := a.prompt().Confirm("Remove OLM and all of this?", false)
 	if err != nil {
 		return err

@@ -55,26 +55,26 @@ and files of operator-sdk's %[2]s; a symlink with that name to this program runs
 			if len(args) == 0 || len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0]) {
 				return c.Help()
 			}
-			return a.runRuntime(c.Context(), append([]string{name}, args...)...)
+			return runRuntime(c.Context(), a.Env, append([]string{name}, args...)...)
 		},
 		ValidArgsFunction: func(c *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-			program, err := a.runtimeProgram()
+			program, err := a.RuntimeProgram()
 			if err != nil || a.enterDirectory() != nil {
 				return nil, cobra.ShellCompDirectiveError
 			}
 			arguments := slices.Concat([]string{name}, args, []string{toComplete})
-			return a.completeWith(c.Context(), Command{Dir: a.Dir, Environ: a.Environ, Name: program}, arguments)
+			return completeWith(c.Context(), a.Env, Command{Dir: a.Dir, Environ: a.Environ, Name: program}, arguments)
 		},
 	}
 }
 
 // runRuntime runs operon-runtime with its exit code. It ends gracefully if this program is asked to end.
-func (a *app) runRuntime(ctx context.Context, args ...string) error {
-	program, err := a.runtimeProgram()
+func runRuntime(ctx context.Context, e *Env, args ...string) error {
+	program, err := e.RuntimeProgram()
 	if err != nil {
 		return err
 	}
-	err = a.Run(ctx, Command{Dir: a.Dir, Environ: a.Environ, Out: a.Out, Err: a.Err, Name: program, Args: args, Tied: true})
+	err = e.Run(ctx, Command{Dir: e.Dir, Environ: e.Environ, Out: e.Out, Err: e.Err, Name: program, Args: args, Tied: true})
 	if ended, ok := errors.AsType[exitCoder](err); ok && ended.ExitCode() > 0 {
 		return &controlplane.ExitError{Code: ended.ExitCode()} // the program has printed why
 	}

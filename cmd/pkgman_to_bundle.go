@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -95,7 +96,7 @@ func (o *pkgmanFlags) check(buildGiven bool) diag.Findings {
 		line = o.build
 	}
 	var err error
-	if o.words, err = splitWords(line); err != nil {
+	if o.words, err = words.Split(line); err != nil {
 		findings.Add("--build-cmd", line, err.Error())
 	}
 	return findings
@@ -107,9 +108,9 @@ func (a *app) runPkgmanToBundle(ctx context.Context, o pkgmanFlags, buildGiven b
 	}
 	migration, err := action.MigratePackageManifests(ctx, a.actions(), o.MigrateOptions)
 	if err != nil {
-		return unlessCompleted(err)
+		return a.print.Outcome(nil, err)
 	}
-	if err := a.printed(migration.Result, nil); err != nil || o.image == "" {
+	if err := a.print.Outcome(migration.Result, nil); err != nil || o.image == "" {
 		return err
 	}
 	return a.buildBundles(ctx, migration.Bundles, o)
@@ -125,16 +126,16 @@ func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle,
 	for _, b := range bundles {
 		ref := o.image + ":" + b.Version
 		args := append(o.words[1:len(o.words):len(o.words)], ref)
-		line := joinWords(append([]string{o.words[0]}, args...))
+		line := words.Join(append([]string{o.words[0]}, args...))
 		if a.dryRun {
-			a.progressf("would run in %s: %s", b.Name, line)
+			a.print.Progressf("would run in %s: %s", b.Name, line)
 			continue
 		}
-		a.progressf("in %s: %s", b.Name, line)
+		a.print.Progressf("in %s: %s", b.Name, line)
 		var buffer bytes.Buffer
 		output := io.Writer(&buffer)
-		if !a.quiet {
-			output = a.text()
+		if !a.print.Quiet {
+			output = a.print.Text()
 		}
 		err := a.Run(ctx, Command{Dir: b.Dir, Environ: a.Environ, Out: output, Err: output, Name: program, Args: args})
 		switch {
@@ -143,11 +144,11 @@ func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle,
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			_, _ = io.Copy(a.text(), &buffer)
+			_, _ = io.Copy(a.print.Text(), &buffer)
 			failures = append(failures, fmt.Errorf("building %s: '%s': %w", ref, line, diag.Cause(err)))
 			continue
 		}
-		if _, err := fmt.Fprintf(a.textOut(), "built    %s\n", ref); err != nil {
+		if _, err := fmt.Fprintf(a.print.TextOut(), "built    %s\n", ref); err != nil {
 			return err
 		}
 	}

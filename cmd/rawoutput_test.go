@@ -11,37 +11,36 @@ import (
 )
 
 // rawOutput matches uses of the streams of the process.
-var rawOutput = regexp.MustCompile(`\b[ap]\.(Out|Err)\b`)
+var rawOutput = regexp.MustCompile(`\b[aepr]\.(Out|Err)\b`)
 
-// TestRawOutput checks that commands print through the writers of printer.go, except where nothing of a project is printed, where data
+// TestRawOutput checks that commands print through output.Printer, except where nothing of a project is printed, where data
 // must be exact, and where a program prints that the user runs.
 func TestRawOutput(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]int{
-		"printer.go":           7, // the writers, the colored word "error:", and annotations, which are escaped
-		"completion.go":        6, // scripts
-		"generate_bundle.go":   1, // manifests
-		"help.go":              1, // help
-		"image.go":             2, // a progress bar
-		"old_printdeps.go":     1, // go.mod
-		"old_testlocal.go":     2, // go test
-		"olm.go":               3, // a line that is replaced
-		"olm_install.go":       2, // manifests
-		"operator_program.go":  2, // the log of an operator in its pod
-		"prompt.go":            2, // survey needs a terminal; the prompter escapes
-		"root.go":              2, // help
-		"run_local.go":         1, // the log of the manager, which the LogWriter escapes or prefixes
-		"scorecard_program.go": 1, // JSON for scorecard
-		"tool.go":              3, // results of tools
-		"tool_kubectl.go":      2, // kubectl
-		"version.go":           2, // versions
+		"completion.go":              6, // scripts
+		"env.go":                     3, // the prompter escapes
+		"generate_bundle.go":         1, // manifests
+		"internal/images/target.go":  2, // a progress bar
+		"internal/output/printer.go": 7, // the writers, the colored word "error:", and annotations, which are escaped
+		"internal/output/value.go":   1, // manifests
+		"internal/output/wait.go":    3, // a line that is replaced
+		"old.go":                     1, // go.mod
+		"old_run.go":                 2, // go test
+		"operator_program.go":        2, // the log of an operator in its pod
+		"root.go":                    3, // help
+		"run_local.go":               1, // the log of the manager, which the LogWriter escapes or prefixes
+		"scorecard_program.go":       1, // JSON for scorecard
+		"tool.go":                    3, // results of tools
+		"tool_kubectl.go":            2, // kubectl
+		"version.go":                 2, // versions
 	}
 	clitest.WalkTree(t, ".", func(p string, d fs.DirEntry) {
-		if d.IsDir() || filepath.Dir(p) != "." || filepath.Ext(p) != ".go" || strings.HasSuffix(p, "_test.go") {
+		if d.IsDir() || strings.HasPrefix(p, "internal/clitest/") || strings.HasPrefix(p, "internal/test/") || strings.HasPrefix(p, "operon-runtime/") || filepath.Ext(p) != ".go" || strings.HasSuffix(p, "_test.go") {
 			return
 		}
 		if uses := len(rawOutput.FindAllString(clitest.ReadFile(t, p), -1)); uses != allowed[p] {
-			t.Errorf("%s uses a.Out and a.Err %d times, %d expected; print with text, textOut or outputAs", p, uses, allowed[p])
+			t.Errorf("%s uses a.Out and a.Err %d times, %d expected; print with a.print", p, uses, allowed[p])
 		}
 	})
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/cmd/internal/help"
 )
 
 // TestReference compares the pages in docs/reference with the help of all commands. -update rewrites them.
@@ -19,7 +21,7 @@ func TestReference(t *testing.T) {
 	pages := map[string]string{}
 	visitCommands("operon", func(c *cobra.Command) {
 		if !c.HasParent() {
-			for _, c := range documented(c) {
+			for _, c := range help.Documented(c) {
 				pages[referenceName(c)] = referencePage(c)
 			}
 		}
@@ -82,12 +84,12 @@ func referencePage(c *cobra.Command) string {
 	if c.IsAdditionalHelpTopicCommand() {
 		return strings.TrimRight(b.String(), "\n") + "\n"
 	}
-	fmt.Fprintf(&b, "## Usage\n\n```\n%s```\n\n", outdent(usageLines(c)))
+	fmt.Fprintf(&b, "## Usage\n\n```\n%s```\n\n", outdent(help.UsageLines(c)))
 	if c.Example != "" {
 		fmt.Fprintf(&b, "## Examples\n\n```sh\n%s\n```\n\n", strings.TrimRight(outdent(c.Example), "\n"))
 	}
 	var subs, topics []*cobra.Command
-	for _, sub := range documented(c)[1:] {
+	for _, sub := range help.Documented(c)[1:] {
 		if sub.Parent() == c && sub.IsAdditionalHelpTopicCommand() {
 			topics = append(topics, sub)
 		} else if sub.Parent() == c {
@@ -131,7 +133,7 @@ func flagTable(title string, flags *pflag.FlagSet) string {
 	var rows strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			fmt.Fprintf(&rows, "| `%s` | %s |\n", strings.ReplaceAll(strings.TrimSpace(flagSyntax(f)), "|", `\|`), escapeMarkdown(flagDescription(f)))
+			fmt.Fprintf(&rows, "| `%s` | %s |\n", strings.ReplaceAll(strings.TrimSpace(help.FlagSyntax(f)), "|", `\|`), escapeMarkdown(help.FlagDescription(f)))
 		}
 	})
 	if rows.Len() == 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -49,7 +50,7 @@ listed for you to change.`,
 	}
 	f := c.Flags()
 	a.addOffline(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	f.SetNormalizeFunc(fromFlags)
 	f.StringVar(&o.From.Group, "group", "", "current `group` of the API, without the project's domain")
 	f.StringVar(&o.From.Version, "version", "", "current `version` of the API")

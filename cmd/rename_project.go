@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -26,6 +27,6 @@ Objects that are deployed under the old name stay in the cluster: undeploy them 
 		},
 	}
 	a.addOffline(c.Flags())
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	return c
 }

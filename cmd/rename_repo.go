@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 )
 
@@ -27,6 +28,6 @@ and one from after it would both lead: stop the old one first.`,
 		},
 	}
 	a.addOffline(c.Flags())
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	return c
 }

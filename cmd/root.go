@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/complete"
+	"github.com/operon-sdk/operon/cmd/internal/help"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -17,6 +20,8 @@ import (
 // app is an Env with what all commands share: the program's name and the flags of the root command.
 type app struct {
 	*Env
+	// print prints what the command does. It has -q, --verbose and -o.
+	print   *output.Printer
 	program string
 	// called is the base name that the program was called by, which is not the program's name for every link.
 	called string
@@ -25,17 +30,13 @@ type app struct {
 	line string
 	// interrupted is closed when the program is asked to end.
 	interrupted <-chan struct{}
-	// dir is -C, dryRun, verbose and quiet are the flags of those names.
-	dir                    string
-	entered                string // the value of -C after enterDirectory
-	dryRun, verbose, quiet bool
+	// dir is -C, entered its value after enterDirectory, and dryRun is --dry-run.
+	dir, entered string
+	dryRun       bool
 	// helpError is the error of printing a help text, which cobra does not return.
 	helpError error
 	// allowRemote is --allow-remote-resources.
 	allowRemote bool
-	// output is -o of the commands that print a result, which result collects.
-	output string
-	result *result
 	// lockTimeout is how long to wait for another command in the project; 0 is as long as it runs.
 	lockTimeout time.Duration
 	// answered are the flags that give the answers of the user to the prompts so far.
@@ -47,6 +48,11 @@ type app struct {
 	// plugins and projectVersion are the flags of those names.
 	plugins        []string
 	projectVersion string
+}
+
+// newApp returns an app without arguments.
+func newApp(e *Env, program string) *app {
+	return &app{Env: e, print: &output.Printer{Env: e, Program: program}, program: program}
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -66,7 +72,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.version {
-				return a.printVersion()
+				return printVersion(a.print)
 			}
 			return c.Help()
 		},
@@ -80,8 +86,8 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	flags.BoolP("help", "h", false, "show the help of the command")
 	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `directory`")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
-	flags.BoolVar(&a.verbose, "verbose", false, "print each step and how long it takes")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only errors and requested output")
+	flags.BoolVar(&a.print.Verbose, "verbose", false, "print each step and how long it takes")
+	flags.BoolVarP(&a.print.Quiet, "quiet", "q", false, "print only errors and requested output")
 	flags.DurationVar(&a.lockTimeout, "lock-timeout", 0, "maximum `duration` to wait for another command in the project (default: no limit)")
 	a.addPlugins(flags, "`layout` of the project")
 	a.addProjectVersion(flags)
@@ -91,7 +97,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	root.SetFlagErrorFunc(a.flagError)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
-	root.SetErr(a.text())
+	root.SetErr(a.print.Text())
 	group := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})
 		for _, c := range commands {
@@ -99,26 +105,27 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 		}
 		root.AddCommand(commands...)
 	}
-	help := newHelp(a)
+	helpCommand := newHelp(a)
 	group("Develop", newInit(a), newCreate(a), newGenerate(a), newEdit(a), newRename(a), newDelete(a))
 	group("Run and install", newRun(a), newCleanup(a), newOLM(a), newHelmOperator(a), newAnsibleOperator(a))
 	group("Bundle and publish", newBundle(a), newScorecard(a), newImage(a), newCatalog(a), newPkgmanToBundle(a))
 	group("Maintain", newUpgrade(a), newChart(a), newAlpha(a))
-	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), help)
-	root.AddCommand(helpTopics()...)
+	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), helpCommand)
+	root.AddCommand(help.Topics()...)
 	root.AddCommand(newBuild(a), newScorecardTest(a)) // hidden
 	root.AddCommand(oldCommands(a)...)
-	root.SetHelpCommand(help)
+	root.SetHelpCommand(helpCommand)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		a.hideRefused(c)
-		if _, err := fmt.Fprint(a.Out, helpText(c, a.helpWidth())); err != nil {
+		if _, err := fmt.Fprint(a.Out, help.Text(c, help.Width(a.Out, a.OutTerminal))); err != nil {
 			a.helpError = fmt.Errorf("printing the help: %w", err)
 		}
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	nameValues(root)
+	help.NameValues(root)
 	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // only shells need it
-		a.completeAll(root)
+		shell := complete.Project{FS: a.FS, Dir: a.Dir, Root: a.completionRoot, Config: a.completionProject}
+		shell.All(root)
 		a.hideRefused(root)
 	}
 	return root
@@ -226,7 +233,7 @@ func (a *app) flagError(c *cobra.Command, err error) error {
 		return usagef(c, "%w", err)
 	}
 	name := unknown.GetSpecifiedName()
-	if findings := project.ParsePlugins(pluginArguments(a.args), a.facts()...).Findings; len(findings) > 0 {
+	if findings := project.ParsePlugins(pluginArguments(a.args), a.Facts()...).Findings; len(findings) > 0 {
 		return findings
 	}
 	var names []string
@@ -248,45 +255,19 @@ func (a *app) enterDirectory() error {
 	if err != nil {
 		return err
 	}
-	env := *a.Env
-	env.Dir, a.Env, a.entered, a.dir = dir, &env, a.dir, ""
+	a.Dir, a.entered, a.dir = dir, a.dir, ""
 	return nil
 }
-
-// absolute returns a path of a flag, an argument or a variable as an absolute one.
-func (a *app) absolute(name string) string { return absolute(a.Dir, filepath.FromSlash(name)) }
 
 // workDir returns the directory of the command: the working directory, or -C.
 func (a *app) workDir() (string, error) {
 	if a.dir == "" {
 		return a.Dir, nil
 	}
-	dir := a.absolute(a.dir)
+	dir := a.Absolute(a.dir)
 	info, err := a.FS.Stat(dir)
 	if err != nil || !info.IsDir() {
 		return "", diag.Usage(fmt.Errorf("-C %q: no such directory", a.dir))
 	}
 	return filepath.Clean(dir), nil
-}
-
-// progressf prints progress, notes and warnings on stderr, unless -q is given.
-func (a *app) progressf(format string, args ...any) {
-	if !a.quiet {
-		a.printLine(format, args...)
-	}
-}
-
-// progress prints a line of progress.
-func (a *app) progress(message string) { a.progressf("%s", message) }
-
-// verbosef prints details on stderr if --verbose is given.
-func (a *app) verbosef(format string, args ...any) {
-	if a.verbose {
-		a.printLine(format, args...)
-	}
-}
-
-// printLine prints a message on stderr, with further lines indented.
-func (a *app) printLine(format string, args ...any) {
-	fmt.Fprintln(a.text(), diag.Continue(fmt.Sprintf(format, args...)))
 }

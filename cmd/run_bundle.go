@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -73,12 +75,12 @@ func (a *app) runBundleImage(ctx context.Context, arg string, o *runOptions) err
 	if err != nil {
 		return err
 	}
-	a.progressf("Creating a File-Based Catalog of the bundle %q", arg)
+	a.print.Progressf("Creating a File-Based Catalog of the bundle %q", arg)
 	bundle, err := operator.NewBundle(ctx, source, ref, operator.Channel, "")
 	if err != nil {
 		return err
 	}
-	a.progressf("Generated a valid File-Based Catalog")
+	a.print.Progressf("Generated a valid File-Based Catalog")
 	return a.install(ctx, client, namespace, bundle, mode, o)
 }
 
@@ -91,23 +93,19 @@ func (a *app) install(ctx context.Context, client *kube.Client, namespace string
 		if err != nil {
 			return err
 		}
-		a.progressf("the InstallPlan of the Subscription must be approved, which this command does automatically")
-		return a.printObjects(objects, o.output)
+		a.print.Progressf("the InstallPlan of the Subscription must be approved, which this command does automatically")
+		return a.print.Objects(objects, o.output)
 	}
-	return a.runOperator(ctx, &options.Reporter, func() error { return operator.Run(ctx, options) })
+	return runOperator(ctx, a.print, &options.Reporter, func() error { return operator.Run(ctx, options) })
 }
 
 // runSource reads a bundle. The returned image is the one that nodes pull; empty if the catalog must contain the manifests.
 func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (*catalog.Source, string, error) {
-	dir, err := a.workDir()
+	registries, err := bundleRegistries(ctx, a.print, client, namespace, arg, o)
 	if err != nil {
 		return nil, "", err
 	}
-	registries, err := a.bundleRegistries(ctx, client, namespace, arg, o)
-	if err != nil {
-		return nil, "", err
-	}
-	opened, err := a.openBundle(ctx, dir, arg, registries)
+	opened, err := images.OpenBundle(ctx, a.print, a.Dir, arg, registries)
 	if err != nil {
 		return nil, "", fmt.Errorf("bundle %s: %w", filepath.ToSlash(arg), err)
 	}
@@ -120,8 +118,8 @@ func (a *app) runSource(ctx context.Context, client *kube.Client, namespace, arg
 }
 
 // bundleRegistries returns the settings of the registry of a bundle.
-func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespace, arg string, o *runOptions) (image.Registries, error) {
-	registries := a.registries(o.registryOptions)
+func bundleRegistries(ctx context.Context, p *output.Printer, client *kube.Client, namespace, arg string, o *runOptions) (image.Registries, error) {
+	registries := o.Access(p)
 	if host := registryOf(arg); host != "" {
 		if o.skipTLSVerify {
 			registries.SkipVerify = append(slices.Clip(registries.SkipVerify), host)
@@ -137,7 +135,7 @@ func (a *app) bundleRegistries(ctx context.Context, client *kube.Client, namespa
 	if err != nil {
 		return registries, fmt.Errorf("--ca-secret-name: %w", err)
 	}
-	transport, ok := a.HTTP.(*http.Transport)
+	transport, ok := p.HTTP.(*http.Transport)
 	if !ok {
 		return registries, nil // of a test
 	}

@@ -58,7 +58,7 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 	if err != nil {
 		return err
 	}
-	a.progressf("Generated a valid Upgraded File-Based Catalog")
+	a.print.Progressf("Generated a valid Upgraded File-Based Catalog")
 	options := operator.RunOptions{Client: client, Namespace: namespace, Bundle: bundle, Serving: o.serving(a)}
 	a.pushCatalogTo(&options, o)
 	if a.dryRun {
@@ -66,8 +66,8 @@ func (a *app) runBundleUpgrade(ctx context.Context, arg string, o *runOptions) e
 		if err != nil {
 			return err
 		}
-		a.progressf("the Subscription %s would be changed to the catalog, to replace %s", installed.Subscription, installed.CSV)
-		return a.printObjects(objects, o.output)
+		a.print.Progressf("the Subscription %s would be changed to the catalog, to replace %s", installed.Subscription, installed.CSV)
+		return a.print.Objects(objects, o.output)
 	}
-	return a.runOperator(ctx, &options.Reporter, func() error { return operator.Upgrade(ctx, options, installed) })
+	return runOperator(ctx, a.print, &options.Reporter, func() error { return operator.Upgrade(ctx, options, installed) })
 }

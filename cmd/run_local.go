@@ -2,8 +2,8 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -34,9 +35,6 @@ const (
 	logsCompact = "compact"
 	logsFull    = "full"
 )
-
-// errInterrupted is the error of an interrupted command.
-var errInterrupted = errors.New("interrupted")
 
 func newRunLocal(a *app) *cobra.Command {
 	o := &runLocalOptions{}
@@ -121,14 +119,14 @@ func (o *runLocalOptions) check() error {
 }
 
 func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
-	root, err := a.projectRoot()
+	root, err := a.ProjectRoot()
 	if err != nil {
 		return err
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.facts()...)
+	config, err := project.Load(a.FS, root, a.Facts()...)
 	if err != nil {
 		return err
 	}
@@ -137,22 +135,22 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		return err
 	}
 	// The reader of the output may end first, as tee does when a terminal is closed.
-	ctx, stop := signal.NotifyContext(c.Context(), append(EndSignals(), syscall.SIGPIPE)...)
+	ctx, stop := signal.NotifyContext(c.Context(), append(env.EndSignals(), syscall.SIGPIPE)...)
 	defer stop()
 	p := a.at(root)
 	generate := func(ctx context.Context) error {
 		return a.runAt(ctx, a.actions(), root, func(p *action.Project) error {
-			return a.printed(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
+			return a.print.Outcome(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
 		})
 	}
 	if a.dryRun {
-		return interrupted(ctx, generate(ctx))
+		return env.Interrupted(ctx, generate(ctx))
 	}
 	if err := a.confirmCode(root, o.yes); err != nil {
 		return err
 	}
 	if check != nil {
-		if err := interrupted(ctx, check(ctx, root)); err != nil {
+		if err := env.Interrupted(ctx, check(ctx)); err != nil {
 			return err
 		}
 	}
@@ -174,13 +172,13 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	return local.Run(ctx, local.Options{
 		Root: root, Config: config, StateDirs: p.StateDirs, Name: o.name, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
 		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
-		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: a.managerLog(o.logs), Now: a.Now, Command: a.commandLine(),
-		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.progress, Report: func(err error) { a.report(err) }, Interrupted: secondInterrupt,
+		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: managerLog(a.Env, o.logs), Now: a.Now, Command: a.commandLine(),
+		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
 	})
 }
 
 // localProgram returns the manager of a project without Go code, or the zero Program, and what checks this machine before a run, or nil.
-func (a *app) localProgram(root string, config *project.Config) (program local.Program, check func(context.Context, string) error, err error) {
+func (a *app) localProgram(root string, config *project.Config) (program local.Program, check func(context.Context) error, err error) {
 	runtime := config.Facts().Runtime
 	if runtime == nil {
 		if _, err = local.MainPackage(root); err != nil {
@@ -190,20 +188,32 @@ func (a *app) localProgram(root string, config *project.Config) (program local.P
 		}
 		return program, nil, err
 	}
-	program.Name, err = a.runtimeProgram()
+	program.Name, err = a.RuntimeProgram()
 	program.Args, program.Flags = []string{runtime.Command, "run"}, runtime.Flags
 	if runtime.Ansible {
-		program.Environ, check = a.ansibleEnviron(root), a.checkAnsible
+		ansible := a.ansible(root)
+		program.Environ, check = ansible.Environ(), ansible.Check
 	}
 	return program, check, err
 }
 
+// ansible returns what runs of a project's roles need.
+func (a *app) ansible(root string) *local.Ansible {
+	return &local.Ansible{
+		Root: root, FS: a.FS, Getenv: a.Getenv, Slow: a.print.Slow, Notef: a.print.Notef,
+		Run: func(ctx context.Context, variables []string, out, errOut io.Writer, name string, args ...string) error {
+			directory := filepath.VolumeName(a.Dir) + string(filepath.Separator)
+			return a.Run(ctx, Command{Dir: directory, Environ: slices.Concat(a.Environ, variables), Out: out, Err: errOut, Name: name, Args: args, Tied: true})
+		},
+	}
+}
+
 // managerLog returns the writer of the manager's log, given the value of --logs.
-func (a *app) managerLog(logs string) *local.LogWriter {
+func managerLog(e *Env, logs string) *local.LogWriter {
 	return &local.LogWriter{
-		Out: a.Out, Prefix: "manager | ", Location: a.Now().Location(),
-		Compact: logs == logsCompact || logs == "" && a.OutTerminal,
-		Color:   a.colors(a.OutTerminal),
+		Out: e.Out, Prefix: "manager | ", Location: e.Now().Location(),
+		Compact: logs == logsCompact || logs == "" && e.OutTerminal,
+		Color:   e.Color(e.OutTerminal),
 	}
 }
 

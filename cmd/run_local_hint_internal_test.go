@@ -16,7 +16,8 @@ func TestCommandLine(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(parent, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		a := &app{Env: &Env{Dir: parent, FS: afero.NewOsFs()}, program: "operon", dir: dir}
+		a := newApp(&Env{Dir: parent, FS: afero.NewOsFs()}, "operon")
+		a.dir = dir
 		if err := a.enterDirectory(); err != nil {
 			t.Fatal(err)
 		}

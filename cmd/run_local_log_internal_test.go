@@ -22,7 +22,7 @@ func TestManagerLog(t *testing.T) {
 		{"compact", false, "", true, false},
 	} {
 		env := &Env{Out: io.Discard, OutTerminal: tc.terminal, Environ: []string{tc.variable}, Now: time.Now}
-		log := (&app{Env: env}).managerLog(tc.logs)
+		log := managerLog(env, tc.logs)
 		if log.Compact != tc.compact || log.Color != tc.color {
 			t.Errorf("%+v: compact %t, color %t", tc, log.Compact, log.Color)
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
@@ -39,7 +41,7 @@ func (o *operatorOptions) check() diag.Findings {
 // runOptions are the flags of commands that run bundles.
 type runOptions struct {
 	operatorOptions
-	registryOptions
+	images.Registry
 	mode, indexImage, decompression, pullPolicy, pullSecret, caSecret, account, security, output, pushCatalog string
 	skipTLS, skipTLSVerify, useHTTP, cleanUp                                                                  bool
 	selector                                                                                                  map[string]string
@@ -56,7 +58,7 @@ const (
 func (o *runOptions) addServing(c *cobra.Command) {
 	o.operatorOptions.add(c)
 	flags := c.Flags()
-	o.addHosts(flags)
+	o.AddHosts(flags)
 	flags.StringVar(&o.indexImage, "index-image", defaultIndexImage, "`image` with opm that serves the catalog, together with what it has in /configs")
 	flags.StringVar(&o.pushCatalog, "push-catalog", "", "serve the catalog from an `image` of this name, built on the index image and pushed, instead of ConfigMaps")
 	flags.StringVar(&o.decompression, "decompression-image", defaultDecompression, "`image` with sh, cat and gzip, for catalogs too large for one ConfigMap")
@@ -88,7 +90,7 @@ func (o *runOptions) addMode(c *cobra.Command) {
 
 // check returns the findings about the flags, and the install mode.
 func (o *runOptions) check(dryRun bool) (diag.Findings, operator.InstallMode) {
-	findings := append(o.operatorOptions.check(), o.registryOptions.check()...)
+	findings := append(o.operatorOptions.check(), o.Registry.Check()...)
 	mode, err := operator.ParseInstallMode(o.mode)
 	if err != nil {
 		findings.Add("--install-mode", o.mode, err.Error())
@@ -97,7 +99,7 @@ func (o *runOptions) check(dryRun bool) (diag.Findings, operator.InstallMode) {
 		findings = append(findings, project.CheckImage(ref.flag, ref.value)...)
 	}
 	if o.pushCatalog != "" {
-		findings = append(findings, checkNewImage("--push-catalog", o.pushCatalog)...)
+		findings = append(findings, images.CheckNew("--push-catalog", o.pushCatalog)...)
 	}
 	for _, choice := range []struct {
 		flag, value string
@@ -188,11 +190,11 @@ func oneArgument(what string) cobra.PositionalArgs {
 }
 
 // runOperator calls run, which reports its steps through reporter, and explains an interruption.
-func (a *app) runOperator(ctx context.Context, reporter *olm.Reporter, run func() error) error {
-	progress := &olmProgress{app: a}
-	reporter.Progress = progress.report
+func runOperator(ctx context.Context, p *output.Printer, reporter *olm.Reporter, run func() error) error {
+	progress := &output.Steps{Printer: p}
+	reporter.Progress = progress.Report
 	err := run()
-	progress.end()
+	progress.End()
 	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return fmt.Errorf("%w\nthe command was interrupted; run it again to continue", err)
 	}

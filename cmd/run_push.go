@@ -4,18 +4,16 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
 
 // catalogImage builds the image of a bundle's catalog, pushes it to --push-catalog and returns its name with the digest: OLM does
 // not pull a changed image of the same name again.
-func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOptions) (string, error) {
-	dir, err := a.workDir()
-	if err != nil {
-		return "", err
-	}
-	at, err := a.imageTime()
+func catalogImage(ctx context.Context, p *output.Printer, bundle operator.Bundle, o *runOptions) (string, error) {
+	at, err := p.ImageTime()
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +25,7 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	}
 	recipe := image.CatalogRecipe(o.indexImage)
 	recipe.Created, recipe.Author, recipe.Parts = at, "operon run", []image.Part{{Layers: []*image.Layer{layer}}}
-	made, err := a.imageOptions(dir, o.registryOptions).Build(ctx, recipe)
+	made, err := o.Options(p).Build(ctx, recipe)
 	if err != nil {
 		return "", fmt.Errorf("building the image of the catalog: %w", err)
 	}
@@ -36,7 +34,7 @@ func (a *app) catalogImage(ctx context.Context, bundle operator.Bundle, o *runOp
 	if err != nil {
 		return "", err
 	}
-	if err := a.pushImage(ctx, made, o.pushCatalog, a.registries(o.registryOptions)); err != nil {
+	if err := images.Push(ctx, p, made, o.pushCatalog, o.Access(p)); err != nil {
 		return "", fmt.Errorf("--push-catalog: %w", err)
 	}
 	return image.WithDigest(o.pushCatalog, digest), nil
@@ -48,8 +46,8 @@ func (a *app) pushCatalogTo(options *operator.RunOptions, o *runOptions) {
 	case o.pushCatalog == "":
 	case a.dryRun:
 		options.Serving.CatalogImage = o.pushCatalog
-		a.progressf("the image %s of the catalog would be pushed and referenced by its digest", o.pushCatalog)
+		a.print.Progressf("the image %s of the catalog would be pushed and referenced by its digest", o.pushCatalog)
 	default:
-		options.PushCatalog = func(ctx context.Context) (string, error) { return a.catalogImage(ctx, options.Bundle, o) }
+		options.PushCatalog = func(ctx context.Context) (string, error) { return catalogImage(ctx, a.print, options.Bundle, o) }
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 )
 
@@ -35,12 +36,12 @@ func TestFindRuntime(t *testing.T) {
 		near: {Executable: filepath.Join(near, "operon"), Environ: []string{"PATH=" + path}},
 		path: {Executable: filepath.Join(t.TempDir(), "operon"), Environ: []string{"PATH=" + t.TempDir() + string(filepath.ListSeparator) + path}},
 	} {
-		if got, err := env.findRuntime(); err != nil || got != filepath.Join(want, helmchart.Program) {
+		if got, err := env.RuntimeProgram(); err != nil || got != filepath.Join(want, helmchart.Program) {
 			t.Errorf("%+v: %s, %v, want it in %s", env, got, err, want)
 		}
 	}
-	none := &app{Env: &Env{Environ: []string{"PATH=."}}}
-	if _, err := none.runtimeProgram(); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "'go install ") {
+	none := &Env{Environ: []string{"PATH=."}}
+	if _, err := none.RuntimeProgram(); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "'go install ") {
 		t.Errorf("without the program: %v", err)
 	}
 }
@@ -54,7 +55,7 @@ echo "called: $*"
 while :; do sleep 0.05; done`)
 		ctx, cancel := context.WithCancel(t.Context())
 		out := &cancelAfter{text: "called: " + name + " run --watches-file a b\n", cancel: cancel}
-		env := &Env{Dir: t.TempDir(), Environ: os.Environ(), Out: out, Err: out, Run: run, Executable: filepath.Join(dir, "operon")}
+		env := &Env{Dir: t.TempDir(), Environ: os.Environ(), Out: out, Err: out, Run: env.Run, Executable: filepath.Join(dir, "operon")}
 		got := Main(ctx, env, []string{"operon", name, "run", "--watches-file", "a b"})
 		if want := out.text + "stopped\n"; out.written.String() != want || string(rune('0'+got)) != code {
 			t.Errorf("exit code %d, want %s; output %q, want %q", got, code, out.written.String(), want)
@@ -86,7 +87,7 @@ func TestCharts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errOut bytes.Buffer
-	a := &app{Env: &Env{Dir: work, Environ: os.Environ(), Err: &errOut, Run: run, Executable: filepath.Join(dir, "operon"), SlowAfter: 1}}
+	a := newApp(&Env{Dir: work, Environ: os.Environ(), Err: &errOut, Run: env.Run, Executable: filepath.Join(dir, "operon"), SlowAfter: 1}, "operon")
 	answer, err := a.actions().Charts.Fetch(t.Context(), helmchart.FetchRequest{Chart: "stable/redis"})
 	if err != nil || answer.Chart.Name != "chart fetch" || answer.Chart.Version != work {
 		t.Errorf("the answer is %+v, %v", answer, err)

@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -32,7 +35,7 @@ type scorecardOptions struct {
 	serviceAccount, storageImage, untarImage, testOutput         string
 	list, skipCleanup, local                                     bool
 	waitTime                                                     time.Duration
-	registryOptions
+	images.Registry
 }
 
 func newScorecard(a *app) *cobra.Command {
@@ -64,7 +67,7 @@ With --local the built-in tests run in this program, without a cluster and witho
 			if len(args) != 1 {
 				return usagef(c, "%s takes one bundle, a directory or an image, but got %d arguments", c.CommandPath(), len(args))
 			}
-			return o.within(c, func() error {
+			return o.Within(c, func() error {
 				return a.scorecard(c.Context(), c.Flags().Changed("service-account"), args[0], o)
 			})
 		},
@@ -84,13 +87,13 @@ With --local the built-in tests run in this program, without a cluster and witho
 	f.StringVarP(&o.testOutput, "test-output", "t", "test-output", "`directory` for the output files of tests with storage")
 	f.StringVarP(&o.untarImage, "untar-image", "u", scorecard.UntarImage, "`image` with tar, to unpack the bundle (default: quay.io/operator-framework/scorecard-untar, by digest)")
 	f.StringVarP(&o.storageImage, "storage-image", "b", scorecard.StorageImage, "`image` with sh and tar, to copy files from (default: quay.io/operator-framework/scorecard-storage, by digest)")
-	o.registryOptions.addTo(f)
+	o.Registry.AddTo(f)
 	return c
 }
 
 // check returns the findings about the flags as an error, and the selector.
 func (o *scorecardOptions) check() (labels.Selector, error) {
-	findings := o.registryOptions.check()
+	findings := o.Registry.Check()
 	selector, err := labels.Parse(o.selector)
 	if err != nil {
 		findings.Add("--selector", o.selector, "is not a valid label selector: "+err.Error())
@@ -123,11 +126,7 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	if err != nil {
 		return err
 	}
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	opened, err := a.openBundle(ctx, dir, arg, a.registries(o.registryOptions))
+	opened, err := images.OpenBundle(ctx, a.print, a.Dir, arg, o.Access(a.print))
 	if err != nil {
 		if is[*image.Error](err) {
 			return err
@@ -138,20 +137,20 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 	bundle := scorecard.Bundle{FS: opened.FS, Name: opened.Name}
 	var file *scorecard.ConfigFile
 	if o.config != "" {
-		file = &scorecard.ConfigFile{FS: a.FS, Path: absolute(dir, o.config), Name: filepath.ToSlash(o.config)}
+		file = &scorecard.ConfigFile{FS: a.FS, Path: env.Absolute(a.Dir, o.config), Name: filepath.ToSlash(o.config)}
 	}
 	config, err := scorecard.ReadConfig(bundle, file)
 	if err != nil {
 		return err
 	}
 	if config.Unknown != nil {
-		a.warn(diag.Finding{Position: diag.Position{File: config.Name}, Problem: config.Unknown.Error(), Fix: "it has no effect"})
+		a.print.Warn(diag.Finding{Position: diag.Position{File: config.Name}, Problem: config.Unknown.Error(), Fix: "it has no effect"})
 	}
 	stages := config.Select(selector)
 	list := scorecard.List(stages)
 	switch {
 	case o.list || len(list.Items) == 0:
-		return scorecard.Write(a.outputAs(o.output), o.output, list)
+		return scorecard.Write(a.print.As(o.output), o.output, list)
 	case o.local:
 		if err := config.CheckLocal(list); err != nil {
 			return err
@@ -166,18 +165,18 @@ func (a *app) scorecard(ctx context.Context, accountGiven bool, arg string, o sc
 		}
 		if config.ServiceAccount != "" {
 			if accountGiven && config.ServiceAccount != o.serviceAccount {
-				a.notef("note: %s names the service account %s, which goes before --service-account", config.Name, config.ServiceAccount)
+				a.print.Notef("note: %s names the service account %s, which goes before --service-account", config.Name, config.ServiceAccount)
 			}
 			o.serviceAccount = config.ServiceAccount
 		}
-		return a.scorecardInCluster(ctx, dir, bundle, stages, o)
+		return a.scorecardInCluster(ctx, bundle, stages, o)
 	}
-	return a.scorecardResults(list, o.output)
+	return printTests(a.print, list, o.output)
 }
 
-// scorecardResults prints results. It is an error if a test has not passed.
-func (a *app) scorecardResults(list v1alpha3.TestList, format string) error {
-	if err := scorecard.Write(a.outputAs(format), format, list); err != nil {
+// printTests prints results. It is an error if a test has not passed.
+func printTests(p *output.Printer, list v1alpha3.TestList, format string) error {
+	if err := scorecard.Write(p.As(format), format, list); err != nil {
 		return err
 	}
 	return scorecard.CheckPassed(list)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -17,8 +19,8 @@ import (
 const cleanTimeout = 30 * time.Second
 
 // scorecardInCluster runs tests as pods, and always deletes them.
-func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
-	ctx, stop := untilInterrupted(ctx)
+func (a *app) scorecardInCluster(ctx context.Context, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
+	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
 	client, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
@@ -27,7 +29,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	if o.namespace == "" {
 		o.namespace = client.Namespace
 	}
-	output := absolute(dir, o.testOutput)
+	output := env.Absolute(a.Dir, o.testOutput)
 	var lines sync.Mutex
 	cluster := &scorecard.Cluster{
 		Client: client,
@@ -39,9 +41,9 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 			lines.Lock()
 			defer lines.Unlock()
 			if e.Log {
-				a.progressf("%s | %s", e.Test, e.Text)
+				a.print.Progressf("%s | %s", e.Test, e.Text)
 			} else {
-				a.progressf("%s: %s", e.Test, e.Text)
+				a.print.Progressf("%s: %s", e.Test, e.Text)
 			}
 		},
 		OpenOutput: func() (*os.Root, error) {
@@ -54,9 +56,9 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	}
 	list, err := cluster.Run(ctx, bundle, stages)
 	interrupted := ctx.Err() != nil
-	err = errors.Join(err, a.scorecardClean(ctx, cluster, o.skipCleanup))
+	err = errors.Join(err, cleanTests(ctx, a.print, cluster, o.skipCleanup))
 	if list.Items != nil {
-		err = errors.Join(a.scorecardResults(list, o.output), err)
+		err = errors.Join(printTests(a.print, list, o.output), err)
 	}
 	if interrupted {
 		return errors.Join(errInterrupted, err)
@@ -64,13 +66,13 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	return err
 }
 
-// scorecardClean deletes the pods and the ConfigMap. A second interrupt ends it.
-func (a *app) scorecardClean(ctx context.Context, cluster *scorecard.Cluster, skip bool) error {
+// cleanTests deletes the pods and the ConfigMap. A second interrupt ends it.
+func cleanTests(ctx context.Context, p *output.Printer, cluster *scorecard.Cluster, skip bool) error {
 	if skip {
-		a.progressf("%s", cluster.Remaining())
+		p.Progressf("%s", cluster.Remaining())
 		return nil
 	}
-	ctx, stop := untilInterrupted(context.WithoutCancel(ctx))
+	ctx, stop := env.UntilInterrupted(context.WithoutCancel(ctx))
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, cleanTimeout, fmt.Errorf("not done within %s", cleanTimeout))
 	defer cancel()

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -16,33 +15,6 @@ func (l linesWritten) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestReportSlow(t *testing.T) {
-	t.Parallel()
-	failure := errors.New("failure")
-	out := make(linesWritten, 1)
-	a := &app{Env: &Env{Err: out, SlowAfter: time.Hour}}
-	if err := a.reportSlow(a.progressWriter(), "doing this", func() error { return failure }); !errors.Is(err, failure) || len(out) > 0 {
-		t.Errorf("fast: got %v and %d lines", err, len(out))
-	}
-	a.SlowAfter = time.Nanosecond
-	line := ""
-	err := a.reportSlow(a.progressWriter(), "doing this", func() error {
-		line = <-out
-		return failure
-	})
-	if !errors.Is(err, failure) || line != "doing this\n" {
-		t.Errorf("slow: got %v and %q", err, line)
-	}
-	a.quiet = true
-	_ = a.reportSlow(a.progressWriter(), "doing this", func() error {
-		time.Sleep(10 * time.Millisecond)
-		return nil
-	})
-	if len(out) > 0 {
-		t.Errorf("with -q: got %q", <-out)
-	}
-}
-
 // Go commands are reported by what they do.
 func TestSlowGoCommands(t *testing.T) {
 	t.Parallel()
@@ -53,10 +25,10 @@ func TestSlowGoCommands(t *testing.T) {
 	} {
 		out := make(linesWritten, 1)
 		line := ""
-		a := &app{Env: &Env{Err: out, SlowAfter: time.Nanosecond, Environ: []string{"HOME=" + t.TempDir()}, Run: func(context.Context, Command) error {
+		a := newApp(&Env{Err: out, SlowAfter: time.Nanosecond, Environ: []string{"HOME=" + t.TempDir()}, Run: func(context.Context, Command) error {
 			line = <-out
 			return nil
-		}}}
+		}}, "operon")
 		if err := a.goTool().Start(t.Context(), t.TempDir(), nil, nil, nil, strings.Fields(args)...); err != nil || line != want {
 			t.Errorf("go %s: got %v and %q, want %q", args, err, line, want)
 		}

@@ -33,7 +33,7 @@ func newTool(a *app) *cobra.Command {
 				if done || err != nil && !errors.Is(err, project.ErrNotAProject) {
 					return err
 				}
-				return codegen.ControllerGen(c.Context(), args, a.Out, a.text(), dir, a.Environ)
+				return codegen.ControllerGen(c.Context(), args, a.Out, a.print.Text(), dir, a.Environ)
 			}),
 		a.tool("kustomize", "Build and edit kustomizations", "build config/default",
 			func(c *cobra.Command, dir string, args []string) error {
@@ -44,11 +44,13 @@ func newTool(a *app) *cobra.Command {
 				if i := slices.Index(args, "--offline"); i >= 0 {
 					args, remote = slices.Delete(args, i, i+1), manifest.RefuseRemote
 				}
-				return manifest.Kustomize(c.Context(), remote, dir, args, a.Out, a.text())
+				return manifest.Kustomize(c.Context(), remote, dir, args, a.Out, a.print.Text())
 			}),
 		a.tool("setup-envtest", "Install the API server and etcd for tests", "use 1.36 -p path",
 			func(c *cobra.Command, dir string, args []string) error {
-				return a.setupEnvtest(c, dir, args)
+				return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{ // builds from source if nothing can be downloaded
+					Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.print.Text(), Getenv: a.Getenv, Dir: dir, Ensure: a.controlPlaneOptions(),
+				})
 			}),
 		newToolKubectl(a),
 	)
@@ -67,10 +69,7 @@ func (a *app) tool(name, short, example string, run func(c *cobra.Command, dir s
 		Example:            fmt.Sprintf("  %s tool %s %s", a.program, name, example),
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			dir, err := a.workDir()
-			if err != nil {
-				return err
-			}
+			dir := a.Dir
 			return run(c, dir, args)
 		},
 	}
@@ -84,16 +83,9 @@ func (a *app) checkIntact() error {
 	return nil
 }
 
-// setupEnvtest runs setup-envtest, with a build from source if nothing can be downloaded.
-func (a *app) setupEnvtest(c *cobra.Command, dir string, args []string) error {
-	return controlplane.SetupEnvtest(c.Context(), args, controlplane.SetupEnvtestOptions{
-		Name: c.CommandPath(), In: a.In, Out: a.Out, Err: a.text(), Getenv: a.Getenv, Dir: dir, Ensure: a.controlPlaneOptions(),
-	})
-}
-
 // controlPlaneOptions returns the options to find or build programs of a control plane; without any, the programs for tests.
 func (a *app) controlPlaneOptions(parts ...string) controlplane.EnsureOptions {
 	o := controlplane.DefaultOptions(a.Environ)
-	o.Parts, o.Progress = parts, a.progress
+	o.Parts, o.Progress = parts, a.print.Progress
 	return o
 }

@@ -41,7 +41,7 @@ func (a *app) kubectl(c *cobra.Command, dir string, args []string) error {
 	if len(args) == 0 || len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0]) {
 		return c.Help()
 	}
-	environ, err := local.KubectlEnviron(c.Context(), a.stateDirs(), a.projectRoot, a.Environ, args)
+	environ, err := local.KubectlEnviron(c.Context(), a.StateDirs(), a.ProjectRoot, a.Environ, args)
 	if err != nil {
 		return err
 	}
@@ -87,18 +87,18 @@ func (a *app) completeKubectl(ctx context.Context, args []string) ([]string, cob
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	environ, err := local.KubectlEnviron(ctx, a.stateDirs(), a.projectRoot, a.Environ, args)
+	environ, err := local.KubectlEnviron(ctx, a.StateDirs(), a.ProjectRoot, a.Environ, args)
 	if err != nil {
 		environ = a.Environ
 	}
-	return a.completeWith(ctx, Command{Dir: a.Dir, Environ: environ, Name: assets.Path(controlplane.Kubectl)}, args)
+	return completeWith(ctx, a.Env, Command{Dir: a.Dir, Environ: environ, Name: assets.Path(controlplane.Kubectl)}, args)
 }
 
 // completeWith returns what a program that uses cobra completes the last argument with.
-func (a *app) completeWith(ctx context.Context, program Command, args []string) ([]string, cobra.ShellCompDirective) {
+func completeWith(ctx context.Context, e *Env, program Command, args []string) ([]string, cobra.ShellCompDirective) {
 	var out bytes.Buffer
 	program.Out, program.Args = &out, append([]string{cobra.ShellCompRequestCmd}, args...)
-	err := a.Run(ctx, program)
+	err := e.Run(ctx, program)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	last := len(lines) - 1
 	directive, parseErr := strconv.Atoi(strings.TrimPrefix(lines[last], ":"))

@@ -18,7 +18,7 @@ var errNotTrusted = errors.New("nothing was run; read the code of the project fi
 // confirmCode asks once per project, at a terminal, whether its code may run as the user. Without a terminal it prints that it runs. Jobs
 // of CI, which set CI, are not asked: they exist to run the project.
 func (a *app) confirmCode(root string, yes bool) error {
-	dirs := a.stateDirs()
+	dirs := a.StateDirs()
 	if ci := a.Getenv("CI"); ci != "" && ci != "false" || userstate.IsTrusted(dirs, root) {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (a *app) confirmCode(root string, yes bool) error {
 			return errNotTrusted
 		}
 	default:
-		a.notef("note: this runs %s (reported once per project)", what)
+		a.print.Notef("note: this runs %s (reported once per project)", what)
 	}
 	return userstate.Trust(dirs, root)
 }
@@ -42,13 +42,13 @@ func (a *app) confirmCode(root string, yes bool) error {
 // trustNew records that a project needs no confirmation, because a command creates it for the user.
 func (a *app) trustNew(root string) {
 	if !a.dryRun {
-		_ = userstate.Trust(a.stateDirs(), root) // else 'run local' asks
+		_ = userstate.Trust(a.StateDirs(), root) // else 'run local' asks
 	}
 }
 
 // isBare reports whether a directory, which need not exist, contains no code: nothing but hidden files and texts.
-func (a *app) isBare(dir string) bool {
-	entries, err := afero.ReadDir(a.FS, dir)
+func isBare(e *Env, dir string) bool {
+	entries, err := afero.ReadDir(e.FS, dir)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}

@@ -32,9 +32,9 @@ func TestConfirmCode(t *testing.T) {
 	prompter := &countingPrompter{}
 	var errOut bytes.Buffer
 	confirm := func(root string, terminal, yes bool, environ ...string) error {
-		a := &app{result: &result{}, Env: &Env{
+		a := newApp(&Env{
 			FS: afero.NewOsFs(), Err: &errOut, Prompter: prompter, InTerminal: terminal, ErrTerminal: terminal, Environ: append(environ, "XDG_STATE_HOME="+home),
-		}}
+		}, "operon")
 		return a.confirmCode(root, yes)
 	}
 	root, other, third := t.TempDir(), t.TempDir(), t.TempDir()

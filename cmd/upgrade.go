@@ -5,10 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/migrate"
-	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 func newUpgrade(a *app) *cobra.Command {
@@ -71,22 +69,22 @@ instead. Values, and rules that you rewrote, are kept. Running the command again
 			return a.runInRoot(c.Context(), config, func(p *action.Project) error {
 				switch {
 				case diff != "":
-					return a.printed(p.CompareScaffold(diff, o))
+					return a.print.Outcome(p.CompareScaffold(diff, o))
 				case check:
 					preview, err := p.PreviewUpgrade(c.Context(), o)
 					if err != nil {
 						return err
 					}
-					return a.printUpgradePreview(preview)
+					return a.print.Preview(preview)
 				}
-				return a.printed(p.Upgrade(c.Context(), o))
+				return a.print.Outcome(p.Upgrade(c.Context(), o))
 			})
 		},
 	}
 	f := c.Flags()
 	a.addOffline(f)
 	a.addAllowRemote(f)
-	a.addOutput(c, textOutput, jsonOutput)
+	a.addOutput(c, output.Text, output.JSON)
 	choiceVar(c, &o.From, "from", "", "", "`release` that scaffolded the project: operator-sdk-1.42, kubebuilder-4.16, or a version of either (default: detected)", "operator-sdk-1.42", "kubebuilder-4.16", "kubebuilder-3.15")
 	choiceVar(c, &o.To, "to", "", "", "target `version` of Operon; must be this binary's version", buildVersion().Version)
 	f.BoolVar(&check, "check", false, "write nothing; list the files to upgrade and exit with 1 if there are any (for CI)")
@@ -94,51 +92,4 @@ instead. Values, and rules that you rewrote, are kept. Running the command again
 	f.StringVar(&diff, "diff", "", "print how a `file` of the project differs from the current scaffold, and change nothing")
 	f.BoolVar(&o.Force, "force", false, "upgrade even if kustomizations or code no longer build")
 	return c
-}
-
-// printUpgradePreview prints the changes that an upgrade would make, and fails if there are any.
-func (a *app) printUpgradePreview(preview *action.UpgradePreview) error {
-	a.result.changes, a.result.DryRun = preview.Changes, true
-	printf := func(format string, args ...any) error {
-		if a.structured() {
-			return nil
-		}
-		_, err := fmt.Fprintf(a.textOut(), format, args...)
-		return err
-	}
-	files := map[string]migrate.File{}
-	for _, f := range preview.Files {
-		files[f.Name] = f
-	}
-	for _, c := range preview.Changes {
-		note := ""
-		if f, ok := files[c.Path]; ok {
-			note = f.Describe()
-		}
-		added, removed := worktree.Count(c)
-		if err := printf("%s  %s  +%d -%d%s\n", c.Action(), c.Place(), added, removed, note); err != nil {
-			return err
-		}
-		delete(files, c.Path)
-	}
-	for _, f := range preview.Files {
-		if _, ok := files[f.Name]; !ok {
-			continue
-		}
-		if err := printf("kept  %s%s\n", f.Name, f.Describe()); err != nil {
-			return err
-		}
-	}
-	if preview.Obstacle != nil {
-		a.notef("%s", preview.Obstacle)
-	}
-	switch {
-	case len(preview.Changes) > 0:
-		return fmt.Errorf("%s out of date, as scaffolded by %s; run '%s upgrade'", diag.Count(len(preview.Changes), "file"), preview.From, a.program)
-	case preview.Conflicts > 0:
-		return fmt.Errorf("%w: settle the conflicts", action.ErrConflicts)
-	case preview.Obstacle == nil:
-		a.progressf("the project is up to date")
-	}
-	return nil
 }

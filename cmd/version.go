@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/buildinfo"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -21,7 +22,7 @@ func newVersion(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch output {
 			case "", "text":
-				return a.printVersion()
+				return printVersion(a.print)
 			case "json":
 				encoder := json.NewEncoder(a.Out)
 				encoder.SetIndent("", "  ")
@@ -35,10 +36,10 @@ func newVersion(a *app) *cobra.Command {
 }
 
 // printVersion prints the version as one line.
-func (a *app) printVersion() error {
+func printVersion(p *output.Printer) error {
 	info := buildVersion()
-	_, err := fmt.Fprintf(a.Out, "%s version: %q, commit: %q, commit date: %q, kubernetes version: %q, go version: %q, GOOS: %q, GOARCH: %q\n",
-		a.program, info.Version, info.Commit, info.CommitDate, info.Kubernetes, info.Go, info.OS, info.Arch)
+	_, err := fmt.Fprintf(p.Out, "%s version: %q, commit: %q, commit date: %q, kubernetes version: %q, go version: %q, GOOS: %q, GOARCH: %q\n",
+		p.Program, info.Version, info.Commit, info.CommitDate, info.Kubernetes, info.Go, info.OS, info.Arch)
 	return err
 }
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // RuntimePackage is the package of operon-runtime.
@@ -68,6 +71,47 @@ type Manager struct {
 	Prepare func(ctx context.Context) error
 	// Layers returns the layers above the base for a platform. Temp is the path of a new temporary file or directory.
 	Layers func(ctx context.Context, platform, temp string, at time.Time) ([]*image.Layer, error)
+}
+
+// Labels returns the labels that describe a project: its name, and its repository if that is on a well-known host.
+func Labels(config *project.Config) map[string]string {
+	labels := map[string]string{}
+	if title := config.ProjectName(); title != "" {
+		labels["org.opencontainers.image.title"] = title
+	}
+	if host, _, _ := strings.Cut(config.Repo(), "/"); slices.Contains([]string{"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"}, host) {
+		labels["org.opencontainers.image.source"] = "https://" + config.Repo()
+	}
+	return labels
+}
+
+// For returns the recipe of the image for platforms, with the content of the manager on a base image. An empty base is a layer of
+// certificates. at is the time of all files. The layers read files in temp, a
+// new directory.
+func (m Manager) For(ctx context.Context, base string, platforms []string, at time.Time, temp string) (image.Recipe, error) {
+	recipe := m.Recipe
+	recipe.Base, recipe.User, recipe.Created = base, m.User.String(), at
+	if m.Prepare != nil {
+		if err := m.Prepare(ctx); err != nil {
+			return recipe, err
+		}
+	}
+	var below []*image.Layer
+	if base == "" {
+		layer, err := image.BaseLayer(m.User, at)
+		if err != nil {
+			return recipe, err
+		}
+		recipe.Base, below = image.Scratch, []*image.Layer{layer}
+	}
+	for i, platform := range platforms {
+		layers, err := m.Layers(ctx, platform, filepath.Join(temp, strconv.Itoa(i)), at)
+		if err != nil {
+			return recipe, err
+		}
+		recipe.Parts = append(recipe.Parts, image.Part{Platform: platform, Layers: append(slices.Clone(below), layers...)})
+	}
+	return recipe, nil
 }
 
 // Manager returns the content of the image for the layout of the project.

@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"fmt"
+
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -36,4 +38,24 @@ func sdkMessage(f diag.Finding) string {
 		return ""
 	}
 	return f.Err.Error()
+}
+
+// Summary returns the verdict with the number of errors and warnings, as one line.
+func (r Result) Summary() string {
+	verdict := "valid"
+	if !r.Passed() {
+		verdict = "not valid"
+	}
+	return fmt.Sprintf("%s: %s (%s, %s)", r.Bundle, verdict, diag.Count(r.Count(diag.Error), "error"), diag.Count(r.Count(diag.Warning), "warning"))
+}
+
+// Own returns the number of findings below an error that operator-sdk does not report.
+func (r Result) Own() int {
+	own := 0
+	for _, f := range r.Findings {
+		if f.Err == nil && f.Severity != diag.Error {
+			own++
+		}
+	}
+	return own
 }
