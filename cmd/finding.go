@@ -42,7 +42,7 @@ func (a *app) locate(f diag.Finding) (placed diag.Finding, path string) {
 			return f, path
 		}
 	}
-	placed = diag.Finding{Severity: f.Severity, Problem: f.Error(), Related: f.Related, Err: f.Err}
+	placed = diag.Finding{Severity: f.Severity, Problem: f.Full(), Related: f.Related, Err: f.Err}
 	if !f.Long { // its text contains the rule
 		placed.Rule = f.Rule
 	}

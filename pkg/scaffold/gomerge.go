@@ -15,9 +15,9 @@ type otherModuleError struct{ ours, theirs string }
 
 func (e *otherModuleError) Error() string {
 	if e.ours == "" {
-		return fmt.Sprintf("it has no module line, the project would be %s", e.theirs)
+		return fmt.Sprintf("has no module line, the project would be %s", e.theirs)
 	}
-	return fmt.Sprintf("it is module %s, the project would be %s", e.ours, e.theirs)
+	return fmt.Sprintf("is module %s, the project would be %s", e.ours, e.theirs)
 }
 
 // mergeRequirements raises the requirements and the go directive of ours to theirs where they are lower. Other

@@ -99,6 +99,9 @@ func TestAlphaUpdate(t *testing.T) {
 	p.update(0, []string{"diff --git a/Makefile b/Makefile"}, "--dry-run")
 	clitest.WriteFile(t, filepath.Join(p.dir, "new.txt"), "")
 	p.update(1, []string{"there are changes that are not committed:\n    ?? new.txt\n"})
+	p.update(1, []string{
+		`"file": "new.txt",` + "\n      " + `"message": "is not committed"`, `"commit or stash them, or use 'upgrade', which needs no clean work tree"`,
+	}, "-o", "json")
 	if err := os.Remove(filepath.Join(p.dir, "new.txt")); err != nil {
 		t.Fatal(err)
 	}
