@@ -216,7 +216,9 @@ func (a *app) printResult(err error) error {
 			for _, f := range section.All() {
 				a.result.errors = append(a.result.errors, a.placed(f))
 			}
-			a.result.NextSteps = append(a.result.NextSteps, section.Advice...)
+			for _, line := range section.Advice {
+				a.result.NextSteps = append(a.result.NextSteps, strings.TrimLeft(line, " "))
+			}
 		}
 	}
 	switch a.output {

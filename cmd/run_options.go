@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -194,7 +193,7 @@ func (a *app) runOperator(ctx context.Context, reporter *olm.Reporter, run func(
 	err := run()
 	progress.end()
 	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		return fmt.Errorf("%w\nthe command was interrupted; run it again to continue", err)
+		return diag.Explain(err, "the command was interrupted; run it again to continue")
 	}
 	return err
 }

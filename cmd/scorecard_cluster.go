@@ -10,6 +10,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -22,7 +23,7 @@ func (a *app) scorecardInCluster(ctx context.Context, dir string, bundle scoreca
 	defer stop()
 	client, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
-		return fmt.Errorf("%w\n--local runs the built-in tests without a cluster", err)
+		return diag.Explain(err, "--local runs the built-in tests without a cluster")
 	}
 	if o.namespace == "" {
 		o.namespace = client.Namespace

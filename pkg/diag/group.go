@@ -63,6 +63,11 @@ func WithFix(err error, fix string) error {
 	return finding
 }
 
+// Lines is like List for problems that are not indented below the heading.
+func Lines(heading string, problems Findings, advice ...string) error {
+	return &Group{Heading: heading, Err: errors.Join(problems.Unwrap()...), Advice: advice, Joined: true}
+}
+
 // A Section is a part of an error: findings, with a heading if they have one, and advice about them.
 type Section struct {
 	Heading  string
@@ -114,9 +119,10 @@ func sections(err error, joined bool) []Section {
 	case Findings:
 		return []Section{{Findings: err, most: MaxListed}}
 	case *Group:
-		if !joined || !err.Joined {
-			return err.sections(joined)
+		if joined && err.Joined {
+			return single(err)
 		}
+		return err.sections(joined)
 	}
 	// errors.Join's type is not exported. That of fmt.Errorf with several %w also has Unwrap() []error, but its text is not a list.
 	if reflect.TypeOf(err) == reflect.TypeOf(errors.Join(err)) {
@@ -129,6 +135,11 @@ func sections(err error, joined bool) []Section {
 	if cause := errors.Unwrap(err); cause != nil && cause.Error() == err.Error() {
 		return sections(cause, joined)
 	}
+	return single(err)
+}
+
+// single returns an error as one finding.
+func single(err error) []Section {
 	cause, _ := errors.AsType[Finding](err)
 	return []Section{{Findings: Findings{{Problem: strings.TrimRight(err.Error(), "\n"), Rule: cause.Rule, Err: err}}}}
 }

@@ -54,7 +54,8 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	if err := d.execute(p); err != nil {
 		_, undoErr := d.rollback(&p.journal)
 		if undoErr != nil {
-			return nil, diag.Explain(err, fmt.Sprintf("undoing what was done failed too: %v", undoErr), "the next command that changes this project will finish it")
+			return nil, diag.Explain(errors.Join(err, fmt.Errorf("undoing what was done failed too: %w", undoErr)),
+				"the next command that changes this project will finish it")
 		}
 		if changed, ok := errors.AsType[*ChangedError](err); ok {
 			return nil, changed // which already reports that nothing was written
