@@ -32,11 +32,13 @@ func (a *app) locate(f diag.Finding) (placed diag.Finding, path string) {
 	if f.File == "" {
 		return f, ""
 	}
-	dirs := []string{a.Dir}
-	if root, err := project.FindRoot(a.FS, a.Dir); err == nil {
-		dirs = []string{root, a.Dir}
+	if a.findingDirs == nil {
+		if root, err := project.FindRoot(a.FS, a.Dir); err == nil {
+			a.findingDirs = append(a.findingDirs, root)
+		}
+		a.findingDirs = append(a.findingDirs, a.Dir)
 	}
-	for _, dir := range dirs {
+	for _, dir := range a.findingDirs {
 		path := absolute(dir, filepath.FromSlash(f.File))
 		if info, err := a.FS.Stat(path); err == nil && info.Mode().IsRegular() {
 			return f, path

@@ -36,6 +36,8 @@ type app struct {
 	// output is -o of the commands that print a result, which result collects.
 	output string
 	result *result
+	// findingDirs are the directories of the files of findings: the project's and the working directory.
+	findingDirs []string
 	// lockTimeout is how long to wait for another command in the project; 0 is as long as it runs.
 	lockTimeout time.Duration
 	// answered are the flags that give the answers of the user to the prompts so far.

@@ -8,6 +8,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // otherModuleError reports a go.mod with a module path other than the project's.
@@ -25,7 +27,7 @@ func (e *otherModuleError) Error() string {
 func mergeRequirements(ours, theirs []byte) ([]byte, error) {
 	file, err := modfile.Parse(goModFile, ours, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct the file, or remove it", err)
+		return nil, project.GoModFinding(err, "correct the file, or remove it")
 	}
 	scaffold, err := modfile.Parse(goModFile, theirs, nil)
 	if err != nil {
