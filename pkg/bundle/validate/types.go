@@ -37,7 +37,7 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
 			finding.Problem = "is empty"
 			if text, _ := version.(string); text != "" {
-				finding.Problem = fmt.Sprintf("%q is not a semantic version: %s", text, finding.Problem)
+				finding.Problem = fmt.Sprintf("%q is not a semantic version: %s", text, wrong.Problem)
 			}
 			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
 		}

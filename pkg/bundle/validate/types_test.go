@@ -12,7 +12,7 @@ import (
 func TestUnreadableValues(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ from, to, rule, field, problem string }{
-		{"version: 1.2.0", "version: 1.x", "csv-version", "spec.version", `"1.x" is not a semantic version: `},
+		{"version: 1.2.0", "version: 1.x", "csv-version", "spec.version", `"1.x" is not a semantic version: Invalid character(s) found in minor number`},
 		{"metadata:\n", "metadata:\n  creationTimestamp: yesterday\n", "wrong-type", "", `parsing time "yesterday"`},
 	} {
 		files := good(t)
