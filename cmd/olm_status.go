@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
@@ -69,8 +70,7 @@ func (a *app) olmStatus(ctx context.Context, o *olmOptions, output string) error
 		return err
 	}
 	if !status.Healthy {
-		return fmt.Errorf("OLM is not healthy:\n  %s\n'%s olm install' repairs what is missing or changed",
-			strings.Join(status.Problems(), "\n  "), a.program)
+		return diag.List("OLM is not healthy:", status.Problems(), fmt.Sprintf("'%s olm install' repairs what is missing or changed", a.program))
 	}
 	return nil
 }

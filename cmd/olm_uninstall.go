@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
@@ -94,7 +95,11 @@ func (a *app) confirmDataLoss(data *olm.UserData, force bool) error {
 		return nil
 	}
 	if !a.InTerminal || !a.OutTerminal {
-		return fmt.Errorf("users would lose these objects, and nothing was removed:\n%sgive --force to remove all of them", lines)
+		var losses diag.Findings
+		for _, line := range data.Lines() {
+			losses = append(losses, diag.Finding{Problem: line})
+		}
+		return diag.Lines("users would lose these objects, and nothing was removed:", losses, "give --force to remove all of them")
 	}
 	fmt.Fprint(a.print.Text(), lines)
 	remove, err := a.prompt().Confirm("Remove OLM and all of this?", false)

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -196,7 +195,7 @@ func runOperator(ctx context.Context, p *output.Printer, reporter *olm.Reporter,
 	err := run()
 	progress.End()
 	if err != nil && ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-		return fmt.Errorf("%w\nthe command was interrupted; run it again to continue", err)
+		return diag.Explain(err, "the command was interrupted; run it again to continue")
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -24,7 +25,7 @@ func (a *app) scorecardInCluster(ctx context.Context, bundle scorecard.Bundle, s
 	defer stop()
 	client, err := a.connectWithNodes(ctx, o.kubeconfig)
 	if err != nil {
-		return fmt.Errorf("%w\n--local runs the built-in tests without a cluster", err)
+		return diag.Explain(err, "--local runs the built-in tests without a cluster")
 	}
 	if o.namespace == "" {
 		o.namespace = client.Namespace

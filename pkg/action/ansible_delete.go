@@ -48,7 +48,7 @@ func (AnsibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tre
 		if content, err := tree.ReadOptional(name); err != nil {
 			return err
 		} else if content != nil && isEditedCRD(content, r) {
-			edited = append(edited, name)
+			edited = append(edited, scaffold.Edited(diag.Position{File: name}, ""))
 		}
 		tree.RemoveIfExists(name)
 	}
@@ -68,20 +68,17 @@ func (AnsibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tre
 	if err != nil {
 		return err
 	}
-	edited = append(edited, report.Lost...)
-	slices.Sort(edited)
+	edited = scaffold.SortPlaces(append(edited, report.Lost...))
 	if len(edited) > 0 && !o.Force {
-		return &scaffold.EditedError{Places: edited}
+		return scaffold.EditedError(edited)
 	}
-	if len(edited) > 0 {
-		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
-	}
+	p.reportLost(edited)
 	return nil
 }
 
 // removeRuns removes the role and the playbook of a kind, unless others use them. It returns what the user has edited: files that
 // differ from those of create api, and the entry in watches.yaml.
-func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r project.Resource) (edited []string, err error) {
+func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r project.Resource) (edited diag.Findings, err error) {
 	list, err := readAnsibleWatches(tree)
 	if err != nil {
 		return nil, err
@@ -95,7 +92,7 @@ func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r proj
 		return nil, err
 	}
 	if !slices.ContainsFunc(variants, func(w watches.AnsibleWatch) bool { return isSameWatch(w, *entry) }) {
-		edited = append(edited, entry.Position.String())
+		edited = append(edited, scaffold.Edited(entry.Position, ""))
 	}
 	roles, playbook := runsOf(tree, r, entry)
 	others, err := remainingRuns(tree, list, r)
@@ -108,7 +105,7 @@ func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r proj
 			return nil, err
 		}
 		if !same {
-			edited = append(edited, playbook)
+			edited = append(edited, scaffold.Edited(diag.Position{File: playbook}, ""))
 		}
 		tree.Remove(playbook)
 	}
@@ -131,7 +128,7 @@ func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r proj
 			tree.Remove(name)
 		}
 		if changed {
-			edited = append(edited, dir)
+			edited = append(edited, scaffold.Edited(diag.Position{File: dir}, ""))
 		}
 	}
 	return edited, nil

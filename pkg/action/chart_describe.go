@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/merge"
@@ -64,12 +63,10 @@ func (u *chartUpdate) describe(result *Result) error {
 		result.Notes = append(result.Notes, fmt.Sprintf("kept as it is: %s, which you have edited", name))
 	}
 	if conflicts := u.merged.Conflicts(); len(conflicts) > 0 {
-		var lines []string
-		for _, name := range conflicts {
-			lines = append(lines, "\n  "+path.Join(u.dir, name))
+		for i, name := range conflicts {
+			conflicts[i] = path.Join(u.dir, name)
 		}
-		return fmt.Errorf("%w: you and version %s of the chart have changed the same lines of%s\n"+
-			"choose between the lines marked there, then run '%s generate'", ErrConflicts, u.theirs.Chart.Version, strings.Join(lines, ""), u.Program)
+		return u.conflictError(fmt.Sprintf("version %s of the chart", u.theirs.Chart.Version), conflicts, fmt.Sprintf("'%s generate'", u.Program))
 	}
 	from := u.record.Version
 	if from == "" {

@@ -118,9 +118,7 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 			return err
 		}
 	}
-	if len(report.Lost) > 0 {
-		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(report.Lost, ", "))
-	}
+	p.reportLost(report.Lost)
 	if len(report.Left) > 0 {
 		p.reportf(diag.Warning, "these tests still expect the webhooks; edit them: %s", strings.Join(report.Left, ", "))
 	}
@@ -131,4 +129,15 @@ func (p *Project) applyDeletion(ctx context.Context, tree *worktree.Tree, config
 		p.reportf(diag.Note, "kept, as other files in config/default use it: %s", strings.Join(report.Kept, ", "))
 	}
 	return nil
+}
+
+// reportLost reports the places edited by the user that were deleted.
+func (p *Project) reportLost(places diag.Findings) {
+	var texts []string
+	for _, place := range places {
+		texts = append(texts, place.Error())
+	}
+	if len(texts) > 0 {
+		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(texts, ", "))
+	}
 }

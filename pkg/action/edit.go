@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/codegen"
@@ -242,7 +243,7 @@ func (p *Project) setScope(
 	if err != nil {
 		return nil, err
 	}
-	notes, err := refactor.SetScope(tree, before, config, *o.Namespaced, p.recorded(config, header))
+	edited, err := refactor.SetScope(tree, before, config, *o.Namespaced, p.recorded(config, header))
 	if err != nil {
 		return nil, err
 	}
@@ -250,16 +251,16 @@ func (p *Project) setScope(
 	if err != nil {
 		return nil, err
 	}
-	if len(broken) > 0 && len(notes) == 0 {
+	if len(broken) > 0 && len(edited) == 0 {
 		return nil, &diag.Group{Heading: "with the scaffold's changes merged in, code that was edited would not compile, nothing was written:", Err: broken}
 	}
-	if len(notes) == 0 || o.Force {
-		for _, f := range broken {
-			notes = append(notes, f.Error())
-		}
-		return notes, nil
+	if len(edited) > 0 && !o.Force {
+		return nil, diag.List("these places were edited and cannot be changed for you, nothing was written:", edited,
+			"change them by hand afterwards: --force does all the rest")
 	}
-	return nil, fmt.Errorf(
-		"these places were edited and cannot be changed for you, nothing was written:\n  %s\nchange them by hand afterwards: --force does all the rest",
-		strings.ReplaceAll(strings.Join(notes, "\n"), "\n", "\n  "))
+	var notes []string
+	for _, f := range slices.Concat(edited, broken) {
+		notes = append(notes, f.Error())
+	}
+	return notes, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
@@ -51,14 +50,11 @@ func (ChartKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tre
 	if err != nil {
 		return err
 	}
-	edited = append(edited, report.Lost...)
-	slices.Sort(edited)
+	edited = scaffold.SortPlaces(append(edited, report.Lost...))
 	if len(edited) > 0 && !o.Force {
-		return &scaffold.EditedError{Places: edited}
+		return scaffold.EditedError(edited)
 	}
-	if len(edited) > 0 {
-		p.reportf(diag.Warning, "deleted with their edits: %s", strings.Join(edited, ", "))
-	}
+	p.reportLost(edited)
 	return nil
 }
 
@@ -71,7 +67,7 @@ func (p *Project) chartData(config *project.Config, r project.Resource, header s
 
 // removeCharts removes the chart of a kind, unless other kinds have it, and the sample. It returns what the user has edited: a chart
 // whose files differ from those of its record in PROJECT, and a sample that differs from that of the chart.
-func (p *Project) removeCharts(tree *worktree.Tree, config *project.Config, r project.Resource) (edited []string, err error) {
+func (p *Project) removeCharts(tree *worktree.Tree, config *project.Config, r project.Resource) (edited diag.Findings, err error) {
 	list, err := readWatches(tree)
 	if err != nil {
 		return nil, err
@@ -99,7 +95,7 @@ func (p *Project) removeCharts(tree *worktree.Tree, config *project.Config, r pr
 		if same, err := p.isSample(config, r, files, current); err != nil {
 			return nil, err
 		} else if !same {
-			edited = append(edited, sample)
+			edited = append(edited, scaffold.Edited(diag.Position{File: sample}, ""))
 		}
 		tree.Remove(sample)
 	}
@@ -107,7 +103,7 @@ func (p *Project) removeCharts(tree *worktree.Tree, config *project.Config, r pr
 		return edited, nil
 	}
 	if record, ok := config.Chart(path.Base(dir)); !ok || record.Files != files.Digest() {
-		edited = append(edited, dir)
+		edited = append(edited, scaffold.Edited(diag.Position{File: dir}, ""))
 	}
 	for name := range files {
 		tree.Remove(path.Join(dir, name))

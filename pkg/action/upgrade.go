@@ -11,11 +11,29 @@ import (
 	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/refactor"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // ErrConflicts means that an upgrade left conflicts to the user.
 var ErrConflicts = errors.New("there are conflicts")
+
+// conflictError returns the error for files in which an update marked conflicts. other is the other side, next what to do afterwards.
+func (p *Project) conflictError(other string, names []string, next string) error {
+	var files diag.Findings
+	for _, name := range names {
+		file := diag.Place(diag.Position{File: name}, "", fmt.Sprintf("you and %s have changed the same lines", other))
+		if data, err := p.files.ReadFile(name); err == nil {
+			if marked := textdiff.Conflicts(data); len(marked) > 0 {
+				file.Line = marked[0].First
+			}
+		}
+		file.Err = ErrConflicts
+		files = append(files, file)
+	}
+	return diag.List(fmt.Sprintf("%v: you and %s have changed the same lines of", ErrConflicts, other), files,
+		"choose between the lines marked there, then run "+next)
+}
 
 // UpgradeOptions are the options of Upgrade.
 type UpgradeOptions struct {
@@ -44,7 +62,7 @@ func (p *Project) Upgrade(ctx context.Context, o UpgradeOptions) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	return result, u.describe(result, p.Program)
+	return result, u.describe(result, p)
 }
 
 // checkUpgrade validates the options, after PROJECT. It returns the scaffolds that the project may result from.

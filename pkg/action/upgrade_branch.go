@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -121,15 +123,40 @@ func (u *branchUpgrade) checkClean(ctx context.Context) error {
 		return err
 	}
 	if status != "" {
-		first, rest := diag.Shorten(strings.Split(status, "\n"), "file")
-		return fmt.Errorf("there are changes that are not committed:\n  %s\ncommit or stash them, or use 'upgrade', which needs no clean work tree",
-			strings.Join(slices.Concat(first, rest), "\n  "))
+		return u.uncommitted(ctx, strings.Split(status, "\n"))
 	}
 	if u.start, err = u.Git.Output(ctx, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
 		return err
 	}
 	u.current, err = u.Git.Output(ctx, "branch", "--show-current")
 	return err
+}
+
+// uncommitted returns the error for lines of git status. Their paths are relative to the work tree, and quoted if they have special characters.
+func (u *branchUpgrade) uncommitted(ctx context.Context, lines []string) error {
+	prefix, err := u.Git.Output(ctx, "rev-parse", "--show-prefix")
+	if err != nil {
+		return err
+	}
+	first, rest := diag.Shorten(lines, "file")
+	var files diag.Findings
+	for _, line := range first {
+		name := line[len("XY "):]
+		if _, to, renamed := strings.Cut(name, " -> "); renamed {
+			name = to
+		}
+		if plain, err := strconv.Unquote(name); err == nil {
+			name = plain
+		}
+		if rel, err := filepath.Rel(filepath.FromSlash("/"+prefix), filepath.FromSlash("/"+name)); err == nil {
+			name = filepath.ToSlash(rel)
+		}
+		files = append(files, diag.Finding{Position: diag.Position{File: name}, Problem: "is not committed", Listed: line})
+	}
+	for _, line := range rest {
+		files = append(files, diag.Finding{Problem: line})
+	}
+	return diag.List("there are changes that are not committed:", files, "commit or stash them, or use 'upgrade', which needs no clean work tree")
 }
 
 // leave checks out what was checked out before, and deletes the branch.

@@ -10,7 +10,8 @@ import (
 
 // describe adds the notes and next steps of an upgrade to the result. Conflicts and problems with the new requirements are
 // returned as an error.
-func (u *upgrade) describe(result *Result, program string) error {
+func (u *upgrade) describe(result *Result, p *Project) error {
+	program := p.Program
 	notef := func(format string, args ...any) { result.Notes = append(result.Notes, fmt.Sprintf(format, args...)) }
 	kept := map[string][]string{} // by the reason
 	for _, f := range u.files.Files {
@@ -60,12 +61,11 @@ func (u *upgrade) describe(result *Result, program string) error {
 		next = "'go mod tidy', " + next
 	}
 	if len(conflicts) > 0 {
-		var lines []string
+		var names []string
 		for _, f := range conflicts {
-			lines = append(lines, "\n  "+f.Name)
+			names = append(names, f.Name)
 		}
-		return fmt.Errorf("%w: you and the scaffold have changed the same lines of%s\n"+
-			"choose between the lines marked there, then run %s", ErrConflicts, strings.Join(lines, ""), next)
+		return p.conflictError("the scaffold", names, next)
 	}
 	if problem := u.problem(); problem != nil {
 		return diag.Advise(problem, "correct it, then run "+next)

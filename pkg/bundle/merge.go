@@ -187,11 +187,16 @@ func (m *merger) keep(path []string, generated any) {
 }
 
 func (m *merger) conflict(path []string, before, now, disk any) {
-	m.conflicts = append(m.conflicts, diag.Finding{
-		Position: diag.Position{File: m.file},
-		Problem: fmt.Sprintf("%s was edited and is also generated differently now\n    edited:           %s\n    generated now:    %s\n    generated before: %s",
-			manifest.FieldPath(path), show(disk), show(now), show(before)),
-	})
+	field := manifest.FieldPath(path)
+	conflict := diag.Finding{Position: diag.Position{File: m.file}, Field: field, Problem: field + " was edited and is also generated differently now"}
+	for _, side := range []struct {
+		name  string
+		value any
+	}{{"edited:", disk}, {"generated now:", now}, {"generated before:", before}} {
+		value := show(side.value)
+		conflict.Related = append(conflict.Related, diag.Finding{Problem: side.name + " " + value, Listed: fmt.Sprintf("    %-17s %s", side.name, value)})
+	}
+	m.conflicts = append(m.conflicts, conflict)
 }
 
 // show returns a value as text, indented if it has several lines.

@@ -108,12 +108,19 @@ func (g *generation) failure(ctx context.Context, err error) error {
 
 func (g *generation) listError(findings diag.Findings) error {
 	findings = findings.Sort()
-	for _, f := range findings {
-		if missingModules(f.Problem) {
-			return fmt.Errorf("%s\n%w", findings, ErrModulesMissing) // not diag.Findings, as they are not about the source
-		}
+	if !slices.ContainsFunc(findings, func(f diag.Finding) bool { return missingModules(f.Problem) }) {
+		return findings
 	}
-	return findings
+	first, rest := diag.Shorten(findings, "finding")
+	var errs []error // not diag.Findings, as they are not about the source
+	for _, f := range first {
+		f.Err = ErrModulesMissing
+		errs = append(errs, f)
+	}
+	for _, line := range rest {
+		errs = append(errs, errors.New(line))
+	}
+	return diag.Explain(errors.Join(errs...), ErrModulesMissing.Error())
 }
 
 // rawPackages returns packages without their loaders.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os/exec"
 	"strings"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // A Failure reports a program that did not start, or exited unexpectedly.
@@ -20,22 +22,22 @@ type Failure struct {
 	Cause string
 }
 
-func (f *Failure) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s failed: %v", f.Program, f.Err)
+func (f *Failure) Error() string { return f.Unwrap().Error() }
+
+// Unwrap returns a finding, to which the cause and the log are related.
+func (f *Failure) Unwrap() error {
+	failed := diag.Finding{Problem: fmt.Sprintf("%s failed: %v", f.Program, f.Err), Err: f.Err}
 	if f.Cause != "" {
-		fmt.Fprintf(&b, "\nlikely cause: %s", f.Cause)
+		failed.Related = append(failed.Related, diag.Finding{Problem: "likely cause: " + f.Cause})
 	}
 	if len(f.Lines) > 0 {
-		fmt.Fprintf(&b, "\nlast lines of its log:")
-		for _, line := range f.Lines {
-			fmt.Fprintf(&b, "\n  %s", line)
-		}
+		failed.Related = append(failed.Related, diag.Finding{Problem: "last lines of its log:"})
 	}
-	return b.String()
+	for _, line := range f.Lines {
+		failed.Related = append(failed.Related, diag.Finding{Problem: line, Listed: "  " + line})
+	}
+	return failed
 }
-
-func (f *Failure) Unwrap() error { return f.Err }
 
 // The known causes, with their remedies.
 const (

@@ -74,12 +74,31 @@ type Finding struct {
 	// Long selects the longer of two texts: it begins with the severity, contains the object, the field and the rule, and ends with a
 	// line for the fix.
 	Long bool
+	// Listed is the text in a list whose heading says the problem, such as only the position, or empty. See List.
+	Listed string
 	// Err is the cause, or nil. It is not part of a finding that is stored as JSON.
 	Err error `json:"-"`
 }
 
-// Error returns the position and the message.
+// Place returns a finding for a list of places: its text is the position, and a detail in parentheses unless that is empty.
+func Place(at Position, detail, problem string) Finding {
+	listed := at.String()
+	if detail != "" {
+		listed += " (" + detail + ")"
+	}
+	return Finding{Position: at, Problem: problem, Listed: listed}
+}
+
+// Error returns the position and the message, or the text in a list.
 func (f Finding) Error() string {
+	if f.Listed != "" {
+		return f.Listed
+	}
+	return f.Full()
+}
+
+// Full returns the position and the message.
+func (f Finding) Full() string {
 	if f.File == "" {
 		return f.Message()
 	}

@@ -15,11 +15,19 @@ type Group struct {
 	Err error
 	// Advice are lines about what to do.
 	Advice []string
+	// Joined selects the text of one message: its lines after the first are indented, and all Findings are listed.
+	Joined bool
 }
 
 // Error returns heading, problems and advice, one below the other.
 func (g *Group) Error() string {
 	lines := []string{g.Err.Error()}
+	if findings, ok := g.Err.(Findings); ok && g.Joined {
+		lines = nil
+		for _, f := range findings {
+			lines = append(lines, "  "+strings.ReplaceAll(f.Error(), "\n", "\n  "))
+		}
+	}
 	if g.Heading != "" {
 		lines = slices.Insert(lines, 0, g.Heading)
 	}
@@ -32,6 +40,16 @@ func (g *Group) Unwrap() error { return g.Err }
 // Advise returns an error with the problems of err and lines about what to do.
 func Advise(err error, advice ...string) error { return &Group{Err: err, Advice: advice} }
 
+// Explain is like Advise for a cause and a remedy that are one message.
+func Explain(err error, advice ...string) error {
+	return &Group{Err: err, Advice: advice, Joined: true}
+}
+
+// List returns an error that lists problems below a heading, and advice below these, in one message.
+func List(heading string, problems Findings, advice ...string) error {
+	return &Group{Heading: heading, Err: problems, Advice: advice, Joined: true}
+}
+
 // WithFix returns err with a fix behind its text. A finding about a place in a file stays one.
 func WithFix(err error, fix string) error {
 	finding, ok := err.(Finding)
@@ -43,6 +61,11 @@ func WithFix(err error, fix string) error {
 	}
 	finding.Fix = fix
 	return finding
+}
+
+// Lines is like List for problems that are not indented below the heading.
+func Lines(heading string, problems Findings, advice ...string) error {
+	return &Group{Heading: heading, Err: errors.Join(problems.Unwrap()...), Advice: advice, Joined: true}
 }
 
 // A Section is a part of an error: findings, with a heading if they have one, and advice about them.
@@ -73,8 +96,12 @@ func (s Section) All() Findings {
 
 // Sections returns the parts of an error without repetitions: several checks may have the same finding. Errors that list others are
 // Findings, groups and the results of errors.Join, also below errors that add nothing to their text. Any other error is one finding.
-func Sections(err error) []Section {
-	all := sections(err)
+func Sections(err error) []Section { return distinct(sections(err, false)) }
+
+// Messages is like Sections for people: a joined group is one finding.
+func Messages(err error) []Section { return distinct(sections(err, true)) }
+
+func distinct(all []Section) []Section {
 	seen, advice := map[identity]bool{}, map[string]bool{}
 	for i, s := range all {
 		all[i].Findings = s.Findings.without(seen)
@@ -83,7 +110,7 @@ func Sections(err error) []Section {
 	return slices.DeleteFunc(all, func(s Section) bool { return len(s.Findings)+len(s.Advice) == 0 })
 }
 
-func sections(err error) []Section {
+func sections(err error, joined bool) []Section {
 	switch err := err.(type) {
 	case nil:
 		return nil
@@ -92,25 +119,33 @@ func sections(err error) []Section {
 	case Findings:
 		return []Section{{Findings: err, most: MaxListed}}
 	case *Group:
-		return err.sections()
+		if joined && err.Joined {
+			return single(err)
+		}
+		return err.sections(joined)
 	}
 	// errors.Join's type is not exported. That of fmt.Errorf with several %w also has Unwrap() []error, but its text is not a list.
 	if reflect.TypeOf(err) == reflect.TypeOf(errors.Join(err)) {
 		var all []Section
 		for _, part := range err.(interface{ Unwrap() []error }).Unwrap() {
-			all = append(all, sections(part)...)
+			all = append(all, sections(part, joined)...)
 		}
 		return all
 	}
 	if cause := errors.Unwrap(err); cause != nil && cause.Error() == err.Error() {
-		return sections(cause)
+		return sections(cause, joined)
 	}
+	return single(err)
+}
+
+// single returns an error as one finding.
+func single(err error) []Section {
 	cause, _ := errors.AsType[Finding](err)
 	return []Section{{Findings: Findings{{Problem: strings.TrimRight(err.Error(), "\n"), Rule: cause.Rule, Err: err}}}}
 }
 
-func (g *Group) sections() []Section {
-	all := sections(g.Err)
+func (g *Group) sections(joined bool) []Section {
+	all := sections(g.Err, joined)
 	if g.Heading != "" {
 		one := Section{Heading: g.Heading}
 		for _, s := range all {

@@ -65,6 +65,43 @@ func TestSections(t *testing.T) {
 	}
 }
 
+// TestJoined renders joined groups for programs, part by part, and for people, as one text in which nothing is left out.
+func TestJoined(t *testing.T) {
+	t.Parallel()
+	place := diag.Place(diag.Position{File: "a.go", Line: 3}, "func f", "was edited")
+	if got, want := place.Error()+"|"+place.Message()+"|"+place.Full(), "a.go:3 (func f)|was edited|a.go:3: was edited"; got != want {
+		t.Errorf("a place: %q, want %q", got, want)
+	}
+	many := make(diag.Findings, diag.MaxListed+1)
+	for i := range many {
+		many[i] = diag.Finding{Position: diag.Position{File: fmt.Sprint(i)}, Listed: "x\ny", Problem: "z", Err: errors.ErrUnsupported}
+	}
+	list := diag.List("these:", many, "correct them")
+	for _, test := range []struct {
+		name   string
+		err    error
+		parts  int // for programs, with the heading
+		advice string
+		text   string
+	}{
+		{"a list", list, len(many) + 1, "correct them", "these:\n" + strings.Repeat("  x\n  y\n", len(many)) + "correct them"},
+		{"a list of one", fmt.Errorf("%w", diag.List("this:", diag.Findings{place}, "save it")), 2, "save it", "this:\n  a.go:3 (func f)\nsave it"},
+		{"advice about a list", diag.Advise(diag.List("this:", diag.Findings{place}, "save it"), "again"), 2, "save it|again", "this:\n  a.go:3 (func f)\nsave it"},
+		{"an explained error", diag.Explain(errors.New("plain"), "why"), 1, "why", "plain\nwhy"},
+	} {
+		all, people := diag.Sections(test.err), diag.Messages(test.err)
+		if len(all) != 1 || len(all[0].All()) != test.parts || strings.Join(all[0].Advice, "|") != test.advice {
+			t.Errorf("%s: for programs %v", test.name, all)
+		}
+		if len(people) != 1 || len(people[0].Findings) != 1 || people[0].Heading != "" || people[0].Findings[0].Error() != test.text {
+			t.Errorf("%s: for people %v", test.name, people)
+		}
+	}
+	if !errors.Is(list, errors.ErrUnsupported) {
+		t.Error("a list does not wrap its causes")
+	}
+}
+
 // TestGroupIsError finds the causes of groups, and reads their text.
 func TestGroupIsError(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,7 @@ func parseConf(display string, data []byte) ([]registryConf, error) {
 	}
 	meta, err := toml.Decode(string(data), &conf)
 	if parse, ok := errors.AsType[toml.ParseError](err); ok {
-		return nil, fmt.Errorf("%s:%d: %s; correct it", display, parse.Position.Line, parse.Message)
+		return nil, diag.Finding{Position: diag.Position{File: display, Line: parse.Position.Line}, Problem: parse.Message, Fix: "correct it"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; correct it", display, err)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // ReachTimeout is the timeout of the first request to a cluster.
@@ -154,10 +156,10 @@ func (l Locator) Connect(ctx context.Context) (*Client, error) {
 		err = l.check(ctx, client)
 	}
 	if err != nil && client != nil && client.Context == "" {
-		return nil, fmt.Errorf("%w\nthis pod's service account was used, since there is no kubeconfig; --kubeconfig selects another cluster", err)
+		return nil, diag.Explain(err, "this pod's service account was used, since there is no kubeconfig; --kubeconfig selects another cluster")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\ncorrect the kubeconfig, or choose another one with --kubeconfig", err)
+		return nil, diag.Explain(err, "correct the kubeconfig, or choose another one with --kubeconfig")
 	}
 	return client, nil
 }

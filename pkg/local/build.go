@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // errBuild is wrapped by the error of a failed build, which contains the output of go.
@@ -45,7 +46,7 @@ func (r *runner) build(ctx context.Context) error {
 		if text == "" {
 			text = err.Error()
 		}
-		return fmt.Errorf("%w: go build %s:\n%s", errBuild, pkg, text)
+		return diag.Lines(fmt.Sprintf("%v: go build %s:", errBuild, pkg), CompilerErrors(text, errBuild))
 	}
 	r.keep(binary)
 	r.builds++

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/project"
 )
@@ -58,7 +59,7 @@ func (r *runner) reach(ctx context.Context) error {
 		r.progressf("~/.kube/config is not used: %v", err)
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w\ncorrect the kubeconfig, or use --control-plane embedded to run without a cluster", err)
+		return diag.Explain(err, "correct the kubeconfig, or use --control-plane embedded to run without a cluster")
 	}
 	r.cluster, r.kubeconfig = cluster, strings.Join(files.Paths, string(filepath.ListSeparator))
 	return nil

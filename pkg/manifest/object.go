@@ -112,6 +112,16 @@ func (o Object) metadata() diag.Findings {
 	return nil
 }
 
+// A DecodeError is the cause of a finding about an object that does not match its Go type.
+type DecodeError struct {
+	// Problem is the problem without the object and the field, such as "must be a string, not a number".
+	Problem string
+	// Wanted is the type of the field, such as "a string", or empty if the problem is not the type of a value.
+	Wanted string
+}
+
+func (e *DecodeError) Error() string { return e.Problem }
+
 // explain adds position and field to the error of a value that does not fit a Go type.
 func (o Object) explain(err error) error {
 	if typed, ok := errors.AsType[*jsonTypeError](err); ok {
@@ -125,13 +135,14 @@ func (o Object) explain(err error) error {
 		if typed.Type.Kind() == reflect.String {
 			wanted = "string" // also for named types
 		}
-		return diag.Findings{{Position: o.Locate(path...), Field: FieldPath(path), Problem: fmt.Sprintf("%s: %s must be %s, not %s", o, field, article(wanted), article(typed.Value))}}
+		wrong := &DecodeError{Problem: fmt.Sprintf("must be %s, not %s", article(wanted), article(typed.Value)), Wanted: article(wanted)}
+		return diag.Findings{{Position: o.Locate(path...), Field: FieldPath(path), Problem: fmt.Sprintf("%s: %s %s", o, field, wrong), Err: wrong}}
 	}
 	message := err.Error()
 	for _, prefix := range []string{"error unmarshaling JSON: ", "while decoding JSON: ", "json: "} {
 		message = strings.TrimPrefix(message, prefix)
 	}
-	return diag.Findings{{Position: o.Position, Problem: fmt.Sprintf("%s: %s", o, message)}}
+	return diag.Findings{{Position: o.Position, Problem: fmt.Sprintf("%s: %s", o, message), Err: &DecodeError{Problem: message}}}
 }
 
 // misfit returns the complete path of a value of a wrong kind. The path of JSON errors does not contain the indices of lists.

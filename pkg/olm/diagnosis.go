@@ -27,23 +27,27 @@ type Diagnosis struct {
 	Advice []string
 }
 
-// Text returns a multi-line error message that starts with summary.
-func (d *Diagnosis) Text(summary string) string {
-	var text strings.Builder
-	text.WriteString(summary)
-	for _, p := range d.Problems {
-		fmt.Fprintf(&text, "\n%s: %s", p.Object, p.Problem)
-		for _, related := range p.Related {
-			fmt.Fprintf(&text, "\n  %s", related)
+// Err returns an error that starts with summary and wraps cause.
+func (d *Diagnosis) Err(summary string, cause error) error {
+	var advice []string
+	for i, line := range d.Advice {
+		if i == 0 {
+			advice = []string{"what to do:"}
 		}
+		advice = append(advice, "- "+line)
 	}
-	if len(d.Advice) > 0 {
-		text.WriteString("\nwhat to do:")
+	if len(d.Problems) == 0 {
+		return diag.Explain(diag.Finding{Problem: summary, Err: cause}, advice...)
 	}
-	for _, line := range d.Advice {
-		fmt.Fprintf(&text, "\n- %s", line)
+	problems := slices.Clone(d.Problems)
+	for i, p := range problems {
+		lines := []string{p.Object + ": " + p.Problem}
+		for _, related := range p.Related {
+			lines = append(lines, "  "+related.Error())
+		}
+		problems[i].Listed, problems[i].Err = strings.Join(lines, "\n"), cause
 	}
-	return text.String()
+	return diag.Lines(summary, problems, advice...)
 }
 
 // AddProblem adds an object that is not ready.

@@ -3,9 +3,9 @@ package olm
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -21,14 +21,10 @@ type InstallOptions struct {
 	Reporter
 }
 
-// refusedError reports why an operation was refused before anything was changed.
-type refusedError struct{ Problem string }
-
-func (e *refusedError) Error() string { return e.Problem }
-
-// Refusef returns a *refusedError.
-func Refusef(format string, args ...any) error {
-	return &refusedError{Problem: fmt.Sprintf(format, args...)}
+// Refused returns an object that the cluster does not accept, for a list of them.
+func Refused(object *kube.Object, err error) diag.Finding {
+	name, problem := kube.FullName(object), kube.Brief(err)
+	return diag.Finding{Object: name, Problem: "is refused: " + problem, Listed: name + ": " + problem}
 }
 
 // Install applies a release and waits until OLM is ready or ctx ends. It repairs existing objects, completes an interrupted
@@ -79,7 +75,7 @@ type installation struct {
 // checkVersion returns an error if OLM exists in another namespace, or in a version that must not be replaced.
 func (in *installation) checkVersion(found *Installation) error {
 	if err := found.CheckNamespace(); err != nil {
-		return Refusef("%v", err)
+		return err
 	}
 	version := in.Release.Version
 	switch {
@@ -88,10 +84,10 @@ func (in *installation) checkVersion(found *Installation) error {
 			in.Reportf("OLM is already installed; repairing what is missing or differs")
 		}
 	case Older(version, found.Version):
-		return Refusef("OLM %s is installed according to %s, which is newer than %s; OLM cannot be downgraded: remove it with 'olm uninstall' first",
+		return fmt.Errorf("OLM %s is installed according to %s, which is newer than %s; OLM cannot be downgraded: remove it with 'olm uninstall' first",
 			found.Version, found.Source, version)
 	case !in.Upgrade:
-		return Refusef("OLM %s is installed according to %s; --upgrade replaces it with %s and keeps the operators",
+		return fmt.Errorf("OLM %s is installed according to %s; --upgrade replaces it with %s and keeps the operators",
 			found.Version, found.Source, version)
 	default:
 		in.Reportf("upgrading OLM from %s to %s", found.Version, version)
@@ -101,27 +97,27 @@ func (in *installation) checkVersion(found *Installation) error {
 
 // check verifies with a dry run that the cluster accepts all objects.
 func (in *installation) check(ctx context.Context) error {
-	var forbidden, refused []string
+	var forbidden, refused diag.Findings
 	for _, object := range in.Release.All() {
 		err := kube.Retry(ctx, func() error { return in.Client.Check(ctx, object, object.GetNamespace()) })
 		switch {
 		case err == nil, kube.IsNotFound(err), kube.IsImmutable(err), kube.IsBeingDeleted(err):
 			// Its namespace or kind is part of the release, or it will be recreated.
 		case kube.IsForbidden(err):
-			forbidden = append(forbidden, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
+			forbidden = append(forbidden, Refused(object, err))
 		case kube.IsStatus(err):
-			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
+			refused = append(refused, Refused(object, err))
 		default:
 			return in.stopped(ctx, fmt.Errorf("dry run of %s: %w", kube.FullName(object), err))
 		}
 	}
 	if len(forbidden) > 0 {
-		return Refusef("the cluster forbids this user %d of %d objects, and nothing was changed:\n%s\nOLM needs cluster-admin: request it, or give an administrator the output of 'olm install --dry-run -o yaml'",
-			len(forbidden)+len(refused), len(in.Release.All()), strings.Join(append(forbidden, refused...), "\n"))
+		heading := fmt.Sprintf("the cluster forbids this user %d of %d objects, and nothing was changed:", len(forbidden)+len(refused), len(in.Release.All()))
+		return diag.List(heading, append(forbidden, refused...),
+			"OLM needs cluster-admin: request it, or give an administrator the output of 'olm install --dry-run -o yaml'")
 	}
 	if len(refused) > 0 {
-		return Refusef("the cluster rejects %d of %d objects, and nothing was changed:\n%s",
-			len(refused), len(in.Release.All()), strings.Join(refused, "\n"))
+		return diag.List(fmt.Sprintf("the cluster rejects %d of %d objects, and nothing was changed:", len(refused), len(in.Release.All())), refused)
 	}
 	return nil
 }
@@ -146,8 +142,12 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 			}
 			in.Waitf("waiting for %s, which is being deleted", kube.FullName(object))
 			if !kube.Pause(ctx) {
-				return fmt.Errorf("%s is being deleted since %s and still exists (%w)%s\n'olm uninstall' removes what delays it; then install again",
-					kube.FullName(object), deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(ctx, in.Client, deleted))
+				return diag.Explain(diag.Finding{
+					Object: kube.FullName(object),
+					Problem: fmt.Sprintf("is being deleted since %s and still exists (%v)",
+						deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx)),
+					Related: remaining(ctx, in.Client, deleted), Err: context.Cause(ctx),
+				}, "'olm uninstall' removes what delays it; then install again")
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -14,53 +15,64 @@ const definitionFinalizer = "customresourcecleanup.apiextensions.k8s.io"
 
 // notDeletedError explains why objects still exist, after ctx has ended.
 func (r *removal) notDeletedError(ctx context.Context, left []*kube.Object) error {
-	var text strings.Builder
+	var related diag.Findings
 	for i, o := range left {
 		if i == maxNames {
-			fmt.Fprintf(&text, "\nand %d more", len(left)-i)
+			related = append(related, diag.Finding{Problem: fmt.Sprintf("and %d more", len(left)-i)})
 			break
 		}
 		if i > 0 {
-			fmt.Fprintf(&text, "\n%s was not deleted either", kube.FullName(o))
+			related = append(related, diag.Finding{Object: kube.FullName(o), Problem: "was not deleted either"})
 		}
-		text.WriteString(remaining(ctx, r.Client, o))
+		related = append(related, remaining(ctx, r.Client, o)...)
 	}
-	return fmt.Errorf("%s was not deleted: %w%s", kube.FullName(left[0]), context.Cause(ctx), text.String())
+	return notDeleted(ctx, left[0], related)
 }
 
-// remaining describes what delays the deletion of an object, one line each: conditions of a namespace or definition, the
+// notDeleted returns the error for an object that still exists after ctx has ended.
+func notDeleted(ctx context.Context, o *kube.Object, related diag.Findings) error {
+	cause := context.Cause(ctx)
+	return diag.Finding{Object: kube.FullName(o), Problem: fmt.Sprintf("was not deleted: %v", cause), Related: related, Err: cause}
+}
+
+// detailf returns a circumstance of a problem, whose text is indented below it.
+func detailf(format string, args ...any) diag.Finding {
+	text := fmt.Sprintf(format, args...)
+	return diag.Finding{Problem: text, Listed: "  " + text}
+}
+
+// remaining describes what delays the deletion of an object: conditions of a namespace or definition, the
 // resources of a definition, and finalizers. It omits what cannot be read. ctx may have ended.
-func remaining(ctx context.Context, client *kube.Client, o *kube.Object) string {
+func remaining(ctx context.Context, client *kube.Client, o *kube.Object) (found diag.Findings) {
 	ctx, cancel := DiagnosisContext(ctx)
 	defer cancel()
 	live, err := client.Get(ctx, o)
 	if err != nil || live == nil {
-		return ""
+		return nil
 	}
-	var text strings.Builder
 	for _, c := range kube.Conditions(live) {
 		if c.Status == "True" && (strings.HasPrefix(c.Type, "Namespace") || c.Type == "Terminating") && c.Message != "" {
-			fmt.Fprintf(&text, "\n  %s: %s", c.Type, c.Message)
+			found = append(found, detailf("%s: %s", c.Type, c.Message))
 		}
 	}
 	if live.GetKind() == kube.CRDKind {
-		text.WriteString(remainingResources(ctx, client, live))
+		found = append(found, remainingResources(ctx, client, live))
 	}
 	for _, finalizer := range live.GetFinalizers() {
 		if finalizer != definitionFinalizer {
-			fmt.Fprintf(&text, "\n  its finalizer %s is not removed; remove it with 'kubectl edit' of the %s", finalizer, strings.ToLower(live.GetKind()))
+			found = append(found, detailf("its finalizer %s is not removed; remove it with 'kubectl edit' of the %s", finalizer, strings.ToLower(live.GetKind())))
 		}
 	}
-	return text.String()
+	return found
 }
 
-func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Object) string {
+func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Object) diag.Finding {
 	objects, err := client.ListNames(ctx, kube.DefinedBy(crd), "", nil)
 	if err != nil {
-		return "\n  cannot list its resources: " + err.Error()
+		return detailf("cannot list its resources: %v", err)
 	}
 	if len(objects) == 0 {
-		return "\n  no resources of it remain"
+		return detailf("no resources of it remain")
 	}
 	var names []string
 	for _, o := range objects {
@@ -70,7 +82,7 @@ func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Obje
 		}
 		names = append(names, name)
 	}
-	return "\n  remaining resources: " + enumerate(names)
+	return detailf("remaining resources: %s", enumerate(names))
 }
 
 // removalNote is an annotation without meaning; see freeDefinition.

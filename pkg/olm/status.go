@@ -3,6 +3,7 @@ package olm
 import (
 	"context"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -93,8 +94,8 @@ func isEssential(o *kube.Object) bool {
 }
 
 // Problems describes the unhealthy objects except catalogs, one line each.
-func (s *Status) Problems() []string {
-	var lines []string
+func (s *Status) Problems() diag.Findings {
+	var problems diag.Findings
 	for _, row := range s.Objects {
 		if row.Kind == CatalogSourceKind {
 			continue
@@ -103,10 +104,10 @@ func (s *Status) Problems() []string {
 		switch row.Status {
 		case StatusInstalled, StatusLeftOut, StatusUnknown:
 		case StatusMissing:
-			lines = append(lines, name+" is missing")
+			problems = append(problems, diag.Finding{Object: name, Problem: "is missing"})
 		default:
-			lines = append(lines, name+": "+row.Reason)
+			problems = append(problems, diag.Finding{Object: name, Problem: row.Reason, Listed: name + ": " + row.Reason})
 		}
 	}
-	return lines
+	return problems
 }

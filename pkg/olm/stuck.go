@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -120,17 +119,16 @@ func (r *removal) forceDelete(ctx context.Context, pod *kube.Object) error {
 func (r *removal) stuckError(ctx context.Context, namespace *kube.Object) error {
 	diagnosis, cancel := DiagnosisContext(ctx)
 	defer cancel()
-	var text strings.Builder
-	text.WriteString(remaining(ctx, r.Client, namespace))
+	related := remaining(ctx, r.Client, namespace)
 	services, err := r.Client.List(diagnosis, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
 	if err != nil {
 		services = nil // the conditions of the namespace must suffice
 	}
 	for _, service := range services {
 		if health := kube.HealthOf(service); !health.Ready {
-			fmt.Fprintf(&text, "\n  apiservice %s is not available (%s), which prevents the deletion of all namespaces: repair its pods, or 'kubectl delete apiservice %[1]s'",
-				service.GetName(), health.Reason)
+			related = append(related, detailf("apiservice %s is not available (%s), which prevents the deletion of all namespaces: repair its pods, or 'kubectl delete apiservice %[1]s'",
+				service.GetName(), health.Reason))
 		}
 	}
-	return fmt.Errorf("%s was not deleted: %w%s", kube.FullName(namespace), context.Cause(ctx), text.String())
+	return notDeleted(ctx, namespace, related)
 }

@@ -9,22 +9,14 @@ import (
 )
 
 // notReadyError reports which objects were not ready in time.
-type notReadyError struct {
-	// Cause is the cause of the context.
-	Cause error
-	Diagnosis
-}
-
-func (e *notReadyError) Unwrap() error { return e.Cause }
-
-func (e *notReadyError) Error() string { return e.Text(fmt.Sprintf("OLM is not ready: %v", e.Cause)) }
+type notReadyError struct{ Diagnosis }
 
 // notReady finds the causes of objects that are not ready, after ctx has ended.
 func (in *installation) notReady(ctx context.Context, objects []*kube.Object) error {
 	cause := context.Cause(ctx)
 	ctx, cancel := DiagnosisContext(ctx)
 	defer cancel()
-	e := &notReadyError{Cause: cause}
+	e := &notReadyError{}
 	for _, object := range objects {
 		s, err := inspect(ctx, in.Client, object)
 		if err != nil {
@@ -36,7 +28,7 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 		}
 	}
 	e.Advise("run 'olm install' again to continue, with a longer --timeout if the cluster is slow")
-	return e
+	return e.Err(fmt.Sprintf("OLM is not ready: %v", cause), cause)
 }
 
 // explain adds an object that is not ready, and what OLM created for it.

@@ -34,7 +34,7 @@ type removal struct {
 // comes last: while it exists, the next run continues.
 func Uninstall(ctx context.Context, o UninstallOptions) error {
 	if err := o.Found.CheckNamespace(); err != nil {
-		return Refusef("%v", err)
+		return err
 	}
 	r := &removal{UninstallOptions: o}
 	for _, step := range []func(context.Context) error{

@@ -191,7 +191,7 @@ func (b *Builder) compile(ctx context.Context, pkg, platform, binary string) err
 	if text == "" {
 		text = diag.Cause(err).Error()
 	}
-	return fmt.Errorf("the manager does not build for %s: go build %s:\n%s", platform, pkg, text)
+	return diag.Lines(fmt.Sprintf("the manager does not build for %s: go build %s:", platform, pkg), local.CompilerErrors(text, err))
 }
 
 func isGoEnvError(err error) bool {

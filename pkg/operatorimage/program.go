@@ -121,7 +121,10 @@ func (b *Builder) InstallRuntime(ctx context.Context, version, platform, temp st
 	var output bytes.Buffer
 	err := b.Go(ctx, temp, variables, &output, &output, "install", "-trimpath", "-ldflags=-s -w", RuntimePackage+"@"+version)
 	if err != nil {
-		return "", fmt.Errorf("building operon-runtime for %s: go install %s@%s: %w\n%s", platform, RuntimePackage, version, diag.Cause(err), strings.TrimSpace(output.String()))
+		return "", diag.Finding{
+			Problem: fmt.Sprintf("building operon-runtime for %s: go install %s@%s: %v", platform, RuntimePackage, version, diag.Cause(err)),
+			Related: diag.Findings{{Problem: strings.TrimSpace(output.String())}}, Err: err,
+		}
 	}
 	for _, dir := range []string{"bin", filepath.Join("bin", strings.Join(strings.Split(platform, "/")[:2], "_"))} {
 		program := filepath.Join(temp, dir, helmchart.Program)

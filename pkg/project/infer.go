@@ -56,12 +56,27 @@ func repoFromGoMod(fsys afero.Fs, dir string) (string, error) {
 	}
 	file, err := modfile.ParseLax(name, data, nil)
 	if err != nil {
-		return "", fmt.Errorf("%w; correct the file, or remove it", err)
+		return "", GoModFinding(err, "correct the file, or remove it")
 	}
 	if file.Module == nil || file.Module.Mod.Path == "" {
-		return "", errors.New("go.mod:1: there is no module line; add one, or remove the file")
+		return "", diag.Finding{Position: diag.Position{File: name, Line: 1}, Problem: "there is no module line", Fix: "add one, or remove the file"}
 	}
 	return file.Module.Mod.Path, nil
+}
+
+// GoModFinding returns an error of modfile.Parse for go.mod as a finding at the first position.
+func GoModFinding(err error, fix string) error {
+	f := diag.Finding{Problem: err.Error(), Fix: fix, Err: err}
+	if list, ok := errors.AsType[modfile.ErrorList](err); ok && len(list) > 0 {
+		at := diag.Position{File: "go.mod", Line: list[0].Pos.Line, Column: list[0].Pos.LineRune}
+		if at.Column == 1 {
+			at.Column = 0 // modfile omits it
+		}
+		if problem, ok := strings.CutPrefix(f.Problem, at.String()+": "); ok {
+			f.Position, f.Problem = at, problem
+		}
+	}
+	return f
 }
 
 // readRegular reads a regular file. Pipes and devices are errors, as reading them might not end.

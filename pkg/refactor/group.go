@@ -149,7 +149,7 @@ func checkMoves(tree *worktree.Tree, moves []move, hint string) error {
 		return nil
 	}
 	slices.Sort(conflicts)
-	return &scaffold.ConflictError{Paths: slices.Compact(conflicts), Hint: hint}
+	return &scaffold.ConflictError{Places: scaffold.InTheWay(slices.Compact(conflicts)...), Hint: hint}
 }
 
 // execute moves the code and type-checks it before and after the move.

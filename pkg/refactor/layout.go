@@ -186,7 +186,7 @@ func (l *Layout) checkTargets() error {
 		return nil
 	}
 	slices.Sort(paths)
-	return &scaffold.ConflictError{Paths: slices.Compact(paths), Hint: "main.go moves to cmd, controllers to internal/controller and apis to api; " +
+	return &scaffold.ConflictError{Places: scaffold.InTheWay(slices.Compact(paths)...), Hint: "main.go moves to cmd, controllers to internal/controller and apis to api; " +
 		"move away what is listed, to other packages, and run the command again"}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -18,10 +19,10 @@ import (
 
 // SetScope limits the manager of a project to one namespace, or removes the limit. code is the code of the project.
 // config and the files of init and create api in commands are changed: the differences of the scaffold between the scopes
-// are merged into each file. It returns descriptions of the places that the user has edited.
+// are merged into each file. It returns the places that the user has edited.
 func SetScope(
 	tree *worktree.Tree, code *gosource.Module, config *project.Config, on bool, commands scaffold.Commands,
-) ([]string, error) {
+) (diag.Findings, error) {
 	if config.Namespaced() == on {
 		return nil, nil
 	}
@@ -78,18 +79,18 @@ func SetScope(
 			variants[bindingFile][i].new = strings.Replace(v.new, name+"  namespace: system\n", name, 1)
 		}
 	}
-	var notes []string
+	var edited diag.Findings
 	for _, name := range slices.Sorted(maps.Keys(variants)) {
-		note, err := changeScope(tree, name, variants[name], config, on)
+		places, err := changeScope(tree, name, variants[name], config, on)
 		if err != nil {
 			return nil, err
 		}
-		notes = append(notes, note...)
+		edited = append(edited, places...)
 	}
 	if main, err := tree.ReadFile(program); !on && err == nil && strings.Contains(string(main), scopeVariable) {
 		switchVariable(tree, false)
 	}
-	return notes, config.SetNamespaced(on)
+	return edited, config.SetNamespaced(on)
 }
 
 // A variant is a scaffolded file in both scopes.
@@ -104,8 +105,8 @@ func (v variant) forGo(release string) variant {
 	return variant{older.Replace(v.old), older.Replace(v.new)}
 }
 
-// changeScope changes one file with the best matching variant.
-func changeScope(tree *worktree.Tree, name string, variants []variant, config *project.Config, on bool) ([]string, error) {
+// changeScope changes one file with the best matching variant. It returns the places that the user has edited.
+func changeScope(tree *worktree.Tree, name string, variants []variant, config *project.Config, on bool) (diag.Findings, error) {
 	variants = slices.DeleteFunc(variants, func(v variant) bool { return v.old == v.new })
 	if len(variants) == 0 || !tree.Exists(name) {
 		return nil, nil
@@ -148,11 +149,11 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	if path.Ext(name) == ".md" {
 		return nil, nil
 	}
-	var notes []string
+	var edited diag.Findings
 	for _, c := range conflicts {
-		notes = append(notes, c.describe(name))
+		edited = append(edited, c.finding(name))
 	}
-	return notes, nil
+	return edited, nil
 }
 
 // changeKinds changes the kind of a role whose other rules differ from the scaffold, if the line is unique. It returns

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -171,13 +172,20 @@ func updateDocs(tree *worktree.Tree, old, now scaffold.Data) error {
 	return nil
 }
 
-// describe returns a place to change by hand.
-func (c conflict) describe(name string) string {
-	if len(c.old) == 0 {
-		return fmt.Sprintf("%s: add\n    %s", name, strings.Join(c.new, "\n    "))
+// finding returns a place to change by hand.
+func (c conflict) finding(name string) diag.Finding {
+	f := diag.Finding{Position: diag.Position{File: name}, Problem: "was edited and cannot be changed for you"}
+	switch {
+	case len(c.old) == 0:
+		f.Fix = "add" + block(c.new)
+	case len(c.new) == 0:
+		f.Fix = "remove" + block(c.old)
+	default:
+		f.Fix = "instead of" + block(c.old) + "\n  write" + block(c.new)
 	}
-	if len(c.new) == 0 {
-		return fmt.Sprintf("%s: remove\n    %s", name, strings.Join(c.old, "\n    "))
-	}
-	return fmt.Sprintf("%s: instead of\n    %s\n  write\n    %s", name, strings.Join(c.old, "\n    "), strings.Join(c.new, "\n    "))
+	f.Listed = name + ": " + f.Fix
+	return f
 }
+
+// block returns lines below a word, indented.
+func block(lines []string) string { return "\n    " + strings.Join(lines, "\n    ") }

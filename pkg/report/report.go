@@ -23,7 +23,7 @@ func withRule(text string, f diag.Finding) string {
 // Text prints an error. label, such as "error:" in red, is printed to raw before headings and findings without one; text is the
 // same stream for foreign text, which it escapes.
 func Text(raw, text io.Writer, label string, err error) {
-	eachPart(text, err, func(f diag.Finding, listed bool) {
+	eachPart(text, diag.Messages(err), func(f diag.Finding, listed bool) {
 		if listed {
 			fmt.Fprintf(text, "  %s\n", strings.ReplaceAll(strings.ReplaceAll(Line(f), "\r\n", "\n"), "\n", "\n  "))
 			return
@@ -35,12 +35,12 @@ func Text(raw, text io.Writer, label string, err error) {
 
 // GitHub prints the findings of an error as annotations to raw, and what is not a finding to text. place returns findings as Annotate expects them.
 func GitHub(raw, text io.Writer, err error, place func(diag.Finding) diag.Finding) {
-	eachPart(text, err, func(f diag.Finding, _ bool) { Annotate(raw, place(f)) })
+	eachPart(text, diag.Sections(err), func(f diag.Finding, _ bool) { Annotate(raw, place(f)) })
 }
 
 // eachPart calls finding for each heading and each finding of an error, and prints the lines below them.
-func eachPart(text io.Writer, err error, finding func(f diag.Finding, listed bool)) {
-	for _, section := range diag.Sections(err) {
+func eachPart(text io.Writer, sections []diag.Section, finding func(f diag.Finding, listed bool)) {
+	for _, section := range sections {
 		if section.Heading != "" {
 			finding(diag.Finding{Problem: section.Heading}, false)
 		}

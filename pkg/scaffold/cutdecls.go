@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -16,7 +17,7 @@ type cutResult struct {
 	// rest is nil if nothing of the file is needed any more.
 	rest []byte
 	// edited lists the places in the removed code that the user has changed.
-	edited []string
+	edited diag.Findings
 }
 
 // cutDeclarations is the reverse of mergeDeclarations. It removes from a Go file the declarations of the removed
@@ -43,12 +44,12 @@ func cutDeclarations(name string, content []byte, removed, kept [][]byte, writte
 		case c.removed.texts[d.key] != nil:
 			c.cut(d, wholeFile)
 		case wholeFile:
-			c.edited = append(c.edited, name)
+			c.edited = append(c.edited, Edited(diag.Position{File: name}, ""))
 		}
 	}
 	if wholeFile {
 		if !c.removed.headers[header(ours)] || c.hasOwnBlankImport() || c.endsInComment() {
-			c.edited = append(c.edited, name)
+			c.edited = append(c.edited, Edited(diag.Position{File: name}, ""))
 		}
 		return cutResult{edited: c.edited}, nil
 	}
@@ -106,7 +107,7 @@ type cutter struct {
 	*declarations
 	removed, kept *scaffoldForms
 	edits         []textdiff.Edit
-	edited        []string
+	edited        diag.Findings
 	written       func(file, line string) bool
 }
 
@@ -131,7 +132,7 @@ func (c *cutter) cut(d declaration, wholeFile bool) {
 	switch {
 	case unedited:
 	case wholeFile:
-		c.edited = append(c.edited, c.Name)
+		c.edited = append(c.edited, Edited(diag.Position{File: c.Name}, ""))
 	case allWritten(c.Name, strings.Split(d.text, "\n"), c.written):
 	default:
 		c.edited = append(c.edited, c.describe(d.from, d.key))
@@ -184,11 +185,11 @@ func (c *cutter) adjust(d declaration) {
 	}
 }
 
-// describe returns the file and line of a text and its first line.
-func (c *cutter) describe(offset int, text string) string {
+// describe returns the place of a text that was edited, with its first line.
+func (c *cutter) describe(offset int, text string) diag.Finding {
 	text, _, _ = strings.Cut(text, "\n")
 	at := offset + len(c.Text[offset:]) - len(strings.TrimLeft(string(c.Text[offset:]), ". \t\n"))
-	return fmt.Sprintf("%s:%d (%s)", c.Name, strings.Count(string(c.Text[:at]), "\n")+1, text)
+	return Edited(diag.Position{File: c.Name, Line: strings.Count(string(c.Text[:at]), "\n") + 1}, text)
 }
 
 // hasOwnBlankImport reports whether the user has added a blank import.

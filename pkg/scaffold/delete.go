@@ -31,19 +31,26 @@ type Deletion struct {
 	Written func(file, line string) bool
 }
 
-// EditedError lists the edits of the user in the code that a command is to delete.
-type EditedError struct {
-	// Places are files, and texts within files, sorted.
-	Places []string
+// Edited returns a place that the user has edited: a file or, if code is not empty, a part of one.
+func Edited(at diag.Position, code string) diag.Finding {
+	place := diag.Place(at, code, "was edited since it was scaffolded")
+	place.Object = code
+	return place
 }
 
-func (e *EditedError) Error() string {
+// EditedError returns the error for edits of the user in the code that a command is to delete, which are sorted.
+func EditedError(places diag.Findings) error {
 	what := "this was edited since it was"
-	if len(e.Places) > 1 {
-		what = fmt.Sprintf("these %d were edited since they were", len(e.Places))
+	if len(places) > 1 {
+		what = fmt.Sprintf("these %d were edited since they were", len(places))
 	}
-	return fmt.Sprintf("%s scaffolded, nothing was deleted:\n  %s\n"+
-		"save what you need from it, and pass --force to delete it anyway", what, strings.Join(e.Places, "\n  "))
+	return diag.List(what+" scaffolded, nothing was deleted:", places, "save what you need from it, and pass --force to delete it anyway")
+}
+
+// SortPlaces sorts places by their text, in place, and returns them without duplicates.
+func SortPlaces(places diag.Findings) diag.Findings {
+	slices.SortFunc(places, func(a, b diag.Finding) int { return strings.Compare(a.Error(), b.Error()) })
+	return slices.CompactFunc(places, func(a, b diag.Finding) bool { return a.Error() == b.Error() })
 }
 
 // A rendering is the output of create commands.
@@ -125,16 +132,17 @@ type deleter struct {
 	// first API.
 	fromPeer bool
 	// written reports whether another tool wrote a line; nil is for projects of this program.
-	written         func(file, line string) bool
-	edited, deleted []string
-	inUse           []string
-	rest            map[string][]byte // new contents of files that remain
+	written func(file, line string) bool
+	edited  diag.Findings
+	deleted []string
+	inUse   []string
+	rest    map[string][]byte // new contents of files that remain
 }
 
 // DeleteReport describes a deletion beyond the changes of the tree.
 type DeleteReport struct {
-	// Lost are the places edited by the user that Force deleted.
-	Lost []string
+	// Lost are the places edited by the user that Force deleted, sorted.
+	Lost diag.Findings
 	// Kept are files of create webhook that other parts of the project use.
 	Kept []string
 	// Left are places of another tool that still mention the deleted webhooks.
@@ -142,7 +150,7 @@ type DeleteReport struct {
 }
 
 // Delete removes the output of CreateAPI and CreateWebhook: whole files, declarations, and texts at markers. Unless Force is
-// set, edits of the user are an *EditedError.
+// set, edits of the user are an EditedError.
 func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 	var err error
 	x := deleter{tree: tree, rest: map[string][]byte{}}
@@ -183,10 +191,9 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 			return nil, err
 		}
 	}
-	slices.Sort(x.edited)
-	x.edited = slices.Compact(x.edited)
+	x.edited = SortPlaces(x.edited)
 	if len(x.edited) > 0 && !d.Force {
-		return nil, &EditedError{Places: x.edited}
+		return nil, EditedError(x.edited)
 	}
 	for name, content := range x.rest {
 		tree.WriteFile(name, content, worktree.FileMode)
@@ -237,7 +244,7 @@ func (x *deleter) removeFiles(d Deletion) error {
 			continue
 		}
 		if !same {
-			x.edited = append(x.edited, name)
+			x.edited = append(x.edited, Edited(diag.Position{File: name}, ""))
 		}
 		x.deleted = append(x.deleted, name)
 	}

@@ -8,6 +8,8 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
+
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // otherModuleError reports a go.mod with a module path other than the project's.
@@ -15,9 +17,9 @@ type otherModuleError struct{ ours, theirs string }
 
 func (e *otherModuleError) Error() string {
 	if e.ours == "" {
-		return fmt.Sprintf("it has no module line, the project would be %s", e.theirs)
+		return fmt.Sprintf("has no module line, the project would be %s", e.theirs)
 	}
-	return fmt.Sprintf("it is module %s, the project would be %s", e.ours, e.theirs)
+	return fmt.Sprintf("is module %s, the project would be %s", e.ours, e.theirs)
 }
 
 // mergeRequirements raises the requirements and the go directive of ours to theirs where they are lower. Other
@@ -25,7 +27,7 @@ func (e *otherModuleError) Error() string {
 func mergeRequirements(ours, theirs []byte) ([]byte, error) {
 	file, err := modfile.Parse(goModFile, ours, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w; correct the file, or remove it", err)
+		return nil, project.GoModFinding(err, "correct the file, or remove it")
 	}
 	scaffold, err := modfile.Parse(goModFile, theirs, nil)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -109,27 +110,12 @@ func parseGoMod(data []byte) (*modfile.File, error) {
 	}
 	file, err := modfile.Parse(goModFile, data, nil)
 	if err != nil {
-		return nil, modFinding(err)
+		return nil, project.GoModFinding(err, "correct it and run the command again")
 	}
 	if file.Module == nil {
 		return nil, errors.New("go.mod has no module line; add one with the project's import path")
 	}
 	return file, nil
-}
-
-// modFinding returns an error of modfile.Parse as a finding at the first position.
-func modFinding(err error) error {
-	f := diag.Finding{Problem: err.Error(), Fix: "correct it and run the command again", Err: err}
-	if list, ok := errors.AsType[modfile.ErrorList](err); ok && len(list) > 0 {
-		at := diag.Position{File: goModFile, Line: list[0].Pos.Line, Column: list[0].Pos.LineRune}
-		if at.Column == 1 {
-			at.Column = 0 // modfile omits it
-		}
-		if problem, ok := strings.CutPrefix(f.Problem, at.String()+": "); ok {
-			f.Position, f.Problem = at, problem
-		}
-	}
-	return f
 }
 
 // goModFinding returns an error about a line of go.mod.

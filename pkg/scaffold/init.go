@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -16,18 +15,29 @@ import (
 
 // ConflictError lists existing files that a command would have to overwrite.
 type ConflictError struct {
-	// Paths are relative to the project's root, sorted.
-	Paths []string
+	// Places are relative to the project's root, sorted. See InTheWay.
+	Places diag.Findings
 	// Hint is a possible fix.
 	Hint string
 }
 
-func (e *ConflictError) Error() string {
+func (e *ConflictError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the places with a heading and the fix.
+func (e *ConflictError) Unwrap() error {
 	what := "this file is"
-	if len(e.Paths) > 1 {
-		what = fmt.Sprintf("these %d files are", len(e.Paths))
+	if len(e.Places) > 1 {
+		what = fmt.Sprintf("these %d files are", len(e.Places))
 	}
-	return fmt.Sprintf("%s in the way, nothing was written:\n  %s\n%s", what, strings.Join(e.Paths, "\n  "), e.Hint)
+	return diag.List(what+" in the way, nothing was written:", e.Places, e.Hint)
+}
+
+// InTheWay returns files as the places of a ConflictError.
+func InTheWay(names ...string) (places diag.Findings) {
+	for _, name := range names {
+		places = append(places, diag.Place(diag.Position{File: name}, "", "is in the way"))
+	}
+	return places
 }
 
 // Report describes a scaffold beyond the changes of the tree.
@@ -77,7 +87,7 @@ func renderFiles(data Data, events ...string) (map[string][]byte, error) {
 // writeFiles writes rendered files into the tree according to their rules.
 func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint string) (*Report, error) {
 	report := &Report{}
-	var conflicts []string
+	var conflicts diag.Findings
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		want := files[name]
@@ -112,13 +122,13 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 				if !errors.As(err, &other) {
 					return nil, err
 				}
-				conflicts = append(conflicts, fmt.Sprintf("%s (%s)", name, other))
+				conflicts = append(conflicts, diag.Place(diag.Position{File: name}, "it "+other.Error(), other.Error()))
 				continue
 			}
 			tree.WriteFile(name, merged, worktree.FileMode)
 		default:
 			if !force {
-				conflicts = append(conflicts, name)
+				conflicts = append(conflicts, InTheWay(name)...)
 				continue
 			}
 			tree.WriteFile(name, want, worktree.FileMode)
@@ -128,13 +138,12 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 	problems = slices.DeleteFunc(problems, func(err error) bool {
 		blocked, ok := errors.AsType[*worktree.BlockedError](err)
 		if ok {
-			conflicts = append(conflicts, fmt.Sprintf("%s (it %s)", blocked.At, blocked.Problem))
+			conflicts = append(conflicts, diag.Place(diag.Position{File: blocked.At}, "it "+blocked.Problem, blocked.Problem))
 		}
 		return ok
 	})
 	if len(conflicts) > 0 {
-		slices.Sort(conflicts)
-		problems = append(problems, &ConflictError{Paths: conflicts, Hint: hint})
+		problems = append(problems, &ConflictError{Places: SortPlaces(conflicts), Hint: hint})
 	}
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)

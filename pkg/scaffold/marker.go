@@ -14,13 +14,10 @@ func missingMarker(filename, marker string, lines []string) error {
 	if path.Ext(filename) == ".go" {
 		sign = "//"
 	}
-	return diag.Finding{
-		Position: diag.Position{File: filename},
-		Problem: fmt.Sprintf("the marker %s is missing; it belongs %s\n"+
-			"  put this line back and run the command again:\n    %s +kubebuilder:scaffold:%s\n"+
-			"  or add by hand what would have been inserted there:\n    %s",
-			marker, markerPlace(filename, marker), sign, marker, strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    ")),
-	}
+	problem := fmt.Sprintf("the marker %s is missing; it belongs %s", marker, markerPlace(filename, marker))
+	return diag.Explain(diag.Finding{Position: diag.Position{File: filename}, Problem: problem},
+		fmt.Sprintf("  put this line back and run the command again:\n    %s +kubebuilder:scaffold:%s", sign, marker),
+		"  or add by hand what would have been inserted there:\n    "+strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n    "))
 }
 
 // markerPlace describes the place of a marker in a new file.

@@ -1,10 +1,10 @@
 package scaffold
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -13,7 +13,7 @@ import (
 type overlayFile struct {
 	lines  []string
 	crlf   bool
-	edited []string
+	edited diag.Findings
 }
 
 func openOverlay(content []byte) *overlayFile {
@@ -158,7 +158,7 @@ func (o *overlayFile) removeTargets(crd string, onlyRepeated bool) {
 			words = append(words, strings.Fields(plain(line))...)
 		}
 		if !isCATarget(strings.Join(words, " "), crd) {
-			o.edited = append(o.edited, fmt.Sprintf("%s:%d (%s)", project.DefaultKustomization, i+1, "name: "+crd))
+			o.edited = append(o.edited, Edited(diag.Position{File: project.DefaultKustomization, Line: i + 1}, "name: "+crd))
 		}
 		o.lines = slices.Delete(o.lines, i, end)
 	}

@@ -1,13 +1,13 @@
 package scaffold
 
 import (
-	"fmt"
 	"go/ast"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -17,7 +17,7 @@ import (
 // edited; nil means that there are none.
 func uninsert(
 	content []byte, name string, removed, kept map[string]map[string]bool, written func(file, line string) bool,
-) (rest []byte, edited []string, err error) {
+) (rest []byte, edited diag.Findings, err error) {
 	if path.Ext(name) == ".go" {
 		file, err := gosource.Parse(name, content)
 		if err != nil {
@@ -61,7 +61,7 @@ func uninsert(
 			}
 			found[identity(item)] = true
 			if !allWritten(name, lines[at:end], written) {
-				edited = append(edited, fmt.Sprintf("%s:%d (%s)", name, at+1, strings.TrimSpace(lines[at])))
+				edited = append(edited, Edited(diag.Position{File: name, Line: at + 1}, strings.TrimSpace(lines[at])))
 			}
 			lines = slices.Delete(lines, at, end)
 		}

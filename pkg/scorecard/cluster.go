@@ -14,6 +14,7 @@ import (
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -108,8 +109,8 @@ func (c *Cluster) Clean(ctx context.Context) error {
 		err = c.waitDeleted(ctx, c.podsOf(c.configMap))
 	}
 	if err != nil {
-		return fmt.Errorf("deleting the pods of this run: %w\ndelete them with 'kubectl delete --namespace %s pods,configmaps --selector %s=%s'",
-			err, c.Namespace, runLabel, c.configMap)
+		return diag.Explain(fmt.Errorf("deleting the pods of this run: %w", err),
+			fmt.Sprintf("delete them with 'kubectl delete --namespace %s pods,configmaps --selector %s=%s'", c.Namespace, runLabel, c.configMap))
 	}
 	return nil
 }

@@ -28,24 +28,22 @@ type treeEntry struct {
 var errMalformed = errors.New("malformed object")
 
 // read returns the content of an object, or nil if it is larger than limit, unless that is 0.
-func (h *History) read(kind plumbing.ObjectType, hash plumbing.Hash, limit int64) ([]byte, error) {
+func (h *History) read(kind plumbing.ObjectType, hash plumbing.Hash, limit int64) (data []byte, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("reading the git history: %w", err)
+		}
+	}()
 	o, err := h.store.EncodedObject(kind, hash)
-	if err != nil {
-		return nil, fmt.Errorf("reading the git history: %w", err)
-	}
-	if limit > 0 && o.Size() > limit {
-		return nil, nil
+	if err != nil || limit > 0 && o.Size() > limit {
+		return nil, err
 	}
 	r, err := o.Reader()
 	if err != nil {
-		return nil, fmt.Errorf("reading the git history: %w", err)
+		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	data, err := io.ReadAll(io.LimitReader(r, o.Size()))
-	if err != nil {
-		return nil, fmt.Errorf("reading the git history: %w", err)
-	}
-	return data, nil
+	return io.ReadAll(io.LimitReader(r, o.Size()))
 }
 
 // commit reads a commit: lines with its tree and its parents come first.

@@ -14,6 +14,8 @@ import (
 	"sort"
 
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Modes of written files and directories; the umask does not apply.
@@ -24,18 +26,6 @@ const (
 
 // projectFile is written last, so that a reader of the new PROJECT finds everything that belongs to it.
 const projectFile = "PROJECT"
-
-// ChangedError reports files that changed on disk after the tree had read them.
-type ChangedError struct{ Paths []string }
-
-func (e *ChangedError) Error() string {
-	what := "this file was"
-	if len(e.Paths) > 1 {
-		what = fmt.Sprintf("these %d files were", len(e.Paths))
-	}
-	return what + " changed meanwhile by another process, nothing was written:\n  " +
-		joinLines(e.Paths) + "\nrun the command again"
-}
 
 // Commit writes the changes of a tree to disk: all of them, or none with an error. It returns the changes sorted by
 // path. The lock of the tree's root must be held, and Recover must have run since; Begin does both.
@@ -64,7 +54,8 @@ func Commit(tree *Tree, lock *ProjectLock) ([]Change, error) {
 	if err := d.execute(p); err != nil {
 		_, undoErr := d.rollback(&p.journal)
 		if undoErr != nil {
-			return nil, fmt.Errorf("%w\nundoing what was done failed too: %w\nthe next command that changes this project will finish it", err, undoErr)
+			return nil, diag.Explain(errors.Join(err, fmt.Errorf("undoing what was done failed too: %w", undoErr)),
+				"the next command that changes this project will finish it")
 		}
 		if changed, ok := errors.AsType[*ChangedError](err); ok {
 			return nil, changed // which already reports that nothing was written

@@ -33,7 +33,7 @@ func canContainMarkers(name string, data []byte) bool {
 }
 
 // CheckConflicts returns an error if files that were read from disk contain merge conflicts, and still do with the changes of
-// the tree: a diag.Finding at the first conflict, to which the others are related.
+// the tree: one message with a finding at the first conflict of each file.
 func (t *Tree) CheckConflicts() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +44,5 @@ func (t *Tree) CheckConflicts() error {
 	if len(left) == 0 {
 		return nil
 	}
-	left = left.Sort() // without repetitions of files that were read several times
-	left[0].Related = left[1:]
-	return left[0]
+	return diag.Lines("", left.Sort()) // without repetitions of files that were read several times
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/afero"
 )
@@ -219,5 +218,3 @@ func (d disk) removeEmpty(dir string) error {
 	}
 	return nil
 }
-
-func joinLines(lines []string) string { return strings.Join(lines, "\n  ") }

@@ -33,17 +33,19 @@ func (p *Printer) locate(f diag.Finding) (placed diag.Finding, path string) {
 	if f.File == "" {
 		return f, ""
 	}
-	dirs := []string{p.Dir}
-	if root, err := project.FindRoot(p.FS, p.Dir); err == nil {
-		dirs = []string{root, p.Dir}
+	if p.dirs == nil {
+		if root, err := project.FindRoot(p.FS, p.Dir); err == nil {
+			p.dirs = append(p.dirs, root)
+		}
+		p.dirs = append(p.dirs, p.Dir)
 	}
-	for _, dir := range dirs {
+	for _, dir := range p.dirs {
 		path := env.Absolute(dir, filepath.FromSlash(f.File))
 		if info, err := p.FS.Stat(path); err == nil && info.Mode().IsRegular() {
 			return f, path
 		}
 	}
-	placed = diag.Finding{Severity: f.Severity, Problem: f.Error(), Related: f.Related, Err: f.Err}
+	placed = diag.Finding{Severity: f.Severity, Problem: f.Full(), Related: f.Related, Err: f.Err}
 	if !f.Long { // its text contains the rule
 		placed.Rule = f.Rule
 	}

@@ -24,7 +24,9 @@ type Printer struct {
 	Quiet, Verbose bool
 	Format         string
 
-	result   result
+	result result
+	// dirs are the directories of the files of findings: the project's and the working directory. They are found once.
+	dirs     []string
 	progress sync.Mutex // serializes what several goroutines print
 }
 

@@ -70,7 +70,9 @@ func (p *Printer) Finish(err error) error {
 			for _, f := range section.All() {
 				p.result.errors = append(p.result.errors, p.placed(f))
 			}
-			p.result.NextSteps = append(p.result.NextSteps, section.Advice...)
+			for _, line := range section.Advice {
+				p.result.NextSteps = append(p.result.NextSteps, strings.TrimLeft(line, " "))
+			}
 		}
 	}
 	switch p.Format {

@@ -23,20 +23,21 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 		problems = diag.Findings{{Position: obj.Position, Problem: err.Error()}}
 	}
 	for _, p := range problems {
+		wrong, ok := errors.AsType[*manifest.DecodeError](p)
+		if !ok {
+			wrong = &manifest.DecodeError{Problem: p.Problem}
+		}
 		finding := diag.Finding{
 			Position: p.Position, Severity: diag.Error, Rule: "wrong-type", Object: describe(obj), Field: p.Field,
-			Problem: strings.TrimPrefix(p.Problem, obj.String()+": "), Fix: typeFix(p.Problem),
-		}
-		if at := strings.Index(finding.Problem, " must be "); at >= 0 && p.Field != "" {
-			finding.Problem = finding.Problem[at+1:] // Field has the path with indices
+			Problem: wrong.Problem, Fix: typeFix(wrong.Wanted),
 		}
 		// The error of the version decoder has no position.
 		spec := manifest.MapAt(obj.Fields, "spec")
-		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && isVersionError(p.Problem) {
+		if version, ok := spec["version"]; ok && p.Field == "" && obj.Kind() == csvKind && isVersionError(wrong.Problem) {
 			finding.Position, finding.Field = obj.Locate("spec", "version"), "spec.version"
 			finding.Problem = "is empty"
 			if text, _ := version.(string); text != "" {
-				finding.Problem = fmt.Sprintf("%q is not a semantic version: %s", text, finding.Problem)
+				finding.Problem = fmt.Sprintf("%q is not a semantic version: %s", text, wrong.Problem)
 			}
 			finding.Rule, finding.Fix = "csv-version", "write MAJOR.MINOR.PATCH, such as 1.2.0"
 		}
@@ -44,18 +45,19 @@ func (c *content) decodeError(obj manifest.Object, err error) {
 	}
 }
 
-// typeFix returns the fix for a value of a wrong type.
-func typeFix(text string) string {
-	for _, fix := range []struct{ kind, fix string }{
-		{"must be true or false", "write true or false without quotes"},
-		{"must be a string", "quote the value"},
-		{"must be a list", "write a list: each value on its own line after '- '"},
-		{"must be a mapping", "write a mapping: lines 'key: value', indented"},
-		{"must be a number", "write a number without quotes"},
-	} {
-		if strings.Contains(text, fix.kind) {
-			return fix.fix
-		}
+// typeFix returns the fix for a value that is not of the wanted type.
+func typeFix(wanted string) string {
+	switch wanted {
+	case "true or false":
+		return "write true or false without quotes"
+	case "a string":
+		return "quote the value"
+	case "a list":
+		return "write a list: each value on its own line after '- '"
+	case "a mapping":
+		return "write a mapping: lines 'key: value', indented"
+	case "a number":
+		return "write a number without quotes"
 	}
 	return "correct the value; 'kubectl explain' shows the type of each field"
 }
@@ -63,7 +65,7 @@ func typeFix(text string) string {
 // isVersionError reports whether an error is from the semver library, not from the JSON decoder.
 func isVersionError(text string) bool {
 	for _, part := range []string{"version", "Version", "patch number", "minor number", "major number", "Major", "Minor", "Patch", "strconv.ParseUint", "uild meta", "rerelease"} {
-		if strings.Contains(text, part) && !strings.Contains(text, "must be") {
+		if strings.Contains(text, part) {
 			return true
 		}
 	}

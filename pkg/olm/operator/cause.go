@@ -12,41 +12,31 @@ import (
 )
 
 // installError reports why an operator was not installed.
-type installError struct {
-	// Err is the failed step. Cause is the cause of the context, if that has ended.
-	Err, Cause error
-	olm.Diagnosis
-}
-
-func (e *installError) Unwrap() error { return e.Err }
-
-func (e *installError) Error() string {
-	first := e.Err.Error()
-	if e.Cause != nil {
-		first += fmt.Sprintf(" (%v)", e.Cause)
-	}
-	return e.Text(first)
-}
+type installError struct{ olm.Diagnosis }
 
 // failed adds the causes to the error of a step. ctx may have ended.
 func (r *run) failed(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	ctx, cancel := olm.DiagnosisContext(ctx)
 	defer cancel()
-	e := &installError{Err: err, Cause: cause}
+	e := &installError{}
 	r.registryCause(ctx, e)
 	if len(e.Problems) == 0 {
 		r.catalogCause(ctx, e)
 		r.subscriptionCause(ctx, e)
 		r.operatorCause(ctx, e)
 	}
-	if e.Cause != nil && len(e.Problems) == 0 {
+	if cause != nil && len(e.Problems) == 0 {
 		e.Advise("give a longer --timeout, and see 'kubectl get events --namespace %s'", r.Namespace)
 	}
 	if !r.CleanUp {
 		e.Advise("run the command again to continue after fixing the cause; 'cleanup %s' removes the created objects", r.Bundle.Package)
 	}
-	return e
+	summary := err.Error()
+	if cause != nil {
+		summary += fmt.Sprintf(" (%v)", cause)
+	}
+	return e.Err(summary, err)
 }
 
 // registryCause explains why the registry's pod is not ready.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
@@ -47,7 +48,7 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 	}
 	if err := c.remove(ctx, resources...); err != nil {
 		if ctx.Err() != nil && len(csvs) > 0 && !isConversionError(err) {
-			return fmt.Errorf("%w\nthe operator %s still runs and has not removed its finalizers: see its log; 'kubectl patch' can remove the finalizers", err, csvs[0].GetName())
+			return diag.Explain(err, fmt.Sprintf("the operator %s still runs and has not removed its finalizers: see its log; 'kubectl patch' can remove the finalizers", csvs[0].GetName()))
 		}
 		return err
 	}
@@ -127,7 +128,7 @@ func (c *cleanup) awaitConversion(ctx context.Context, do func() error) error {
 			return err
 		}
 		if !kube.Pause(ctx) {
-			return fmt.Errorf("%w\nthe operator does not convert custom resources; see its log. If it cannot be repaired, delete its ClusterServiceVersion: OLM then removes the conversion", failed)
+			return diag.Explain(failed, "the operator does not convert custom resources; see its log. If it cannot be repaired, delete its ClusterServiceVersion: OLM then removes the conversion")
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (m InstallMode) String() string {
 // Targets returns the target namespaces of the OperatorGroup for a bundle; none means all. namespace is that of the operator.
 func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 	if len(b.Modes) == 0 {
-		return nil, olm.Refusef("%s supports no install mode; set one in spec.installModes of the ClusterServiceVersion", b.CSV)
+		return nil, fmt.Errorf("%s supports no install mode; set one in spec.installModes of the ClusterServiceVersion", b.CSV)
 	}
 	kind := m.Type
 	if kind == "" {
@@ -90,18 +90,18 @@ func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 		case slices.Contains(b.Modes, ownNamespace):
 			kind = ownNamespace
 		default:
-			return nil, olm.Refusef("%s supports only %s; give the namespaces that it watches, as --install-mode %s=NAMESPACE",
+			return nil, fmt.Errorf("%s supports only %s; give the namespaces that it watches, as --install-mode %s=NAMESPACE",
 				b.CSV, strings.Join(b.Modes, " and "), b.Modes[0])
 		}
 	}
 	if kind == singleNamespace && m.Namespaces[0] == namespace {
-		return nil, olm.Refusef("%s is the operator's own namespace; that is --install-mode %s", namespace, ownNamespace)
+		return nil, fmt.Errorf("%s is the operator's own namespace; that is --install-mode %s", namespace, ownNamespace)
 	}
 	if !slices.Contains(b.Modes, kind) {
-		return nil, olm.Refusef("%s does not support the install mode %s; it supports %s", b.CSV, kind, strings.Join(b.Modes, ", "))
+		return nil, fmt.Errorf("%s does not support the install mode %s; it supports %s", b.CSV, kind, strings.Join(b.Modes, ", "))
 	}
 	if b.Converts && kind != allNamespaces {
-		return nil, olm.Refusef("%s has conversion webhooks, for which OLM requires the install mode %s", b.CSV, allNamespaces)
+		return nil, fmt.Errorf("%s has conversion webhooks, for which OLM requires the install mode %s", b.CSV, allNamespaces)
 	}
 	switch kind {
 	case ownNamespace:
@@ -141,7 +141,7 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 		for _, g := range groups {
 			names = append(names, g.GetName())
 		}
-		return nil, nil, olm.Refusef("the namespace %s has %d OperatorGroups (%s), with which OLM installs nothing; delete all but one",
+		return nil, nil, fmt.Errorf("the namespace %s has %d OperatorGroups (%s), with which OLM installs nothing; delete all but one",
 			r.Namespace, len(groups), strings.Join(names, ", "))
 	}
 	for _, item := range kube.ListAt(groups[0].Object, "spec", "targetNamespaces") {
@@ -160,13 +160,13 @@ func (r *run) group(ctx context.Context) (targets []string, found *kube.Object, 
 			return nil, nil, err
 		}
 		if !slices.Equal(wanted, targets) {
-			return nil, nil, olm.Refusef("%s of the namespace has the install mode %s, not %s; leave out --install-mode to use it, or choose another namespace",
+			return nil, nil, fmt.Errorf("%s of the namespace has the install mode %s, not %s; leave out --install-mode to use it, or choose another namespace",
 				kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Mode)
 		}
 		return targets, groups[0], nil
 	}
 	if !slices.Contains(r.Bundle.Modes, mode) {
-		return nil, nil, olm.Refusef("%s of the namespace has the install mode %s, but %s supports only %s; choose another namespace",
+		return nil, nil, fmt.Errorf("%s of the namespace has the install mode %s, but %s supports only %s; choose another namespace",
 			kube.FullName(groups[0]), InstallMode{Type: mode, Namespaces: targets}, r.Bundle.CSV, strings.Join(r.Bundle.Modes, ", "))
 	}
 	if _, err := (InstallMode{Type: mode, Namespaces: targets}).Targets(r.Bundle, r.Namespace); err != nil {

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -38,13 +37,13 @@ func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 		r.Reportf("the operator is not permitted to read all of its custom resources: %s", problem)
 		return nil
 	}
-	e := &installError{Err: errors.New("OLM has installed the operator, but it is not permitted to read its custom resources")}
+	e := &installError{}
 	e.AddProblem(kube.FullName(csv), problem)
 	e.Advise("add permissions to the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
 	if !r.CleanUp {
 		e.Advise("'cleanup %s' removes the created objects", r.Bundle.Package)
 	}
-	return e
+	return e.Err("OLM has installed the operator, but it is not permitted to read its custom resources", nil)
 }
 
 // accountsOf returns the service accounts of a ClusterServiceVersion's deployments.

@@ -2,9 +2,10 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/olm"
 )
@@ -62,7 +63,7 @@ func (r *run) finish(ctx context.Context, err error) error {
 		Client: r.Client, Namespace: r.Namespace, Package: r.Bundle.Package, DeleteCRDs: true, DeleteGroups: r.groupCreated, Reporter: r.Reporter,
 	})
 	if failed != nil {
-		return fmt.Errorf("%w\ncannot remove the created objects: %v", err, failed)
+		return diag.Explain(errors.Join(err, fmt.Errorf("cannot remove the created objects: %w", failed)))
 	}
 	return err
 }
@@ -101,14 +102,14 @@ func checkCluster(ctx context.Context, client *kube.Client, namespace string) er
 		return olm.ExplainForbidden(err)
 	}
 	if crd == nil {
-		return olm.Refusef("OLM is not installed; 'olm install' installs it")
+		return fmt.Errorf("OLM is not installed; 'olm install' installs it")
 	}
 	found, err := client.Get(ctx, kube.Named("v1", "Namespace", "", namespace))
 	if err != nil {
 		return olm.ExplainForbidden(err)
 	}
 	if found == nil {
-		return olm.Refusef("namespace %s not found; 'kubectl create namespace %[1]s' creates it", namespace)
+		return fmt.Errorf("namespace %s not found; 'kubectl create namespace %[1]s' creates it", namespace)
 	}
 	return nil
 }
@@ -139,10 +140,10 @@ func (r *run) checkInstalled(ctx context.Context) error {
 			return err
 		}
 		if csv != nil && csv.GetLabels()["olm.copiedFrom"] != "" {
-			return olm.Refusef("%s is already installed for all namespaces, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)
+			return fmt.Errorf("%s is already installed for all namespaces, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)
 		}
 		if csv != nil {
-			return olm.Refusef("%s already exists in the namespace without a Subscription; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)
+			return fmt.Errorf("%s already exists in the namespace without a Subscription; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)
 		}
 		return nil
 	}
@@ -156,7 +157,7 @@ func (r *run) checkInstalled(ctx context.Context) error {
 	if installed != "" {
 		state = "has installed " + installed
 	}
-	return olm.Refusef("%s already subscribes to the package %s and %s; 'run bundle-upgrade' replaces it, 'cleanup %[2]s' removes it",
+	return fmt.Errorf("%s already subscribes to the package %s and %s; 'run bundle-upgrade' replaces it, 'cleanup %[2]s' removes it",
 		kube.FullName(subscription), r.Bundle.Package, state)
 }
 
@@ -207,19 +208,19 @@ func (r *run) apply(ctx context.Context, object *kube.Object) error {
 
 // check verifies with a dry run that the cluster accepts all objects.
 func (r *run) check(ctx context.Context, objects *objectSet) error {
-	var refused []string
+	var refused diag.Findings
 	for _, object := range objects.all() {
 		err := kube.Retry(ctx, func() error { return r.Client.Check(ctx, object, object.GetNamespace()) })
 		switch {
 		case err == nil, kube.IsImmutable(err):
 		case kube.IsStatus(err):
-			refused = append(refused, fmt.Sprintf("  %s: %s", kube.FullName(object), kube.Brief(err)))
+			refused = append(refused, olm.Refused(object, err))
 		default:
 			return fmt.Errorf("dry run of %s: %w", kube.FullName(object), err)
 		}
 	}
 	if len(refused) > 0 {
-		return olm.Refusef("the cluster rejects these objects, and nothing was changed:\n%s", strings.Join(refused, "\n"))
+		return diag.List("the cluster rejects these objects, and nothing was changed:", refused)
 	}
 	return nil
 }

@@ -255,6 +255,13 @@ error: --go-build-args "-v": is replaced by the variable GOFLAGS`},
 			}
 		})
 	}
+	compiling := func(e *cmd.Env) {
+		run(errors.New("exit status 1"), "# example.com/pond/cmd\ncmd/main.go:3:2: undefined: x\n\tmore\ncmd/main.go:4: no")(e)
+		e.Environ = append(e.Environ, "GITHUB_ACTIONS=true")
+	}
+	_, _, errOut := imageCall(t, imageProject(t), compiling, "image", "build", "--tarball", "x.tar", "--platform", arm)
+	clitest.CheckContains(t, errOut, "::error::the manager does not build for linux/arm/v7: go build ./cmd:\n"+
+		"::error file=cmd/main.go,line=3,col=2::undefined: x%0A\tmore\n::error file=cmd/main.go,line=4::no\n")
 	older := clitest.NewDir(t, map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v3\nrepo: example.com/pond\nversion: \"3\"\n", "main.go": "package main\n"})
 	if code, _, errOut := imageCall(t, older, run(errors.New("exit status 1"), ""), "image", "build", "--tarball", "x.tar", "--platform", arm); code != 1 || !strings.Contains(errOut, "go build .:\n  exit status 1") {
 		t.Errorf("exit code %d\n%s", code, errOut)

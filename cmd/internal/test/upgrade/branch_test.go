@@ -99,6 +99,9 @@ func TestAlphaUpdate(t *testing.T) {
 	p.update(0, []string{"diff --git a/Makefile b/Makefile"}, "--dry-run")
 	clitest.WriteFile(t, filepath.Join(p.dir, "new.txt"), "")
 	p.update(1, []string{"there are changes that are not committed:\n    ?? new.txt\n"})
+	p.update(1, []string{
+		`"file": "new.txt",` + "\n      " + `"message": "is not committed"`, `"commit or stash them, or use 'upgrade', which needs no clean work tree"`,
+	}, "-o", "json")
 	if err := os.Remove(filepath.Join(p.dir, "new.txt")); err != nil {
 		t.Fatal(err)
 	}
@@ -185,4 +188,29 @@ func TestAlphaUpdateClone(t *testing.T) {
 		!strings.Contains(errOut, "the project is not in a git repository; use 'upgrade', which needs none") {
 		t.Errorf("without git: exit code %d, %s", outside, errOut)
 	}
+}
+
+// TestUncommittedFiles has changes in a project below the top of its work tree: a renamed file, one with a space, and one outside.
+func TestUncommittedFiles(t *testing.T) {
+	t.Parallel()
+	p := &gitProject{t: t, dir: t.TempDir()}
+	if err := os.Mkdir(filepath.Join(p.dir, "ops"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	clitest.WriteFile(t, filepath.Join(p.dir, "ops", "PROJECT"), "layout:\n- go.kubebuilder.io/v4\nprojectName: p\nrepo: example.com/p\nversion: \"3\"\n")
+	clitest.WriteFile(t, filepath.Join(p.dir, "ops", "new.txt"), "new\n")
+	p.git("init", "--quiet")
+	p.git("add", "--all")
+	p.git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "x")
+	p.git("mv", "ops/new.txt", "ops/newer.txt")
+	clitest.WriteFile(t, filepath.Join(p.dir, "ops", "my file"), "")
+	clitest.WriteFile(t, filepath.Join(p.dir, "top.txt"), "")
+	code, out, errOut := clitest.RunWith(t, filepath.Join(p.dir, "ops"), "", nil, "alpha", "update", "-o", "json")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, name := range []string{"newer.txt", "../top.txt", "my file"} {
+		clitest.CheckContains(t, out, `"file": "`+name+`",`+"\n      \"message\": \"is not committed\"")
+	}
+	clitest.CheckContains(t, errOut, "not committed:\n    R  ops/new.txt -> ops/newer.txt\n    ?? \"ops/my file\"\n    ?? top.txt\n  commit or stash them")
 }
