@@ -2,8 +2,12 @@ package cmd
 
 import (
 	"context"
+	"io"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -65,3 +69,35 @@ func (a *app) readProject(layouts action.Layouts) (*project.Config, error) {
 
 // at returns the project at root for a command that writes nothing.
 func (a *app) at(root string) *action.Project { return action.Read(a.actions(), root) }
+
+// remote decides about references of kustomizations to other machines.
+func (a *app) remote() manifest.Remote {
+	if a.allowRemote && !a.offline {
+		return manifest.AllowRemote
+	}
+	return manifest.RefuseRemote
+}
+
+// goTool runs the go command with the modules that --offline and the environment allow.
+func (a *app) goTool() gotool.Go {
+	return gotool.Go{Offline: a.offline, Progress: a.print.ProgressWriter(), Start: func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+		return a.print.Slow(gotool.Step(args), func() error { return a.RunGo(ctx, dir, variables, out, errOut, args...) })
+	}}
+}
+
+// charts returns how commands fetch and render charts.
+func (a *app) charts() helmchart.Runtime {
+	return helmchart.Runtime{
+		Version: buildVersion().Version,
+		Build:   a.RuntimeBuild,
+		Run: func(ctx context.Context, description string, in io.Reader, out, errOut io.Writer, args ...string) error {
+			program, err := a.RuntimeProgram()
+			if err != nil {
+				return err
+			}
+			return a.print.Slow(description, func() error {
+				return a.Run(ctx, Command{Dir: a.Dir, Environ: a.Environ, In: in, Out: out, Err: errOut, Name: program, Args: args, Tied: true})
+			})
+		},
+	}
+}
