@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// intactProject is projectRoot for commands that only read the project. It fails if an interrupted command left partial changes.
+// intactProject is ProjectRoot for commands that only read the project. It fails if an interrupted command left partial changes.
 func (a *app) intactProject() (string, error) {
 	root, err := a.ProjectRoot()
 	if err != nil {
@@ -27,10 +27,7 @@ func (a *app) actions() action.Config {
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.GOPATH(), Year: a.Year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
 		Build: a.Build, CacheDir: a.Cache(), StateDirs: a.StateDirs(), Remote: a.remote(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(), More: a.Layouts,
-		Report: a.print.Findings,
-		Step: func(describe func() string, step func() error) error {
-			return a.print.Counting(describe, step)
-		},
+		Report: a.print.Findings, Step: a.print.Counting,
 	}
 }
 
