@@ -84,7 +84,7 @@ edited them.`,
 	return c
 }
 
-// printList prints what an action reads from the project, as JSON or YAML in that format, or else as a table.
+// printList prints what an action reads from the project: in a format, json or yaml, or else as a table.
 func printList[T any](a *app, format string, read func(*action.Project) (T, error), table func(*output.Printer, T) error) error {
 	if err := checkChoice("-o", cmp.Or(format, "json"), "json", "yaml").Err(); err != nil {
 		return err

@@ -81,7 +81,7 @@ var variable = regexp.MustCompile(`(?:etenv|\benv|\bnamed|\bbelow|\bsetting)\("(
 func TestEnvironmentHelp(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}
-	for _, dir := range []string{".", "internal/env", "internal/help", "../pkg/controlplane", "../pkg/image", "../pkg/kube", "../pkg/local"} {
+	for _, dir := range []string{".", "internal/env", "internal/output", "../pkg/controlplane", "../pkg/image", "../pkg/kube", "../pkg/local"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -164,3 +164,16 @@ func (a *app) imageBuilder(root string) *operatorimage.Builder {
 		},
 	}
 }
+
+// addLabels adds flags of the form KEY=VALUE to the labels of an image.
+func addLabels(given []string, labels map[string]string) (findings diag.Findings) {
+	for _, pair := range given {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			findings.Add("--label", pair, "must be KEY=VALUE, such as org.opencontainers.image.version=1.2.3")
+			continue
+		}
+		labels[key] = value
+	}
+	return findings
+}

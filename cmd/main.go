@@ -1,5 +1,5 @@
-// Package cmd is Operon's command line: one file per command, with its flags, prompts, printing and
-// exit codes.
+// Package cmd is Operon's command line: one file per command, with its flags, the call that does the work, and what it prints. The
+// packages below internal contain what commands share.
 package cmd
 
 import (

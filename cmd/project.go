@@ -2,12 +2,16 @@ package cmd
 
 import (
 	"context"
+	"io"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/gotool"
+	"github.com/operon-sdk/operon/pkg/helmchart"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// intactProject is projectRoot for commands that only read the project. It fails if an interrupted command left partial changes.
+// intactProject is ProjectRoot for commands that only read the project. It fails if an interrupted command left partial changes.
 func (a *app) intactProject() (string, error) {
 	root, err := a.ProjectRoot()
 	if err != nil {
@@ -23,10 +27,7 @@ func (a *app) actions() action.Config {
 		FS: a.FS, Dir: a.Dir, Environ: a.Environ, GOPATH: a.GOPATH(), Year: a.Year(), SourceDate: at, Program: a.program, Version: buildVersion().Version, Go: a.goTool(),
 		Build: a.Build, CacheDir: a.Cache(), StateDirs: a.StateDirs(), Remote: a.remote(), DryRun: a.dryRun, Command: a.line, LockTimeout: a.lockTimeout, Now: a.Now,
 		Charts: a.charts(), Layouts: a.layouts(),
-		Report: a.print.Findings,
-		Step: func(describe func() string, step func() error) error {
-			return a.print.Counting(describe, step)
-		},
+		Report: a.print.Findings, Step: a.print.Counting,
 	}
 }
 
@@ -65,3 +66,35 @@ func (a *app) readProject(layouts action.Layouts) (*project.Config, error) {
 
 // at returns the project at root for a command that writes nothing.
 func (a *app) at(root string) *action.Project { return action.Read(a.actions(), root) }
+
+// remote decides about references of kustomizations to other machines.
+func (a *app) remote() manifest.Remote {
+	if a.allowRemote && !a.offline {
+		return manifest.AllowRemote
+	}
+	return manifest.RefuseRemote
+}
+
+// goTool runs the go command with the modules that --offline and the environment allow.
+func (a *app) goTool() gotool.Go {
+	return gotool.Go{Offline: a.offline, Progress: a.print.ProgressWriter(), Start: func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+		return a.print.Slow(gotool.Step(args), func() error { return a.RunGo(ctx, dir, variables, out, errOut, args...) })
+	}}
+}
+
+// charts returns how commands fetch and render charts.
+func (a *app) charts() helmchart.Runtime {
+	return helmchart.Runtime{
+		Version: buildVersion().Version,
+		Build:   a.RuntimeBuild,
+		Run: func(ctx context.Context, description string, in io.Reader, out, errOut io.Writer, args ...string) error {
+			program, err := a.RuntimeProgram()
+			if err != nil {
+				return err
+			}
+			return a.print.Slow(description, func() error {
+				return a.Run(ctx, Command{Dir: a.Dir, Environ: a.Environ, In: in, Out: out, Err: errOut, Name: program, Args: args, Tied: true})
+			})
+		},
+	}
+}

@@ -14,15 +14,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/operatorimage"
 )
 
-// A RuntimeMissingError means that operon-runtime is not installed.
-type RuntimeMissingError struct{ version string }
+// A runtimeMissingError means that operon-runtime is not installed.
+type runtimeMissingError struct{ version string }
 
-func (e RuntimeMissingError) Error() string {
+func (e runtimeMissingError) Error() string {
 	return fmt.Sprintf("%s not found next to operon or in PATH; install it with 'go install %s@%s', or with 'make build' in a clone of Operon",
 		helmchart.Program, operatorimage.RuntimePackage, e.version)
 }
 
-func (RuntimeMissingError) Unwrap() error { return fs.ErrNotExist }
+func (runtimeMissingError) Unwrap() error { return fs.ErrNotExist }
 
 // RuntimeProgram returns the path of operon-runtime.
 func (e *Env) RuntimeProgram() (string, error) {
@@ -32,7 +32,7 @@ func (e *Env) RuntimeProgram() (string, error) {
 	}
 	program, err := find()
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", RuntimeMissingError{strings.TrimSuffix(buildinfo.Read().Version, "-dev")}
+		return "", runtimeMissingError{strings.TrimSuffix(buildinfo.Read().Version, "-dev")}
 	}
 	return program, err
 }

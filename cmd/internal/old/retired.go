@@ -111,8 +111,8 @@ func OfCSV() Retired {
 	}
 }
 
-// OfRun returns the retired flags of up local and run --local.
-func OfRun() Retired {
+// ofRun returns the retired flags of up local and run --local.
+func ofRun() Retired {
 	return Retired{
 		{"operator-namespace", "is not needed: the manager elects no leader without --leader-elect; " + startManager, nil},
 		{"operator-flags", "cannot be passed on; " + startManager, nil},
@@ -121,8 +121,8 @@ func OfRun() Retired {
 	}
 }
 
-// OfTest returns the retired flags of test local.
-func OfTest() Retired {
+// ofTest returns the retired flags of test local.
+func ofTest() Retired {
 	return Retired{
 		{"up-local", "is replaced by 'run local' in another terminal", []string{"false"}},
 		{"local-operator-flags", "is replaced by 'go run ./cmd' with the flags, in another terminal", nil},

@@ -17,12 +17,12 @@ func (o *Run) AddTo(f *pflag.FlagSet) {
 	f.StringVar(&o.namespace, "namespace", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	f.StringVar(&o.watch, "watch-namespace", "", "`namespace`, like --namespace")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`")
-	OfRun().AddTo(f)
+	ofRun().AddTo(f)
 }
 
 // Local validates the flags, and returns the arguments of run local.
 func (o *Run) Local(f *pflag.FlagSet) ([]string, error) {
-	findings := OfRun().Used(f)
+	findings := ofRun().Used(f)
 	if o.namespace != "" && o.watch != "" && o.namespace != o.watch {
 		findings.Add("--watch-namespace", o.watch, "is an alias of --namespace, which is "+o.namespace)
 	}

@@ -27,12 +27,12 @@ func (o *Test) AddTo(f *pflag.FlagSet) {
 	f.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file`")
 	f.StringVar(&o.flags, "go-test-flags", "", "more `flags` of go test, as one argument")
 	f.BoolVar(&o.debug, "debug", false, "print more, like go test -v")
-	OfTest().AddTo(f)
+	ofTest().AddTo(f)
 }
 
 // Check validates the flags and arguments.
 func (o *Test) Check(f *pflag.FlagSet, args []string) (err error) {
-	findings := OfTest().Used(f)
+	findings := ofTest().Used(f)
 	if strings.TrimSpace(o.flags) != "" {
 		if o.more, err = words.Split(o.flags); err != nil {
 			findings.Add("--go-test-flags", o.flags, err.Error())

@@ -86,5 +86,5 @@ func (p *Printer) check(changes []worktree.Change, fix string) error {
 		p.Progressf("everything is up to date")
 		return nil
 	}
-	return fmt.Errorf("%s %w; %s", diag.Count(len(changes), "file"), ErrStale, fix)
+	return fmt.Errorf("%s %w; %s", diag.Count(len(changes), "file"), errStale, fix)
 }

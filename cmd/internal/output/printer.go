@@ -89,5 +89,5 @@ func (p *Printer) red(s string) string {
 	return "\x1b[31m" + s + "\x1b[0m"
 }
 
-// ErrStale means that --check found differences, which are on stdout.
-var ErrStale = errors.New("out of date")
+// errStale means that --check found differences, which are on stdout.
+var errStale = errors.New("out of date")

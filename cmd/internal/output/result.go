@@ -85,7 +85,7 @@ func (p *Printer) Finish(err error) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(r)
 	case SARIF:
-		return p.printSARIF(errors.Is(err, ErrStale))
+		return p.printSARIF(errors.Is(err, errStale))
 	}
 	return nil
 }
