@@ -102,7 +102,7 @@ func (a *app) followBuild(c *cobra.Command, root string, bundle *followed, o *bu
 	switch {
 	case c.Flags().Changed("kustomize-dir"):
 	case !calls.IsResolved(bundle.Build):
-		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "give it with --kustomize-dir"}
+		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "pass it with --kustomize-dir"}
 	case bundle.Build != "":
 		o.Build, o.Source = absolute(root, filepath.FromSlash(bundle.Build)), bundle.Position
 	case bundle.Piped:
@@ -233,7 +233,7 @@ func (a *app) noteImages(tree *worktree.Tree, found *calls.Bundle, o *bundleFlag
 		}
 		advice := ""
 		if isManager {
-			advice = "; give the image of the manager with --image"
+			advice = "; pass the image of the manager with --image"
 		}
 		a.notef("note: %s: not run: kustomize edit set image %s%s", command.Position, command.Text, advice)
 	}

@@ -29,7 +29,7 @@ func (a *app) openBundle(ctx context.Context, dir, arg string, registries image.
 	info, err := a.FS.Stat(abs)
 	switch {
 	case arg == "":
-		return nil, diag.Usage(errors.New("the name of a bundle is empty; give a directory or an image"))
+		return nil, diag.Usage(errors.New("the name of a bundle is empty; pass a directory or an image"))
 	case err == nil && info.IsDir() && !image.IsLayout(a.FS, abs):
 		name := filepath.ToSlash(abs)
 		if rel, err := filepath.Rel(dir, abs); err == nil && !action.IsOutside(filepath.ToSlash(rel)) {

@@ -161,7 +161,7 @@ func (a *app) describe(c *cobra.Command, current *action.CurrentBase, o describe
 		return m, nil
 	}
 	if errors.Is(err, errNoAnswer) || errors.Is(err, errBadAnswers) {
-		return m, fmt.Errorf("%w; answer it, set it by flags or --metadata-file, or give --interactive=false to leave it open", err)
+		return m, fmt.Errorf("%w; answer it, set it by flags or --metadata-file, or pass --interactive=false to leave it open", err)
 	}
 	return asked, err
 }
@@ -177,7 +177,7 @@ func (a *app) inputIsEmpty() bool {
 // warnUnanswered reports that required questions about the operator have no answer.
 func (a *app) warnUnanswered(c *cobra.Command, current *action.CurrentBase) {
 	a.warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
-		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, c.CommandPath())
+		"pass --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, c.CommandPath())
 }
 
 // ask asks the questions of operator-sdk that have no answer yet, in its order.

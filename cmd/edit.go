@@ -106,6 +106,6 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 		if _, findings := project.CheckPlugins(o.Plugins, a.layouts()...); len(findings)+len(o.Findings) > 0 {
 			return nil, append(o.Findings, findings...)
 		}
-		return nil, usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")
+		return nil, usagef(c, "nothing to edit; pass --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")
 	})
 }

@@ -42,7 +42,7 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 			return a.runAs(c, target, args, note)
 		})
 	csv.Hidden, csv.Args = true, nil
-	csv.DisableFlagParsing = true // the flags are those of the current command
+	csv.DisableFlagParsing = true // the current command parses the flags
 	return []*cobra.Command{
 		old("k8s", "code", codegen.Object, nil),
 		old("crds", "manifests", manifestGenerators, crdVersion),

@@ -92,7 +92,7 @@ func (a *app) runOldAddAPI(c *cobra.Command, o oldAPI, skip bool) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.CreateAPI(c.Context(), api) })
 }
 
-// splitGroup splits a qualified group into group and domain. The domain must be that of the project, unless the project has no
+// splitGroup splits a qualified group into group and domain. The domain must be the project's, unless the project has no
 // resources.
 func splitGroup(config *project.Config, full string) (group, domain string, err error) {
 	if group, ok := strings.CutSuffix(full, "."+config.Domain()); ok {

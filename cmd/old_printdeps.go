@@ -28,7 +28,7 @@ go command lists those that it requires.`,
 			a.noteReplacement(c, "go list -m all")
 			return a.printDeps(rendered.Files["go.mod"], file)
 		})
-	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file, including those of tests and tools")
+	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file, including the modules of tests and tools")
 	refuseRetired(c, []retired{{"dep-manager", modulesOnly, []string{"modules"}}})
 	return c
 }

@@ -93,7 +93,7 @@ func (a *app) confirmDataLoss(data *olm.UserData, force bool) error {
 		return nil
 	}
 	if !a.InTerminal || !a.OutTerminal {
-		return fmt.Errorf("users would lose these objects, and nothing was removed:\n%sgive --force to remove all of them", lines)
+		return fmt.Errorf("users would lose these objects, and nothing was removed:\n%spass --force to remove all of them", lines)
 	}
 	fmt.Fprint(a.text(), lines)
 	remove, err := a.prompt().Confirm("Remove OLM and all of this?", false)

@@ -80,7 +80,7 @@ func (ansibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tre
 }
 
 // removeRuns removes the role and the playbook of a kind, unless others use them. It returns what the user has edited: files that
-// differ from those of create api, and the entry in watches.yaml.
+// differ from what create api wrote, and the entry in watches.yaml.
 func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r project.Resource) (edited []string, err error) {
 	list, err := readAnsibleWatches(tree)
 	if err != nil {

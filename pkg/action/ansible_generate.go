@@ -200,7 +200,7 @@ func hasScaffoldedSchema(text []byte, r project.Resource) bool {
 	return err == nil && isEncoded(fields, updated)
 }
 
-// isEditedCRD reports whether a CRD differs from that of generate in other parts than a derived schema.
+// isEditedCRD reports whether a CRD differs from what generate writes, other than in a derived schema.
 func isEditedCRD(text []byte, r project.Resource) bool {
 	fields, _ := decodeCRD("", withoutCRDNote(text))
 	scaffolded := openAnsibleCRD(fields, r)

@@ -70,7 +70,7 @@ func (p *Project) chartData(config *project.Config, r project.Resource, header s
 }
 
 // removeCharts removes the chart of a kind, unless other kinds have it, and the sample. It returns what the user has edited: a chart
-// whose files differ from those of its record in PROJECT, and a sample that differs from that of the chart.
+// whose files differ from its record in PROJECT, and a sample that differs from the chart's.
 func (p *Project) removeCharts(tree *worktree.Tree, config *project.Config, r project.Resource) (edited []string, err error) {
 	list, err := readWatches(tree)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // The kinds of records. Those of bases and bundles contain what was generated, to distinguish edits of the user from changes of
-// the code. A build record contains the output of kustomize and its inputs, a findings record those of validating a bundle, a rules
+// the code. A build record contains the output of kustomize and its inputs, a findings record the findings of validating a bundle, a rules
 // record the permissions that charts require, a content record what a chart creates, and an
 // images record its images.
 const (

@@ -30,7 +30,7 @@ type ChartImages struct {
 // A ChartImage is an image of a chart.
 type ChartImage struct {
 	helmchart.Image
-	// Related reports whether the override values of the kind set the image to that of the variable.
+	// Related reports whether the override values of the kind set the image to the variable's.
 	Related bool `json:"related"`
 }
 
@@ -61,7 +61,7 @@ func (p *Project) ListImages(ctx context.Context, o ImagesOptions) ([]ChartImage
 	return all, nil
 }
 
-// RelateImages makes the images of charts those of environment variables of the manager: it adds the variables to the manager, and
+// RelateImages takes the images of charts from environment variables of the manager: it adds the variables to the manager, and
 // override values to watches.yaml.
 func (p *Project) RelateImages(ctx context.Context, o ImagesOptions) (*Result, error) {
 	return p.Update(ctx, func(tree *worktree.Tree) error {
@@ -194,7 +194,7 @@ func (p *Project) setRelatedImage(tree *worktree.Tree, image helmchart.Image) er
 	return err
 }
 
-// isRelated reports whether the override values of an entry set an image to that of its variable.
+// isRelated reports whether the override values of an entry set an image to its variable's.
 func isRelated(w watches.Watch, image helmchart.Image) bool {
 	for key, text := range image.Overrides {
 		if given, ok := w.OverrideValues[key]; !ok || given != text {

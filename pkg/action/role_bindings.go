@@ -20,7 +20,7 @@ type roleBinder struct {
 	// movers are the kustomizations that include the installation and set a namespace.
 	movers []kustomization
 	tree   *worktree.Tree
-	// files are those of the installation that contain generated roles, and roles the marker roles in them.
+	// files are the installation's files that contain generated roles, and roles the marker roles in them.
 	files []string
 	roles []markerRole
 	// bindings are those that the user wrote.

@@ -27,7 +27,7 @@ import (
 type kustomization struct {
 	name    string
 	content []byte
-	// included are the paths of resources and components, relative to the project. line is that of the list of resources.
+	// included are the paths of resources and components, relative to the project. line is the line of the list of resources.
 	included []string
 	line     int
 	// namespace and prefix are what it sets for all objects, or empty. namespaceLine is the line of namespace.
@@ -122,7 +122,7 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 			continue
 		}
 		crd := current()[name]
-		// A group of which no CRD is listed is that of another operator, whose types the project contains.
+		// A group without any listed CRD belongs to another operator, whose types the project contains.
 		isOwn := slices.ContainsFunc(of.included, func(included string) bool { return current()[included].group == crd.group })
 		// A CRD can also be generated in an older version of its API, in a file of its own.
 		inOther := slices.ContainsFunc(names, func(other string) bool {
@@ -261,7 +261,7 @@ func isWithoutManifests(dir string) bool {
 type crdIdentity struct {
 	name, group, kind string
 	isGenerated       bool
-	// description is that of the type.
+	// description is the type's description.
 	description string
 }
 

@@ -240,7 +240,7 @@ deployment olm/catalog-operator: 0 of 1 updated replicas are available
 clusterserviceversion olm/packageserver: its phase is Failed: no permission
   requirement serviceaccount s is NotPresent: create it
 what to do:
-- the nodes cannot pull quay.io/x: give --image-registry with a registry that they can reach and that has it, or --olm-image
+- the nodes cannot pull quay.io/x: pass --image-registry with a registry that they can reach and that has it, or --olm-image
 - run 'olm install' again to continue, with a longer --timeout if the cluster is slow` {
 		t.Errorf("got %v", err)
 	}

@@ -77,7 +77,7 @@ func (e *notReadyError) explain(ctx context.Context, client *kube.Client, object
 // pods describes why the pods of a deployment are not ready.
 func (e *notReadyError) pods(ctx context.Context, client *kube.Client, live *kube.Object) diag.Findings {
 	found := e.ExplainDeployment(ctx, client, live,
-		"give --image-registry with a registry that they can reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
+		"pass --image-registry with a registry that they can reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
 	if len(found.WithRule(kube.Crashed)) > 0 {
 		e.Advise("the lines above show why %s exits; an image of another version rejects its arguments", kube.FullName(live))
 	}

@@ -44,7 +44,7 @@ subscription operators/memcached-operator will be deleted
 catalog olm/mine will be deleted
 configmap operators/mine will be deleted with its namespace
 `
-	clitest.CheckContains(t, errOut, diag.Continue("users would lose these objects, and nothing was removed:\n"+lines+"give --force to remove all of them\n"))
+	clitest.CheckContains(t, errOut, diag.Continue("users would lose these objects, and nothing was removed:\n"+lines+"pass --force to remove all of them\n"))
 	out, _ := c.must(t, 0, "uninstall", "--dry-run")
 	clitest.CheckContains(t, lines, out)
 	for answer, want := range map[string]string{"no": "nothing was removed", "y": "nothing was removed"} {
