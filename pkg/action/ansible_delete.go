@@ -21,8 +21,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// RemoveKind implements Kinds: it removes a kind with its role and playbook, unless another kind uses them, its test, its manifests and
-// its entries.
+// RemoveKind implements Kinds: it removes a kind with its test, its manifests, its entries and, unless another kind uses them,
+// its role and playbook.
 func (ansibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
 	data := p.PlainData(config, r, "")
 	samples := []scaffold.Data{data}

@@ -80,7 +80,7 @@ func readAnsibleKinds(tree *worktree.Tree, config *project.Config) (kinds []ansi
 	return kinds, notes, nil
 }
 
-// crdMarker is in the line of a CRD with a schema that was derived from roles, and is derived again.
+// crdMarker marks a CRD whose schema was derived from roles and is derived again by the next command.
 const crdMarker = "# +operon:generated"
 
 // crdNote is the line with crdMarker.

@@ -21,7 +21,7 @@ import (
 
 // CatalogOptions are the options of GenerateCatalog.
 type CatalogOptions struct {
-	// Bundles are the bundles to add, as DIR, DIR=IMAGE or IMAGE; empty is the bundle of the project.
+	// Bundles are the bundles to add, as DIR, DIR=IMAGE or IMAGE; empty means the project's bundle.
 	Bundles []string
 	// Image is the image of bundles without one in Bundles. It may contain {{.Package}}, {{.Name}} and {{.Version}}.
 	Image string

@@ -18,7 +18,7 @@ import (
 
 // SourceOptions are the options for the manifests of a bundle, or of a version in the package manifest format.
 type SourceOptions struct {
-	// Package is the name of the package; empty is the name of the project.
+	// Package is the name of the package; empty means the project's name.
 	Package string
 	// DeployDir and CRDsDir contain the operator's manifests. Without them, these are read from Stdin or built from the
 	// kustomization in KustomizeDir.

@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// goKinds are the kinds of Go projects: those with Go types, and beside them those with charts.
+// goKinds are the kinds of Go projects: kinds with Go types and, beside them, kinds with charts.
 type goKinds struct{}
 
 // mixed are the kinds with charts of a Go project.

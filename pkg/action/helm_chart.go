@@ -23,7 +23,7 @@ type ChartOptions struct {
 	Source string
 	// Repo is the URL of a repository, or empty.
 	Repo string
-	// Version is a version or a constraint; empty is the newest release.
+	// Version is a version or a constraint; empty means the newest release.
 	Version string
 	// OpenSchema allows any values in the CRD, not only the chart's own.
 	OpenSchema bool

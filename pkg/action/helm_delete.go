@@ -14,9 +14,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// RemoveKind implements Kinds: it removes a kind with its chart, unless another kind has that, its manifests and its entries. The
-// chart, the sample and the code of a Go project that the last kind with a chart
-// leaves are removed only with force if they were edited.
+// RemoveKind implements Kinds: it removes a kind with its manifests, its entries and, unless another kind uses it, its chart.
+// The chart, the sample and the code that a Go project needed for its last kind with a chart are removed only with force if they
+// were edited.
 func (chartKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
 	edited, err := p.removeCharts(tree, config, r)
 	if err != nil {

@@ -21,7 +21,7 @@ type KustomizeOptions struct {
 	// APIsDir contains the API types, InputDir the current base in its directory bases, and OutputDir receives the results.
 	// Empty means the scaffold's directories.
 	APIsDir, InputDir, OutputDir string
-	// Package is the name of the package; empty is the name of the project.
+	// Package is the name of the package; empty means the project's name.
 	Package string
 	// Prefer resolves conflicts between the base and the code: base, code, or empty for an error.
 	Prefer string

@@ -36,7 +36,7 @@ type Addition interface {
 	AddSteps(p *Project, result *Result)
 }
 
-// A Layout is one that layout.All does not contain.
+// A Layout is a layout that layout.All does not contain.
 type Layout struct {
 	*layout.Facts
 	Kinds

@@ -22,7 +22,7 @@ import (
 type ChartImages struct {
 	Chart string `json:"chart"`
 	Kind  string `json:"kind"`
-	// Images are those that values select. Left are the other images of its containers.
+	// Images are the ones that values select. Left are the other images of its containers.
 	Images []ChartImage `json:"images"`
 	Left   []string     `json:"left,omitempty"`
 }
@@ -36,7 +36,7 @@ type ChartImage struct {
 
 // ImagesOptions are the options of ListImages and RelateImages.
 type ImagesOptions struct {
-	// Kind is the kind whose chart is examined; empty is all kinds.
+	// Kind is the kind whose chart is examined; empty means all kinds.
 	Kind string
 }
 

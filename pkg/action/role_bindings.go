@@ -23,7 +23,7 @@ type roleBinder struct {
 	// files are the installation's files that contain generated roles, and roles the marker roles in them.
 	files []string
 	roles []markerRole
-	// bindings are those that the user wrote.
+	// bindings are the ones that the user wrote.
 	bindings []foundBinding
 	// isTurnedOff reports whether the user wants no bindings.
 	isTurnedOff bool

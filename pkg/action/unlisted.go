@@ -71,7 +71,7 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 	if err != nil {
 		return err
 	}
-	// Most projects list all CRDs and have no others, so that none has to be read.
+	// Most projects list all CRDs and have no others, so none has to be read.
 	current := sync.OnceValue(func() map[string]crdIdentity {
 		all := map[string]crdIdentity{}
 		for _, name := range names {
@@ -257,7 +257,7 @@ func isWithoutManifests(dir string) bool {
 	return base != "." && base[0] == '.' || slices.Contains([]string{"vendor", "testdata", "node_modules"}, base)
 }
 
-// A crdIdentity is what stays of a CRD when the plural or the group of its kind changes.
+// A crdIdentity is what stays the same in a CRD when the plural or the group of its kind changes.
 type crdIdentity struct {
 	name, group, kind string
 	isGenerated       bool

@@ -19,9 +19,9 @@ type BranchOptions struct {
 	UpgradeOptions
 	// Git runs git in the root of the project.
 	Git *vcs.Git
-	// FromBranch is upgraded; empty is what is checked out.
+	// FromBranch is the branch to upgrade; empty means what is checked out.
 	FromBranch string
-	// OutputBranch is the new branch; empty is one named after the target version.
+	// OutputBranch is the new branch; empty means one named after the target version.
 	OutputBranch string
 	// CommitConflicts commits files with conflict markers, and upgrades that leave other problems.
 	CommitConflicts bool

@@ -75,7 +75,7 @@ func (s Settings) olmImage(image string) string {
 	return s.mirrorImage(image)
 }
 
-// mirrorImage moves an image to the registry of the settings. It returns a text that is not an image unchanged.
+// mirrorImage moves an image to the registry of the settings. It returns a string that is not an image unchanged.
 func (s Settings) mirrorImage(image string) string {
 	host, path, found := strings.Cut(image, "/")
 	if s.Registry == "" || !found || !strings.ContainsAny(host, ".:") {

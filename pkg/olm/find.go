@@ -14,7 +14,7 @@ import (
 
 // An Installation describes OLM in a cluster.
 type Installation struct {
-	// Namespace is the namespace in which OLM was searched.
+	// Namespace is the namespace in which Find looked for OLM.
 	Namespace string
 	// Present reports whether any part of OLM exists.
 	Present bool

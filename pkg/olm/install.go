@@ -12,10 +12,10 @@ import (
 // InstallOptions are the options of Install.
 type InstallOptions struct {
 	Client *kube.Client
-	// Release is installed as it is, after Customize; Namespace is the one of OLM in it.
+	// Release is installed as it is, after Customize. Namespace is OLM's namespace in it.
 	Release   *Release
 	Namespace string
-	// Upgrade permits replacing an older version.
+	// Upgrade allows an older version to be replaced.
 	Upgrade bool
 
 	Reporter
@@ -146,7 +146,7 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 			}
 			in.Waitf("waiting for %s, which is being deleted", kube.FullName(object))
 			if !kube.Pause(ctx) {
-				return fmt.Errorf("%s is being deleted since %s and still exists (%w)%s\n'olm uninstall' removes what delays it; then install again",
+				return fmt.Errorf("%s has been terminating since %s and still exists (%w)%s\n'olm uninstall' removes what delays it; then install again",
 					kube.FullName(object), deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx), remaining(ctx, in.Client, deleted))
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // UserData lists what users lose when OLM is uninstalled.
 type UserData struct {
-	// Operators are the ClusterServiceVersions, with the kinds that they serve.
+	// Operators are the installed operators, with the kinds that they serve.
 	Operators []Operator
 	// Subscriptions and Catalogs belong to users, as namespace/name.
 	Subscriptions, Catalogs []string

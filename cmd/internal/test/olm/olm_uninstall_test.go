@@ -70,7 +70,7 @@ func (c *olmCluster) killUninstall(t *testing.T) {
 func (c *olmCluster) uninstallKilled(t *testing.T) {
 	c.killUninstall(t)
 	_, errOut := c.must(t, 1, "install", "--timeout", "5s")
-	clitest.CheckContains(t, errOut, "namespace olm is being deleted since", "still exists (not done within 5s)", "'olm uninstall' removes what delays it; then install again")
+	clitest.CheckContains(t, errOut, "namespace olm has been terminating since", "still exists (not done within 5s)", "'olm uninstall' removes what delays it; then install again")
 }
 
 // otherServiceUnreachable continues uninstall while an API service of another program holds the namespaces.
