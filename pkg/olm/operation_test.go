@@ -58,10 +58,21 @@ func (c *cluster) install(t *testing.T) []string {
 	return *messages
 }
 
+// untilWaiting returns a context whose time is up when the reporter receives a message that starts with prefix.
+func untilWaiting(t *testing.T, prefix string) (context.Context, Reporter) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(deadline(t))
+	return ctx, Reporter{Progress: func(e Event) {
+		if strings.HasPrefix(e.Message, prefix) {
+			cancel(errors.New("time is up"))
+		}
+	}}
+}
+
 // deadline returns a context that ends long before the test's time is up.
 func deadline(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("the test waits for something that never comes"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("the test waits for something that never comes"))
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -228,9 +239,8 @@ func TestInstallNotReady(t *testing.T) {
 	}
 	c.add(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: olm, labels: {app: olm-operator}}, status: {phase: Pending, containerStatuses: [
 {name: c, image: quay.io/x, state: {waiting: {reason: ImagePullBackOff}}}]}}`)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("time is up"))
-	defer cancel()
-	err := Install(ctx, InstallOptions{Client: c.client, Release: embedded(t), Namespace: DefaultNamespace})
+	ctx, reporter := untilWaiting(t, "waiting for deployment olm/olm-operator: ")
+	err := Install(ctx, InstallOptions{Client: c.client, Release: embedded(t), Namespace: DefaultNamespace, Reporter: reporter})
 	if err == nil || err.Error() != `OLM is not ready: time is up
 deployment olm/olm-operator: 0 of 1 updated replicas are available
   pod p is Pending

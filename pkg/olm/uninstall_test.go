@@ -160,9 +160,8 @@ status: {conditions: [{type: Terminating, status: "True", message: instances rem
 			c := newCluster(t)
 			c.add(t, row.present)
 			found := c.found(t, DefaultNamespace)
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 700*time.Millisecond, errors.New("time is up"))
-			defer cancel()
-			err := Uninstall(ctx, UninstallOptions{Client: c.client, Found: found, Data: &UserData{}, Grace: time.Millisecond})
+			ctx, reporter := untilWaiting(t, "waiting for the deletion of ")
+			err := Uninstall(ctx, UninstallOptions{Client: c.client, Found: found, Data: &UserData{}, Reporter: reporter})
 			if err == nil || err.Error() != row.want {
 				t.Errorf("got\n%v\nwant\n%s", err, row.want)
 			}

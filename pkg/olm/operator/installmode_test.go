@@ -82,6 +82,7 @@ func TestGroup(t *testing.T) {
 		{own, "AllNamespaces", "error: operatorgroup mem/g of the namespace has the install mode OwnNamespace=mem, not AllNamespaces; leave out --install-mode to use it, or choose another namespace"},
 		{two, "", "error: operatorgroup mem/g of the namespace has the install mode MultiNamespace=a,b, but p.v1 supports only AllNamespaces, OwnNamespace; choose another namespace"},
 		{`{"metadata": {"name": "g", "namespace": "mem"}, "spec": {"selector": {}, "targetNamespaces": ["c", "b"]}}`, "OwnNamespace", "[b c] true"},
+		{`{"metadata": {"name": "g", "namespace": "mem"}, "spec": {"targetNamespaces": ["b"]}}`, "SingleNamespace=a", "error: operatorgroup mem/g of the namespace has the install mode SingleNamespace=b, not SingleNamespace=a; leave out --install-mode to use it, or choose another namespace"},
 		{own + "," + all, "", "error: the namespace mem has 2 OperatorGroups (g, g), with which OLM installs nothing; delete all but one"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"items": [%s]}`, row.groups) }))
@@ -91,7 +92,7 @@ func TestGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		modes := []string{allNamespaces, ownNamespace}
-		if row.mode == "MultiNamespace=a,b" {
+		if len(mode.Namespaces) > 0 {
 			modes = Modes()
 		}
 		r := &run{RunOptions: RunOptions{Client: clientOf(t, server), Namespace: "mem", Mode: mode, Bundle: Bundle{CSV: "p.v1", Modes: modes}}}

@@ -82,16 +82,17 @@ func TestPrepare(t *testing.T) {
 		"OpenShift": {
 			cluster: withOLM(snapshot{"/api/v1/namespaces/mem": `{"metadata": {"name": "mem", "annotations": {"openshift.io/sa.scc.uid-range": "1000/1"}}}`}), anyUser: true,
 		},
-		"interrupted":           {cluster: subscription(","+managed, ""), subscription: "s"},
-		"interrupted at end":    {cluster: subscription(","+managed, `"installedCSV": "mail.v1"`), subscription: "s"},
-		"another version":       {cluster: subscription(","+managed, `"installedCSV": "mail.v2"`), want: "subscription mem/s already subscribes to the package mail and has installed mail.v2; 'run bundle-upgrade' replaces it, 'cleanup mail' removes it"},
-		"of somebody else":      {cluster: subscription("", ""), want: "subscription mem/s already subscribes to the package mail and has not installed it yet; 'run bundle-upgrade' replaces it, 'cleanup mail' removes it"},
-		"copied":                {cluster: csv(`, "labels": {"olm.copiedFrom": "global"}`), want: "mail.v1 is already installed for all namespaces, in the namespace global; 'cleanup mail' there removes it"},
-		"without subscription":  {cluster: csv(""), want: "clusterserviceversion mem/mail.v1 already exists in the namespace without a Subscription; 'cleanup mail' removes it"},
-		"catalog of the user":   {cluster: catalog("", ""), want: "catalogsource mem/mail-catalog was not created by this command, which would replace it; delete or rename it, or choose another namespace"},
-		"catalog of Run":        {cluster: catalog(", "+managed, "")},
-		"operator-sdk's":        {cluster: catalog("", `"publisher": "operator-sdk"`)},
-		"catalog of other Runs": {cluster: catalog(`, "labels": {"app.kubernetes.io/managed-by": "operon", "operon/package": "other"}`, ""), want: "catalogsource mem/mail-catalog was not created by this command, which would replace it; delete or rename it, or choose another namespace"},
+		"interrupted":             {cluster: subscription(","+managed, ""), subscription: "s"},
+		"interrupted at end":      {cluster: subscription(","+managed, `"installedCSV": "mail.v1"`), subscription: "s"},
+		"another version":         {cluster: subscription(","+managed, `"installedCSV": "mail.v2"`), want: "subscription mem/s already subscribes to the package mail and has installed mail.v2; 'run bundle-upgrade' replaces it, 'cleanup mail' removes it"},
+		"of somebody else":        {cluster: subscription("", ""), want: "subscription mem/s already subscribes to the package mail and has not installed it yet; 'run bundle-upgrade' replaces it, 'cleanup mail' removes it"},
+		"copied":                  {cluster: csv(`, "labels": {"olm.copiedFrom": "global"}`), want: "mail.v1 is already installed for all namespaces, in the namespace global; 'cleanup mail' there removes it"},
+		"without subscription":    {cluster: csv(""), want: "clusterserviceversion mem/mail.v1 already exists in the namespace without a Subscription; 'cleanup mail' removes it"},
+		"catalog of the user":     {cluster: catalog("", ""), want: "catalogsource mem/mail-catalog was not created by this command, which would replace it; delete or rename it, or choose another namespace"},
+		"catalog of Run":          {cluster: catalog(", "+managed, "")},
+		"operator-sdk's":          {cluster: catalog("", `"publisher": "operator-sdk"`)},
+		"catalog of another tool": {cluster: catalog(`, "labels": {"app.kubernetes.io/managed-by": "helm", "operon/package": "mail"}`, ""), want: "catalogsource mem/mail-catalog was not created by this command, which would replace it; delete or rename it, or choose another namespace"},
+		"catalog of other Runs":   {cluster: catalog(`, "labels": {"app.kubernetes.io/managed-by": "operon", "operon/package": "other"}`, ""), want: "catalogsource mem/mail-catalog was not created by this command, which would replace it; delete or rename it, or choose another namespace"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
