@@ -121,6 +121,7 @@ func TestLeftoverObject(t *testing.T) {
 		"of the user":          {object: `{"metadata": {}}`},
 		"with an owner":        {object: `{"metadata": {"ownerReferences": [{"name": "a"}], ` + managed + `}}`},
 		"for another operator": {object: `{"metadata": {` + managed + `}, "subjects": [{"namespace": "other"}]}`, namespace: "kube-system"},
+		"in its namespace":     {object: `{"metadata": {` + managed + `}, "subjects": [{"namespace": "other"}]}`, want: true},
 		"for this operator":    {object: `{"metadata": {` + managed + `}, "subjects": [{"namespace": "other"}, {"namespace": "mem"}]}`, namespace: "kube-system", want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
