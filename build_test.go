@@ -115,7 +115,7 @@ func TestLinkedPackages(t *testing.T) {
 	}
 	linked := strings.Fields(string(out))
 	if !slices.Contains(linked, module+"/cmd") {
-		t.Fatalf("go list prints %d packages, but not those of Operon", len(linked))
+		t.Fatalf("go list prints %d packages, but not Operon's", len(linked))
 	}
 	for _, pkg := range linked {
 		for _, left := range []string{

@@ -16,7 +16,7 @@ func newBuild(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "build IMAGE",
 		Short:   "Build the manager's image (now 'image build')",
-		Long:    "Run 'image build', with its flags, under its name in the first versions of operator-sdk. The image is written to the directory " + keptImages + ", like 'make image-build', unless flags give another destination.",
+		Long:    "Run 'image build', with its flags, under its name in the first versions of operator-sdk. The image is written to the directory " + keptImages + ", like 'make image-build', unless flags name another destination.",
 		Example: fmt.Sprintf("  %s image build --image registry.example.com/memcached-operator:v0.0.1 --push", a.program),
 		Hidden:  true,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -186,7 +186,7 @@ func (a *app) askParts(c *cobra.Command, o *action.CreateAPIOptions) error {
 			for _, p := range open[i:] {
 				flags = append(flags, fmt.Sprintf("--%s or --%[1]s=false", p.flag))
 			}
-			return usagef(c, "%w; give %s", err, strings.Join(flags, ", and "))
+			return usagef(c, "%w; pass %s", err, strings.Join(flags, ", and "))
 		}
 		if err != nil {
 			return err
@@ -201,5 +201,5 @@ func (a *app) askParts(c *cobra.Command, o *action.CreateAPIOptions) error {
 }
 
 func nothingToCreate(c *cobra.Command) error {
-	return usagef(c, "nothing to create; give --resource or --controller")
+	return usagef(c, "nothing to create; pass --resource or --controller")
 }

@@ -74,7 +74,7 @@ func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, 
 		}
 		o.Spokes = words.Trimmed(o.Spokes)
 		if !o.Defaulting && !o.Validation && !o.Conversion && len(o.Spokes) == 0 {
-			return nil, usagef(c, "nothing to create; give --defaulting, --programmatic-validation or --conversion")
+			return nil, usagef(c, "nothing to create; pass --defaulting, --programmatic-validation or --conversion")
 		}
 		if o.ExternalPath == "" {
 			action.FillNames(config, &o.Group, &o.Version, o.Kind)

@@ -62,7 +62,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 				if old != nil && !bytes.HasPrefix(old, []byte(manMark(a.program))) {
 					problems = append(problems, diag.Finding{
 						Position: diag.Position{File: path.Join(filepath.ToSlash(dir), path.Base(name))},
-						Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or give another directory",
+						Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or pass another directory",
 					})
 					continue
 				}

@@ -102,6 +102,6 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
 		if findings := append(o.Findings, o.Plugins.Findings...); len(findings) > 0 {
 			return nil, findings
 		}
-		return nil, usagef(c, "nothing to edit; give --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")
+		return nil, usagef(c, "nothing to edit; pass --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")
 	})
 }

@@ -37,7 +37,7 @@ func oldGenerate(a *app, generate func(use, short, long, example string, what co
 			return r.runAs([]string{"generate", "kustomize", "manifests"}, args, func() { r.noteName("generate kustomize manifests") })
 		})
 	csv.Hidden, csv.Args = true, nil
-	csv.DisableFlagParsing = true // the flags are those of the current command
+	csv.DisableFlagParsing = true // the current command parses the flags
 	return []*cobra.Command{
 		renamed("k8s", "code", codegen.Object, nil),
 		renamed("crds", "manifests", manifestGenerators, old.OfCRDs()),

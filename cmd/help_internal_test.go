@@ -77,7 +77,7 @@ func TestHelpTexts(t *testing.T) {
 // variable matches the name of an environment variable that code reads.
 var variable = regexp.MustCompile(`(?:etenv|\benv|\bnamed|\bbelow|\bsetting)\("([A-Z][A-Z_]+)"`)
 
-// TestEnvironmentHelp checks that the help lists the environment variables that are read, except for those of the go command.
+// TestEnvironmentHelp checks that the help lists the environment variables that are read, except the go command's.
 func TestEnvironmentHelp(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}

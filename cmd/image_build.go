@@ -45,17 +45,17 @@ Helm projects: the image contains the program operon-runtime as /usr/local/bin/h
 watches.yaml and the charts in /opt/helm. It runs as user 1001 of group 0, or as any other user of
 that group. The program is the one that operon uses itself, if it is for the platform and linked
 statically. Otherwise it is built from the module of this version of Operon if the go command is
-installed; or name a program with --runtime. With --runtime base, it is that of the base image.
+installed; or name a program with --runtime. With --runtime base, it comes from the base image.
 
 Ansible projects: the image contains the program operon-runtime as /usr/local/bin/ansible-operator,
 found as for Helm projects, and in /opt/ansible watches.yaml, roles, playbooks, requirements.yml and
-other files that watches.yaml names. The user is that of Helm projects. The default base is that of
-operator-sdk, with Python, Ansible and ansible-runner. If the entry point of the base starts with an
-init program such as tini, so does that of the image. Collections are added to
-/opt/ansible/.ansible/collections: those that the project contains in collections/ansible_collections
-or ansible_collections, or else those of requirements.yml. ansible-galaxy resolves them on this
-machine. They are cached, so that a second build with exact versions needs no network. With
---collections base, only those of the base image are used.
+other files that watches.yaml names. The user is the same as for Helm projects. The default base is
+operator-sdk's, with Python, Ansible and ansible-runner. If the entry point of the base starts with an
+init program such as tini, the image's entry point does, too. The collections that the project contains
+in collections/ansible_collections or ansible_collections, or else the ones in requirements.yml, are
+added to /opt/ansible/.ansible/collections. ansible-galaxy resolves them on this machine. They are
+cached, so that a second build with exact versions needs no network. With --collections base, only
+the base image's collections are used.
 
 The layers below the manager hold the certificates of public authorities (Mozilla's list when this
 version of Operon was built), a user name, and /tmp. With --base scratch there are no such layers:

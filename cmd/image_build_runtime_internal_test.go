@@ -49,7 +49,7 @@ func TestInstallRuntime(t *testing.T) {
 		}
 	}
 	var output bytes.Buffer
-	// GOFLAGS lets the test remove the module cache. GOBIN is that of a user.
+	// GOFLAGS lets the test remove the module cache. GOBIN is the user's.
 	environ := append(os.Environ(), "GOPROXY=file://"+filepath.ToSlash(proxy), "GONOSUMDB=*", "GONOSUMCHECK=1", "GOSUMDB=off", "GOPATH="+gopath, "GOBIN="+gopath, "GOFLAGS=-modcacherw")
 	a := newApp(&Env{Environ: environ, Run: env.Run, Err: &output}, "operon")
 	b := a.imageBuilder("")

@@ -16,7 +16,7 @@ import (
 )
 
 // TestEndSignals checks that a closed terminal ends the program unless it was started with nohup. It is not parallel
-// because signals are those of the process.
+// because signals go to the whole process.
 func TestEndSignals(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("the test itself runs with SIGHUP ignored, as with nohup")

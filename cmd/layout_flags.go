@@ -84,7 +84,7 @@ func addChart(c *cobra.Command, o *action.ChartOptions) {
 	f.StringVar(&o.Source, "helm-chart", "", "`chart` of the kind: directory, archive, URL, oci:// reference or repository/name (default: a starter chart)")
 	f.StringVar(&o.Repo, "helm-chart-repo", "", "`URL` of the repository that contains --helm-chart")
 	f.StringVar(&o.Version, "helm-chart-version", "", "`version` of the chart, or a constraint (default: the newest release)")
-	f.BoolVar(&o.OpenSchema, "open-schema", false, "allow any values in the CRD of a chart, instead of those of the chart")
+	f.BoolVar(&o.OpenSchema, "open-schema", false, "allow any values in the CRD of a chart, not only the chart's own")
 	f.BoolVar(&o.RelatedImages, "related-images", false, "set the images of the chart with RELATED_IMAGE_ variables of the manager")
 	f.BoolVar(&o.FullSample, "full-sample", false, "set all default values of the chart in the sample")
 	f.String("crd-version", "v1", "`version` of the CustomResourceDefinition")

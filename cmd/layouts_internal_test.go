@@ -34,7 +34,7 @@ func shellFacts(t *testing.T) *layout.Facts {
 	terms := layout.Terms{
 		Project: "a Shell project", Operator: "a Shell operator", Kind: "a kind with a script", Kinds: "the kinds of scripts", Objects: "the objects of a kind are created by its script",
 	}
-	// The templates are like those of Helm.
+	// The templates resemble Helm's.
 	files := fstest.MapFS{}
 	helm := strings.NewReplacer("HELM_OPERATOR", "SHELL_OPERATOR", "/opt/helm", "/opt/shell", "helm-charts", "scripts", "Helm", "Shell", "charts", "scripts")
 	err := fs.WalkDir(templates.FS, "helm", func(name string, entry fs.DirEntry, err error) error {

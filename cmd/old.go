@@ -238,7 +238,7 @@ go command lists those that it requires.`,
 			}
 			return table.Flush()
 		})
-	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file, including those of tests and tools")
+	c.Flags().BoolVar(&file, "as-file", false, "print them as a go.mod file, including the modules of tests and tools")
 	refuseRetired(c, old.OfPrintDeps())
 	return c
 }

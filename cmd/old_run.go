@@ -56,7 +56,7 @@ func addOldRun(a *app, c *cobra.Command) {
 		case olm:
 			return usagef(c, "'%s --olm' is now '%[2]s run packagemanifests', or '%[2]s run bundle' for a bundle", c.CommandPath(), a.program)
 		case slices.ContainsFunc(flags[2:], c.Flags().Changed):
-			return usagef(c, "give a command: '%[1]s run local' runs the manager on this machine, '%[1]s run bundle' runs an operator in a cluster", a.program)
+			return usagef(c, "use a command: '%[1]s run local' runs the manager on this machine, '%[1]s run bundle' runs an operator in a cluster", a.program)
 		}
 		return showHelp(c, args)
 	}

@@ -77,7 +77,7 @@ func (o *olmInstallOptions) check(dryRun bool) error {
 		if o.pinned, err = olm.ParseChecksums(o.sha256); err != nil {
 			findings.Add("--sha256", o.sha256, err.Error())
 		} else if o.version == olm.DefaultVersion {
-			findings.Add("--sha256", o.sha256, olm.DefaultVersion+" is part of this program and is not downloaded; give another --version")
+			findings.Add("--sha256", o.sha256, olm.DefaultVersion+" is part of this program and is not downloaded; pass another --version")
 		}
 	}
 	registry := regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9._/-]+)?$`)

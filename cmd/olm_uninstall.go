@@ -99,7 +99,7 @@ func (a *app) confirmDataLoss(data *olm.UserData, force bool) error {
 		for _, line := range data.Lines() {
 			losses = append(losses, diag.Finding{Problem: line})
 		}
-		return diag.Lines("users would lose these objects, and nothing was removed:", losses, "give --force to remove all of them")
+		return diag.Lines("users would lose these objects, and nothing was removed:", losses, "pass --force to remove all of them")
 	}
 	fmt.Fprint(a.print.Text(), lines)
 	remove, err := a.prompt().Confirm("Remove OLM and all of this?", false)

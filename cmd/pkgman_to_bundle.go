@@ -140,7 +140,7 @@ func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle,
 		err := a.Run(ctx, Command{Dir: b.Dir, Environ: a.Environ, Out: output, Err: output, Name: program, Args: args})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("program %s to build images not found; the bundles are written; give another one with --build-cmd", o.words[0])
+			return fmt.Errorf("program %s to build images not found; the bundles are written; pass another one with --build-cmd", o.words[0])
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:

@@ -43,7 +43,7 @@ listed for you to change.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.To == (project.GVK{}) && o.Plural == "" {
-				return usagef(c, "nothing to rename; give --to-kind, --to-group, --to-version, --to-domain or --to-plural")
+				return usagef(c, "nothing to rename; pass --to-kind, --to-group, --to-version, --to-domain or --to-plural")
 			}
 			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameAPI(c.Context(), o) })
 		},

@@ -19,7 +19,7 @@ import (
 
 // TestSeams checks that programs are started and the environment is read by cmd.Env alone, and in operon-runtime by its main function and by the expansion of
 // watches.yaml, which Go projects share; pkg/controlplane owns
-// the processes of control planes, pkg/ansibleoperator/runner those of runs, and pkg/tempdir the shell that cleans up after this process.
+// the processes of control planes, pkg/ansibleoperator/runner the processes of runs, and pkg/tempdir the shell that cleans up after this process.
 func TestSeams(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{

@@ -2,7 +2,7 @@
 //
 // A directory names the event and the path below it the output: common/init/config/manager/manager.yaml.tmpl becomes
 // config/manager/manager.yaml when a project is initialized. common contains the files that projects of all layouts have, go,
-// helm and ansible those of one layout. Where a file in common differs between layouts, it has a {{block "name" .}} with the text of
+// helm and ansible the templates of one layout. Where a file in common differs between layouts, it has a {{block "name" .}} with the text of
 // projects without Go code, which a layout replaces in the file of the same path in its directory blocks. X.insert.tmpl contains the text that is inserted into an existing file X, one {{define "marker"}}
 // block per +kubebuilder:scaffold:marker of X.
 //

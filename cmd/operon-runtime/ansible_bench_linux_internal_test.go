@@ -44,7 +44,7 @@ func siteTemplates() map[string]string {
 
 // BenchmarkAnsiblePass measures a pass that changes nothing, and ansible-runner as called by hand for the same role, alternately. It
 // reports the medians of the time and of the CPU time, which depends less on what else the machine does, and the largest memory of all
-// processes that either needs, with the interpreter that the operator keeps. The CPU time includes that of this process, with the proxy;
+// processes that either needs, with the interpreter that the operator keeps. The CPU time includes this process, with the proxy;
 // the memory does not.
 func BenchmarkAnsiblePass(b *testing.B) {
 	ansible.Require(b)
@@ -105,7 +105,7 @@ func BenchmarkAnsiblePass(b *testing.B) {
 type usage struct {
 	name      string
 	time, cpu []time.Duration
-	// others are processes that do not count, such as those of the control plane.
+	// others are processes that do not count, such as the control plane's.
 	others []int
 	// resident and share are the largest sums of the memory of the processes during a call, as of memoryOf.
 	resident, share int
@@ -209,7 +209,7 @@ func descendants(root int) (pids []int) {
 	parents := map[int]int{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, file := range files {
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // the pattern is that of a number
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))) // the pattern matches only numbers
 		if fields := statFields(pid); len(fields) > 1 {
 			parents[pid], _ = strconv.Atoi(fields[1])
 		}
@@ -226,7 +226,7 @@ func descendants(root int) (pids []int) {
 }
 
 // memoryOf returns the resident memory of a process in bytes, and its share of it: pages of several processes are divided by their
-// number, such as those of an interpreter and its forks. Both are 0 if the process has ended.
+// number, such as an interpreter's and its forks'. Both are 0 if the process has ended.
 func memoryOf(pid int) (resident, share int) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid)) // an error means that it has ended
 	for line := range strings.Lines(string(data)) {

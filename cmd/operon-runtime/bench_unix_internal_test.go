@@ -54,7 +54,7 @@ func BenchmarkPass(b *testing.B) {
 	b.ReportMetric((cpuSeconds(b)-before)*1e9/float64(b.N), "cpu-ns/op")
 }
 
-// cpuSeconds returns the CPU time of this process, without that of the control plane.
+// cpuSeconds returns the CPU time of this process without the control plane's.
 func cpuSeconds(b *testing.B) float64 {
 	b.Helper()
 	var usage syscall.Rusage

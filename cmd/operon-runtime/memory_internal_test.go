@@ -125,7 +125,7 @@ spec:
 {{- end }}
 `
 
-// TestMemory measures the memory of 50 releases of 20 objects in a cluster with 5,000 Secrets and ConfigMaps of others, and that of a
+// TestMemory measures the memory of 50 releases of 20 objects in a cluster with 5,000 foreign Secrets and ConfigMaps, and the memory of a
 // client that caches all objects of the same kinds.
 func TestMemory(t *testing.T) {
 	if !*memory {

@@ -19,7 +19,7 @@ import (
 // podNamespace is the file with the namespace of a pod.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// managerOptions are the flags and variables that "helm-operator run" and "ansible-operator run" share. Names and defaults are those of
+// managerOptions are the flags and variables that "helm-operator run" and "ansible-operator run" share. Names and defaults match
 // operator-sdk's programs.
 type managerOptions struct {
 	watchesFile     string

@@ -21,8 +21,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// RemoveKind implements Kinds: it removes a kind with its role and playbook, unless another kind uses them, its test, its manifests and
-// its entries.
+// RemoveKind implements Kinds: it removes a kind with its test, its manifests, its entries and, unless another kind uses them,
+// its role and playbook.
 func (AnsibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
 	data := p.PlainData(config, r, "")
 	samples := []scaffold.Data{data}
@@ -77,7 +77,7 @@ func (AnsibleKinds) RemoveKind(_ context.Context, p *Project, tree *worktree.Tre
 }
 
 // removeRuns removes the role and the playbook of a kind, unless others use them. It returns what the user has edited: files that
-// differ from those of create api, and the entry in watches.yaml.
+// differ from what create api wrote, and the entry in watches.yaml.
 func (p *Project) removeRuns(tree *worktree.Tree, config *project.Config, r project.Resource) (edited diag.Findings, err error) {
 	list, err := readAnsibleWatches(tree)
 	if err != nil {

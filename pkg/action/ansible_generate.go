@@ -80,7 +80,7 @@ func readAnsibleKinds(tree *worktree.Tree, config *project.Config) (kinds []ansi
 	return kinds, notes, nil
 }
 
-// crdMarker is in the line of a CRD with a schema that was derived from roles, and is derived again.
+// crdMarker marks a CRD whose schema was derived from roles and is derived again by the next command.
 const crdMarker = "# +operon:generated"
 
 // crdNote is the line with crdMarker.
@@ -200,7 +200,7 @@ func hasScaffoldedSchema(text []byte, r project.Resource) bool {
 	return err == nil && isEncoded(fields, updated)
 }
 
-// isEditedCRD reports whether a CRD differs from that of generate in other parts than a derived schema.
+// isEditedCRD reports whether a CRD differs from what generate writes, other than in a derived schema.
 func isEditedCRD(text []byte, r project.Resource) bool {
 	fields, _ := decodeCRD("", withoutCRDNote(text))
 	scaffolded := openAnsibleCRD(fields, r)

@@ -38,7 +38,7 @@ func (AnsibleKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree,
 		}
 		entry := findAnsibleWatch(list, old)
 		if entry != nil && entry.Role+entry.Playbook != "" {
-			// Only the comments of an entry without role and playbook name those that it may have.
+			// If an entry has no role and no playbook, its comments name the ones that it may have.
 			pairs = slices.DeleteFunc(pairs, func(pair scaffold.RenderedPair) bool { return pair.From == watches.FileName })
 		}
 		if !planRuns(tree, &plan, before, entry, old, now) {

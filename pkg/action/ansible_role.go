@@ -71,7 +71,7 @@ func ansibleRules(files ansiblerole.Files, kinds []ansibleKind) ([]rbac.Rule, di
 	return ansiblerole.Rules(files, apis)
 }
 
-// ansibleVersion returns a version of the CRD of a kind: the schema of spec is that of the arguments of its role, or open. derived reports
+// ansibleVersion returns a version of the CRD of a kind: the schema of spec describes the arguments of its role, or is open. derived reports
 // whether the role has argument specifications.
 func ansibleVersion(files ansiblerole.Files, kind ansibleKind) (version crd.Version, derived bool, notes diag.Findings, err error) {
 	version = crd.Version{Name: kind.resource.Version, Spec: openSpec()}

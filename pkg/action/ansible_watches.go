@@ -36,7 +36,7 @@ func findAnsibleWatch(list []watches.AnsibleWatch, r project.Resource) *watches.
 	return &list[i]
 }
 
-// localRole returns the directory of a role of watches.yaml in the project, or "" for one outside of it, such as that of a collection.
+// localRole returns the directory of a role of watches.yaml in the project, or "" for one outside of it, such as a collection's.
 func localRole(tree *worktree.Tree, role string) string {
 	// In the image, the project's files are in the home directory.
 	for _, prefix := range []string{project.RolesDir + "/", "./" + project.RolesDir + "/", "/opt/ansible/" + project.RolesDir + "/"} {

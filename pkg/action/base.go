@@ -94,7 +94,7 @@ func (p *Project) apis(ctx context.Context, tree *worktree.Tree, config *project
 		return nil, nil, nil
 	}
 	if !tree.Exists(dir) {
-		p.reportf(diag.Warning, "directory %s not found, so the base does not describe the project's kinds; give another with --apis-dir", dir)
+		p.reportf(diag.Warning, "directory %s not found, so the base does not describe the project's kinds; pass another one with --apis-dir", dir)
 		return nil, nil, nil
 	}
 	apis, warnings, err := codegen.APIs(ctx, codegen.APIOptions{Root: tree.Root(), Overlay: tree.Edits(), Dir: dir, Env: p.Environ})
@@ -125,7 +125,7 @@ func scaffoldFile(name string, p scaffold.Project) ([]byte, error) {
 	return data, err
 }
 
-// isScaffolded reports whether a base is that of the scaffold.
+// isScaffolded reports whether a base comes unchanged from the scaffold.
 func isScaffolded(config *project.Config, packageName string, content []byte) bool {
 	if content == nil || packageName != config.ProjectName() {
 		return false

@@ -12,7 +12,7 @@ import (
 )
 
 // locateBase sets the files of the base, which are in the directories bases of InputDir and OutputDir, unless the kustomization
-// in a directory reaches another ClusterServiceVersion: a second one would break its build. keepInput keeps that of InputDir.
+// in a directory reaches another ClusterServiceVersion: a second one would break its build. keepInput keeps the one in InputDir.
 func (b *baseRun) locateBase(tree *worktree.Tree, dir string, keepInput bool) error {
 	b.input, b.output = bundle.BaseFile(b.InputDir, b.Package), bundle.BaseFile(b.OutputDir, b.Package)
 	reached, err := reachedCSVs(tree, dir)

@@ -92,7 +92,7 @@ func bindingsIn(name string, data []byte) []foundBinding {
 	return found
 }
 
-// refersTo reports whether a binding refers to a role of a kind and name. prefixes are those that kustomizations add to names.
+// refersTo reports whether a binding refers to a role of a kind and name. prefixes are the ones that kustomizations add to names.
 func (b foundBinding) refersTo(kind, name string, prefixes []string) bool {
 	if b.isText {
 		return (b.roleKind == kind || strings.Contains(b.roleKind, "{{")) && isNameIn(b.roleName, name)

@@ -24,10 +24,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// BundleOptions are the options of Bundle. Empty versions and channels are those of the existing bundle.
+// BundleOptions are the options of Bundle. Empty versions and channels mean the existing bundle's.
 type BundleOptions struct {
 	GenerateBundleOptions
-	// Base are the options of the base. Its directories are by default KustomizeDir, and its package is that of the bundle.
+	// Base are the options of the base. Its directories are by default KustomizeDir, and its package is the bundle's.
 	Base KustomizeOptions
 	// Image is the manager's image to set in config/manager, or empty.
 	Image string
@@ -42,7 +42,7 @@ type BundleOptions struct {
 	Loose bool
 	// KeepBase keeps an existing base as it is.
 	KeepBase bool
-	// ProjectVersion is the version in the Makefile, which takes precedence if it is later than that of the existing bundle.
+	// ProjectVersion is the version in the Makefile, which takes precedence if it is later than the existing bundle's.
 	ProjectVersion string
 }
 
@@ -189,12 +189,12 @@ func (b *bundleRun) checkBuild(tree *worktree.Tree, o BundleOptions, created str
 		return err
 	case o.Build == "":
 		return diag.Finding{Position: o.Source, Problem: fmt.Sprintf("the manifests of the bundle are not the output of kustomize build, and %s has no %s", b.buildDir, project.KustomizationFile),
-			Fix: "give a kustomization with --kustomize-dir, or generate the bundle with the Makefile"}
+			Fix: "pass a kustomization with --kustomize-dir, or generate the bundle with the Makefile"}
 	case b.buildDir == created && (b.buildDir == project.ManifestsDir || o.Base.OutputDir != ""):
 		return nil
 	}
 	return diag.Finding{Position: o.Source, Problem: fmt.Sprintf("kustomize build %s: the directory has no %s", b.buildDir, project.KustomizationFile),
-		Fix: "correct the directory, or give another with --kustomize-dir"}
+		Fix: "correct the directory, or pass another one with --kustomize-dir"}
 }
 
 // apisDir returns the directory of the API types.
@@ -212,7 +212,7 @@ func (o *BundleOptions) checkEdges(b *bundleRun) (findings diag.Findings) {
 		if problems := validation.IsDNS1123Subdomain(o.Replaces); len(problems) > 0 {
 			problem = "must be the name of a CSV, such as " + b.Package + ".v0.0.1: " + problems[0]
 		} else if o.Replaces == b.Package+".v"+b.Version {
-			problem = "is the name of this CSV; give that of the previous version"
+			problem = "is the name of this CSV; pass the name of the previous version"
 		}
 		if problem != "" {
 			findings.Add("--replaces", o.Replaces, problem)

@@ -46,7 +46,7 @@ func (b *bundleRun) checkSources(piped bool) diag.Findings {
 		findings.Add("--input-dir", b.InputDir, "excludes --deploy-dir and --crds-dir")
 	}
 	if b.CRDsDir != "" && b.DeployDir == "" && b.InputDir == "" {
-		findings.Add("--crds-dir", b.CRDsDir, "contains only CRDs; give --deploy-dir, too")
+		findings.Add("--crds-dir", b.CRDsDir, "contains only CRDs; pass --deploy-dir, too")
 	}
 	return findings
 }

@@ -133,7 +133,7 @@ func (b *bundleRun) buildManifests(ctx context.Context, tree *worktree.Tree) ([]
 		given = filepath.ToSlash(b.KustomizeDir)
 	}
 	return nil, diag.Findings{{Field: "--input-dir", Problem: fmt.Sprintf(
-		"is required: stdin is empty, and %s has no kustomization.yaml; pipe in the manifests of the operator, or give their directory", given)}}
+		"is required: stdin is empty, and %s has no kustomization.yaml; pipe in the manifests of the operator, or pass their directory", given)}}
 }
 
 // buildCached builds a kustomization of the project, or returns the output of an earlier build with the same inputs.

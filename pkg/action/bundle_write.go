@@ -28,8 +28,8 @@ func (p *Project) renderManifests(generated *bundle.Manifests) ([]byte, error) {
 	return []byte("---\n" + strings.Join(docs, "---\n")), nil
 }
 
-// update updates the bundle in dir with change, and records what was generated. Only the changes in out are made if that is
-// outside of the project.
+// update updates the bundle in dir with change, and records what was generated. If out is outside of the project, only the
+// changes in it are made.
 func (p *Project) update(ctx context.Context, out, dir string, change func(*worktree.Tree) (*bundle.Updated, error)) (*Result, error) {
 	var updated *bundle.Updated
 	result, err := p.updateAt(ctx, out, func(tree *worktree.Tree) (err error) {

@@ -21,18 +21,18 @@ import (
 
 // CatalogOptions are the options of GenerateCatalog.
 type CatalogOptions struct {
-	// Bundles are the bundles to add, as DIR, DIR=IMAGE or IMAGE; empty is the bundle of the project.
+	// Bundles are the bundles to add, as DIR, DIR=IMAGE or IMAGE; empty means the project's bundle.
 	Bundles []string
 	// Image is the image of bundles without one in Bundles. It may contain {{.Package}}, {{.Name}} and {{.Version}}.
 	Image string
-	// Channels are the channels of the bundles; empty are those of their annotations. DefaultChannel may be empty.
+	// Channels are the channels of the bundles; empty means the channels in their annotations. DefaultChannel may be empty.
 	Channels       []string
 	DefaultChannel string
 	// Template is basic or semver, and Format the format of new files, yaml or json. FormatGiven makes it an error if existing
 	// files have the other format.
 	Template, Format string
 	FormatGiven      bool
-	// OutputDir contains the catalog; empty is that of the scaffold. BaseImage is the image with opm for a new Dockerfile.
+	// OutputDir contains the catalog; empty means the scaffold's directory. BaseImage is the image with opm for a new Dockerfile.
 	OutputDir, BaseImage string
 	// FromImage is the image of a catalog to start from, or empty.
 	FromImage string
@@ -42,7 +42,7 @@ type CatalogOptions struct {
 	OpenBundle func(ctx context.Context, dir, name string) (*image.Bundle, error)
 	// OpenCatalog opens the catalog in FromImage.
 	OpenCatalog func(ctx context.Context, ref string) (fs.FS, error)
-	// Findings are those of the caller about its flags, which are returned together with those about the options.
+	// Findings are the caller's findings about its flags, which are returned together with the findings about the options.
 	Findings diag.Findings
 }
 
@@ -143,7 +143,7 @@ func (r *catalogRun) addBundles(ctx context.Context, tree *worktree.Tree) (notes
 			return nil, err
 		}
 	default:
-		notes = append(notes, fmt.Sprintf("note: %s already contains a catalog, so --from-image is not read; remove the directory to start with that of the image", r.outputDir))
+		notes = append(notes, fmt.Sprintf("note: %s already contains a catalog, so --from-image is not read; remove the directory to start with the image's catalog", r.outputDir))
 	}
 	sources, err := r.readBundles(ctx, current, problems)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// readBundles reads the bundles and sets their images. The error contains all problems of the bundles, and those of the catalog.
+// readBundles reads the bundles and sets their images. The error contains all problems of the bundles and of the catalog.
 func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, problems diag.Findings) ([]*catalog.Source, error) {
 	bundles, dir := r.Bundles, r.Dir
 	if len(bundles) == 0 {
@@ -48,7 +48,7 @@ func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, 
 		}
 		if ref == "" {
 			if ref, err = r.bundleImage(s, current); err != nil {
-				findings.Add("--image", r.Image, fmt.Sprintf("%v, or give it as --bundle %s=IMAGE", err, name))
+				findings.Add("--image", r.Image, fmt.Sprintf("%v, or pass it as --bundle %s=IMAGE", err, name))
 				continue
 			}
 		}
@@ -62,7 +62,7 @@ func (r *catalogRun) readBundles(ctx context.Context, current *catalog.Catalog, 
 		images := map[string]bool{}
 		for _, s := range sources {
 			if images[s.Image()] {
-				findings = append(findings, diag.Finding{Field: "--image", Value: r.Image, Problem: "would be the image of several bundles; add {{.Version}}, or give each as --bundle DIR=IMAGE"})
+				findings = append(findings, diag.Finding{Field: "--image", Value: r.Image, Problem: "would be the image of several bundles; add {{.Version}}, or pass each as --bundle DIR=IMAGE"})
 				break
 			}
 			images[s.Image()] = true
@@ -79,7 +79,7 @@ func (r *catalogRun) bundleImage(s *catalog.Source, current *catalog.Catalog) (s
 	if r.Image == "" {
 		ref := current.Image(s.Package, s.Name)
 		if ref == "" {
-			return "", fmt.Errorf("is required: the image of bundle %s is not known; give one for all bundles", s.Name)
+			return "", fmt.Errorf("is required: the image of bundle %s is not known; pass one for all bundles", s.Name)
 		}
 		return ref, nil
 	}

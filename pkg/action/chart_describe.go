@@ -81,10 +81,10 @@ type ChartStatus struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version"`
 	Kinds   []string `json:"kinds"`
-	// Source and Repo are where the chart is from; empty is unknown.
+	// Source and Repo are where the chart is from; empty means unknown.
 	Source string `json:"source,omitempty"`
 	Repo   string `json:"repo,omitempty"`
-	// Edited reports whether the files differ from those of the source. It is nil if they are unknown.
+	// Edited reports whether the files differ from the source's. It is nil if they are unknown.
 	Edited *bool `json:"edited,omitempty"`
 }
 

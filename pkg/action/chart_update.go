@@ -58,7 +58,7 @@ type chartUpdate struct {
 	base    helmchart.Files
 	missing error
 	merged  *merge.FilesResult
-	// samples are those that the user edited.
+	// samples are the ones that the user edited.
 	samples []string
 }
 

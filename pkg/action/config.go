@@ -26,11 +26,11 @@ type Config struct {
 	Dir string
 	// Environ is the environment of code generation, as KEY=VALUE.
 	Environ []string
-	// GOPATH contains module paths of projects without go.mod; empty is unknown.
+	// GOPATH contains module paths of projects without go.mod; empty means unknown.
 	GOPATH string
 	// Year replaces YEAR in license headers; if empty, YEAR is removed.
 	Year string
-	// SourceDate is the time in generated files; zero is the current time.
+	// SourceDate is the time in generated files; zero means the current time.
 	SourceDate time.Time
 	// Program is the name of the command line in messages and generated files.
 	Program string

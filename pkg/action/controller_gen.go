@@ -11,8 +11,8 @@ import (
 )
 
 // ControllerGen runs controller-gen with some arguments in the root directory of the project, with the cache of generate, so that
-// nothing is loaded if nothing changed. done is false, and nothing is changed, for calls that controller-gen itself must run: those that
-// print, and those with problems or warnings, about which it has its own messages.
+// nothing is loaded if nothing changed. done is false, and nothing is changed, for calls that controller-gen itself must run: calls that
+// print, and calls with problems or warnings, for which it has its own messages.
 func (p *Project) ControllerGen(ctx context.Context, args []string) (done bool, err error) {
 	options, call := p.codegenOptions(), codegen.Call{Args: args}
 	generators, err := call.Generators()

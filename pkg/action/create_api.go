@@ -63,7 +63,7 @@ func (p *Project) reportKept(report *scaffold.Report) {
 	}
 }
 
-// HasChart reports whether the options are those of a kind with a chart, which can be missing.
+// HasChart reports whether the options describe a kind with a chart, which can be missing.
 func (o CreateAPIOptions) HasChart() bool {
 	return o.Chart != (ChartOptions{}) || o.Plugins.WithoutGo() && o.Plugins.Layout.Charts
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// EditOptions are the options of Edit. What is nil does not change.
+// EditOptions are the options of Edit. Nil fields change nothing.
 type EditOptions struct {
 	// Multigroup selects the layout with one directory per group.
 	Multigroup *bool

@@ -24,8 +24,8 @@ func (p *Project) Generate(ctx context.Context, what codegen.Generators) (*Resul
 	})
 }
 
-// GenerateIn updates the generated files in a tree: those of Go code, for which it downloads missing modules, those of charts, and
-// those of Ansible roles and playbooks.
+// GenerateIn updates the files in a tree that are generated from Go code, for which it downloads missing modules, from charts, and
+// from Ansible roles and playbooks.
 func (p *Project) GenerateIn(ctx context.Context, tree *worktree.Tree, what codegen.Generators) error {
 	config, err := p.load(tree, AnyLayout)
 	if err != nil {

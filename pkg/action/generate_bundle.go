@@ -18,26 +18,26 @@ import (
 
 // SourceOptions are the options for the manifests of a bundle, or of a version in the package manifest format.
 type SourceOptions struct {
-	// Package is the name of the package; empty is the name of the project.
+	// Package is the name of the package; empty means the project's name.
 	Package string
 	// DeployDir and CRDsDir contain the operator's manifests. Without them, these are read from Stdin or built from the
 	// kustomization in KustomizeDir.
 	DeployDir, CRDsDir string
-	// KustomizeDir contains the kustomization and the base, and OutputDir the result. Empty directories are those of the scaffold.
+	// KustomizeDir contains the kustomization and the base, and OutputDir the result. Empty means the scaffold's directories.
 	KustomizeDir, OutputDir string
 	// ExistingRoles are roles of clusters that the operator's accounts are bound to.
 	ExistingRoles []string
 	// Strict makes it an error if the result lacks a part of the input.
 	Strict bool
 	Stdin  Stdin
-	// Findings are those of the caller about its flags, which are returned together with those about the options.
+	// Findings are the caller's findings about its flags, which are returned together with the findings about the options.
 	Findings diag.Findings
 }
 
 // GenerateBundleOptions are the options of GenerateBundle.
 type GenerateBundleOptions struct {
 	SourceOptions
-	// Version is the version of the bundle; empty is that of the base.
+	// Version is the version of the bundle; empty means the base's version.
 	Version string
 	// Channels is a comma-separated list. DefaultChannel may be empty.
 	Channels, DefaultChannel string
@@ -68,7 +68,7 @@ type bundleRun struct {
 	build, pipeToo bool
 	// image is the image of the manager that the kustomization must use, or empty.
 	image string
-	// replaces is the CSV that this one replaces; empty is that of the base.
+	// replaces is the CSV that this one replaces; empty means the one that the base names.
 	replaces string
 	// digests are the digests of images, or nil.
 	digests *imageDigests
@@ -181,7 +181,7 @@ func (b *bundleRun) locateOutput() (err error) {
 		return err
 	}
 	if IsOutside(b.outputDir) && b.Metadata {
-		return diag.Findings{{Field: "--output-dir", Value: given, Problem: "is outside of the project, where bundle.Dockerfile cannot copy from; give --manifests to write only the manifests"}}
+		return diag.Findings{{Field: "--output-dir", Value: given, Problem: "is outside of the project, where bundle.Dockerfile cannot copy from; pass --manifests to write only the manifests"}}
 	}
 	b.copyDir = b.outputDir
 	if dir == b.Root && !filepath.IsAbs(given) { // the Dockerfile contains the directory as given

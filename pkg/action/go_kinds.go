@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// GoKinds implements action.Kinds for the kinds of Go projects: those with Go types, and beside them those with charts.
+// GoKinds implements action.Kinds for the kinds of Go projects: kinds with Go types and, beside them, kinds with charts.
 type GoKinds struct{}
 
 // mixed are the kinds with charts of a Go project.

@@ -96,7 +96,7 @@ func (api *helmAPI) writeChart(tree *worktree.Tree) error {
 		}
 	}
 	if len(conflicts) > 0 && !api.Force {
-		return &scaffold.ConflictError{Places: scaffold.InTheWay(conflicts...), Hint: "give --force to replace the chart in " + api.dir + ", or move it away"}
+		return &scaffold.ConflictError{Places: scaffold.InTheWay(conflicts...), Hint: "pass --force to replace the chart in " + api.dir + ", or move it away"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(api.chart.Files)) {
 		file := path.Join(api.dir, name)
@@ -148,7 +148,7 @@ func (p *Project) writeSample(tree *worktree.Tree, config *project.Config, r pro
 		return err
 	}
 	if current != nil && !bytes.Equal(current, sample) && !api.Force {
-		return &scaffold.ConflictError{Places: scaffold.InTheWay(name), Hint: "give --force to replace it, or move it away"}
+		return &scaffold.ConflictError{Places: scaffold.InTheWay(name), Hint: "pass --force to replace it, or move it away"}
 	}
 	tree.WriteFile(name, sample, worktree.FileMode)
 	return nil

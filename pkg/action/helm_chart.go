@@ -23,11 +23,11 @@ type ChartOptions struct {
 	Source string
 	// Repo is the URL of a repository, or empty.
 	Repo string
-	// Version is a version or a constraint; empty is the newest release.
+	// Version is a version or a constraint; empty means the newest release.
 	Version string
-	// OpenSchema allows any values in the CRD, instead of those of the chart.
+	// OpenSchema allows any values in the CRD, not only the chart's own.
 	OpenSchema bool
-	// RelatedImages makes the images of the chart those of environment variables of the manager.
+	// RelatedImages takes the images of the chart from environment variables of the manager.
 	RelatedImages bool
 	// FullSample sets all default values of the chart in the sample.
 	FullSample bool
@@ -126,7 +126,7 @@ func (k ChartKinds) check(config *project.Config, o CreateAPIOptions) diag.Findi
 		findings.Add("--plugins", o.Plugins.String(), "is for Go projects; this is a Helm project")
 	}
 	if k.Mixed && o.Chart.Source == "" && !o.Plugins.WithoutGo() {
-		findings.Add("--helm-chart", "", "is required with the other flags of a chart; or give --plugins helm for a new chart")
+		findings.Add("--helm-chart", "", "is required with the other flags of a chart; or pass --plugins helm for a new chart")
 	}
 	if o.Chart.Source == "" {
 		for _, f := range []struct{ flag, value string }{{"--helm-chart-repo", o.Chart.Repo}, {"--helm-chart-version", o.Chart.Version}} {
@@ -135,7 +135,7 @@ func (k ChartKinds) check(config *project.Config, o CreateAPIOptions) diag.Findi
 			}
 		}
 		if o.Kind == "" {
-			findings.Add("--kind", "", "is required; or give a chart with --helm-chart, from whose name it is derived")
+			findings.Add("--kind", "", "is required; or pass a chart with --helm-chart, from whose name it is derived")
 		}
 	}
 	named := k.withNames(config, o, "")
@@ -163,7 +163,7 @@ func (api *helmAPI) resolveHelm(config *project.Config) (project.Resource, error
 	r, findings := project.ResolveResource(config, api.resourceOptions())
 	for i, f := range findings {
 		if f.Field == "--kind" && f.Value == kindOfChart(api.chart.Chart.Name) {
-			findings[i].Problem = fmt.Sprintf("%s; it is derived from the name of the chart, give another with --kind", f.Problem)
+			findings[i].Problem = fmt.Sprintf("%s; it is derived from the name of the chart; pass another one with --kind", f.Problem)
 		}
 	}
 	if recorded, ok := config.Resource(r.GVK); ok && !config.IsChart(recorded) {

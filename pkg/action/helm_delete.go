@@ -13,9 +13,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// RemoveKind implements Kinds: it removes a kind with its chart, unless another kind has that, its manifests and its entries. The
-// chart, the sample and the code of a Go project that the last kind with a chart
-// leaves are removed only with force if they were edited.
+// RemoveKind implements Kinds: it removes a kind with its manifests, its entries and, unless another kind uses it, its chart.
+// The chart, the sample and the code that a Go project needed for its last kind with a chart are removed only with force if they
+// were edited.
 func (ChartKinds) RemoveKind(ctx context.Context, p *Project, tree *worktree.Tree, config *project.Config, r project.Resource, o DeleteAPIOptions) error {
 	edited, err := p.removeCharts(tree, config, r)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *Project) chartData(config *project.Config, r project.Resource, header s
 }
 
 // removeCharts removes the chart of a kind, unless other kinds have it, and the sample. It returns what the user has edited: a chart
-// whose files differ from those of its record in PROJECT, and a sample that differs from that of the chart.
+// whose files differ from its record in PROJECT, and a sample that differs from the chart's.
 func (p *Project) removeCharts(tree *worktree.Tree, config *project.Config, r project.Resource) (edited diag.Findings, err error) {
 	list, err := readWatches(tree)
 	if err != nil {

@@ -145,7 +145,7 @@ func readChart(tree *worktree.Tree, dir string, at diag.Position) (helmchart.Fil
 }
 
 // writeCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored. Other
-// tools do not derive a schema from the chart: their CRDs may have one of the user, and are kept.
+// tools do not derive a schema from the chart: their CRDs may have the user's, and are kept.
 func writeCRDs(tree *worktree.Tree, kinds []chartKind) error {
 	specs := map[string]*helmchart.CRDSpec{}
 	var names []string

@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// requireOperon adds the module that reconciles kinds with charts, and those that it imports, to the go.mod of a Go project. A
+// requireOperon adds the module that reconciles kinds with charts, and the modules that it imports, to the go.mod of a Go project. A
 // development build, whose version is not published, needs a replace directive.
 func (p *Project) requireOperon(ctx context.Context, tree *worktree.Tree) error {
 	known, err := scaffold.HasModule(tree, scaffold.OperonModule)

@@ -22,9 +22,9 @@ const DefaultDomain = "my.domain"
 type InitOptions struct {
 	LicenseOptions
 	Domain string
-	// Repo is the module path of a Go project; empty means that of go.mod, GOPATH or the git remote.
+	// Repo is the module path of a Go project; empty means the one from go.mod, GOPATH or the git remote.
 	Repo string
-	// ProjectName is the name of the project; empty means that of the directory.
+	// ProjectName is the name of the project; empty means the name of the directory.
 	ProjectName            string
 	Multigroup, Namespaced bool
 	Plugins                project.Plugins

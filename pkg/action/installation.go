@@ -13,10 +13,10 @@ import (
 
 // An installation is the kustomization of the whole operator with those that it includes.
 type installation struct {
-	// all are the kustomizations, beginning with that of the whole operator.
+	// all are the kustomizations, starting with the one of the whole operator.
 	all []kustomization
 	// mover is the one that moves the objects with the roles into a namespace, or empty. movesTwice reports whether there are several, or
-	// the only one is that of the roles, so that nothing can move them back.
+	// the only one belongs to the roles, so nothing can move them back.
 	mover      kustomization
 	movesTwice bool
 	// scaffolded is the namespace of the scaffold, which markers of namespaced projects contain.

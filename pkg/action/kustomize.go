@@ -19,15 +19,15 @@ import (
 // KustomizeOptions are the options of GenerateKustomize.
 type KustomizeOptions struct {
 	// APIsDir contains the API types, InputDir the current base in its directory bases, and OutputDir receives the results.
-	// Empty directories are those of the scaffold.
+	// Empty means the scaffold's directories.
 	APIsDir, InputDir, OutputDir string
-	// Package is the name of the package; empty is the name of the project.
+	// Package is the name of the package; empty means the project's name.
 	Package string
 	// Prefer resolves conflicts between the base and the code: base, code, or empty for an error.
 	Prefer string
 	// Metadata is the description of the operator to set.
 	Metadata base.Metadata
-	// Findings are those of the caller about its flags, which are returned together with those about the options.
+	// Findings are the caller's findings about its flags, which are returned together with the findings about the options.
 	Findings diag.Findings
 }
 
@@ -47,7 +47,7 @@ type CurrentBase struct {
 	Input, Output string
 	// Content is the content of the base, or nil if there is none.
 	Content []byte
-	// Scaffolded reports whether the base is that of the scaffold, so that the operator is not described yet.
+	// Scaffolded reports whether the base is the scaffold's, so that the operator is not described yet.
 	Scaffolded bool
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
-// maxManifest is the maximum size of a manifest in bytes, far above that of objects in a cluster.
+// maxManifest is the maximum size of a manifest in bytes, far above the limit for objects in a cluster.
 const maxManifest = 16 << 20
 
 // A packageReader reads the directories of a package in the package manifest format.
@@ -47,7 +47,7 @@ func (r *packageReader) read(dir string) (*bundle.Package, []bundle.PackageVersi
 		if errors.Is(err, fs.ErrNotExist) {
 			problem = "no such file or directory"
 		}
-		return nil, nil, diag.Findings{{Field: "DIR", Value: given, Problem: problem + "; give the directory of the package manifests"}}
+		return nil, nil, diag.Findings{{Field: "DIR", Value: given, Problem: problem + "; pass the directory of the package manifests"}}
 	}
 	entries, err := r.list(dir)
 	if err != nil {

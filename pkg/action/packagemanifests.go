@@ -23,7 +23,7 @@ type PackageManifestsOptions struct {
 	// Channel is the channel to make the version the head of, or empty. IsDefault makes it the default channel.
 	Channel   string
 	IsDefault bool
-	// InputDir contains the current package manifest; empty is that of the scaffold.
+	// InputDir contains the current package manifest; empty means the scaffold's directory.
 	InputDir string
 	// KeepObjects keeps the manifests other than the CSV.
 	KeepObjects bool
@@ -139,7 +139,7 @@ func (r *packageRun) check() diag.Findings {
 		findings.Add("--channel", o.Channel, "must be one channel; run the command once for each")
 	}
 	if o.IsDefault && o.Channel == "" {
-		findings.Add("--default-channel", "true", "makes the channel of --channel the default; give --channel, too")
+		findings.Add("--default-channel", "true", "makes the channel of --channel the default; pass --channel, too")
 	}
 	return slices.Concat(findings, o.Findings, r.checkSources(false))
 }
@@ -188,7 +188,7 @@ func readPackage(tree *worktree.Tree, name, pkg string) (*bundle.Package, diag.F
 	p, problems := bundle.ParsePackage(name, data)
 	if len(problems) == 0 && p.PackageName != pkg {
 		problems = diag.Findings{{Position: p.Locate("packageName"),
-			Problem: fmt.Sprintf("packageName is %s, but the file is that of %s; correct one of them", p.PackageName, pkg)}}
+			Problem: fmt.Sprintf("packageName is %s, but the file belongs to %s; correct one of them", p.PackageName, pkg)}}
 	}
 	return p, problems, nil
 }

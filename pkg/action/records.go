@@ -21,10 +21,9 @@ const (
 	maxRecords = 16
 )
 
-// The kinds of records. Those of bases and bundles contain what was generated, to distinguish edits of the user from changes of
-// the code. A build record contains the output of kustomize and its inputs, a findings record those of validating a bundle, a rules
-// record the permissions that charts require, a content record what a chart creates, and an
-// images record its images.
+// The kinds of records. Base and bundle records contain what was generated, to distinguish the user's edits from changes of
+// the code. A build record contains the inputs and the output of kustomize, a findings record the findings about a bundle, a
+// rules record the permissions that charts require, a content record what a chart creates, and an images record its images.
 const (
 	baseRecord     = "base"
 	bundleRecord   = "bundle"

@@ -22,7 +22,7 @@ import (
 type ChartImages struct {
 	Chart string `json:"chart"`
 	Kind  string `json:"kind"`
-	// Images are those that values select. Left are the other images of its containers.
+	// Images are the ones that values select. Left are the other images of its containers.
 	Images []ChartImage `json:"images"`
 	Left   []string     `json:"left,omitempty"`
 }
@@ -30,13 +30,13 @@ type ChartImages struct {
 // A ChartImage is an image of a chart.
 type ChartImage struct {
 	helmchart.Image
-	// Related reports whether the override values of the kind set the image to that of the variable.
+	// Related reports whether the override values of the kind set the image to the variable's.
 	Related bool `json:"related"`
 }
 
 // ImagesOptions are the options of ListImages and RelateImages.
 type ImagesOptions struct {
-	// Kind is the kind whose chart is examined; empty is all kinds.
+	// Kind is the kind whose chart is examined; empty means all kinds.
 	Kind string
 }
 
@@ -61,7 +61,7 @@ func (p *Project) ListImages(ctx context.Context, o ImagesOptions) ([]ChartImage
 	return all, nil
 }
 
-// RelateImages makes the images of charts those of environment variables of the manager: it adds the variables to the manager, and
+// RelateImages takes the images of charts from environment variables of the manager: it adds the variables to the manager, and
 // override values to watches.yaml.
 func (p *Project) RelateImages(ctx context.Context, o ImagesOptions) (*Result, error) {
 	return p.Update(ctx, func(tree *worktree.Tree) error {
@@ -194,7 +194,7 @@ func (p *Project) setRelatedImage(tree *worktree.Tree, image helmchart.Image) er
 	return err
 }
 
-// isRelated reports whether the override values of an entry set an image to that of its variable.
+// isRelated reports whether the override values of an entry set an image to its variable's.
 func isRelated(w watches.Watch, image helmchart.Image) bool {
 	for key, text := range image.Overrides {
 		if given, ok := w.OverrideValues[key]; !ok || given != text {

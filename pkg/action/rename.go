@@ -29,7 +29,7 @@ type renaming struct {
 
 // RenameAPI renames a kind, a group, a version or the domain.
 func (p *Project) RenameAPI(ctx context.Context, o RenameAPIOptions) (*Result, error) {
-	note := "objects in clusters do not change: save those of the old name, and create them again with the new name"
+	note := "objects in clusters do not change: save the ones with the old name, and create them again with the new name"
 	if o.To.Group+o.To.Kind+o.To.Domain+o.Plural == "" {
 		note = "a cluster whose CRD has the old version keeps objects in it; it takes the new CRD once they are stored in another version of both, or the old CRD is deleted with them"
 	}
@@ -183,7 +183,7 @@ func (GoKinds) Rename(ctx context.Context, p *Project, tree *worktree.Tree, befo
 	for _, c := range expected {
 		if !tree.Exists(c.file) {
 			return nil, fmt.Errorf(
-				"nothing was changed: the markers on type %s do not generate %s; give it the plural of that by +kubebuilder:resource:path, or name its plural with --to-plural", c.kind, c.file)
+				"nothing was changed: the markers on type %s do not generate %s; set its plural with +kubebuilder:resource:path, or name its plural with --to-plural", c.kind, c.file)
 		}
 	}
 	return remaining, nil

@@ -81,7 +81,7 @@ func (o RenameAPIOptions) checkNames(config *project.Config) diag.Findings {
 	}
 	if o.From.Domain != "" && o.From.Domain != config.Domain() {
 		findings = append(findings, diag.Finding{Field: "--domain", Value: o.From.Domain,
-			Problem: fmt.Sprintf("is not the project's domain, %s; give the new one with --to-domain", config.Domain())})
+			Problem: fmt.Sprintf("is not the project's domain, %s; pass the new one with --to-domain", config.Domain())})
 	}
 	return findings
 }
@@ -160,7 +160,7 @@ func (o RenameAPIOptions) checkScope(config *project.Config) diag.Findings {
 		inGroup := r.Group == o.From.Group
 		switch {
 		case o.To.Domain != "" && (o.From.Group != "" && !inGroup || otherKind):
-			add("--to-domain", o.To.Domain, "would be the domain of %s too, as it is that of the whole project; rename it by itself, without --group and --kind", r.GVK)
+			add("--to-domain", o.To.Domain, "would also become the domain of %s, because the whole project has one domain; rename it by itself, without --group and --kind", r.GVK)
 		case o.To.Group != "" && inGroup && otherKind:
 			add("--to-group", o.To.Group, "would be the group of %s too, as all kinds of a group change together; rename it by itself, without --kind", r.GVK)
 		case o.To.Version != "" && inGroup && r.Version == o.From.Version && otherKind:

@@ -102,7 +102,7 @@ func (c *Config) checkEmpty(dir, given string) error {
 		if len(names) == 0 {
 			return nil
 		}
-		problem = "is not empty; give a new or an empty directory"
+		problem = "is not empty; pass a new or an empty directory"
 	}
 	return diag.Findings{{Field: "--output-dir", Value: filepath.ToSlash(given), Problem: problem}}
 }

@@ -20,10 +20,10 @@ type roleBinder struct {
 	// movers are the kustomizations that include the installation and set a namespace.
 	movers []kustomization
 	tree   *worktree.Tree
-	// files are those of the installation that contain generated roles, and roles the marker roles in them.
+	// files are the installation's files that contain generated roles, and roles the marker roles in them.
 	files []string
 	roles []markerRole
-	// bindings are those that the user wrote.
+	// bindings are the ones that the user wrote.
 	bindings []foundBinding
 	// isTurnedOff reports whether the user wants no bindings.
 	isTurnedOff bool

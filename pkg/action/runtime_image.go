@@ -23,7 +23,7 @@ const (
 var anyStage = lazyregexp.New(`(?m)^FROM\s+(?:--platform=\S+\s+)?(\S+).*$`)
 
 // upgradeBaseImage replaces operator-sdk's runtime in the Dockerfile by the current base image, before the file is merged: many
-// projects have the runtime of another release than that of their scaffold. Where steps of the user may need packages of the base
+// projects have the runtime of another release than their scaffold. Where steps of the user may need packages of the base
 // image, only the runtime in it is replaced. It returns a note about a base image that stays, or "".
 func (l runtimeImage) upgradeBaseImage(tree *worktree.Tree, current map[string][]byte) (note string, err error) {
 	text, err := tree.ReadOptional(dockerfile)

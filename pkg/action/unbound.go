@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// A markerRole is a generated role of markers with a name or namespace of their own. The binding of the scaffold is not for it.
+// A markerRole is a generated role of markers with a name or namespace of their own. The scaffold's binding does not bind it.
 type markerRole struct {
 	manifest.Object
 	file string
@@ -239,7 +239,7 @@ func (b *roleBinder) boundBy(role markerRole) (foundBinding, bool) {
 		if !binding.refersTo(role.Kind(), role.Name(), b.Project.roles.prefixes) {
 			continue
 		}
-		// All may be moved into one namespace, so that the namespaces matter only if several roles have the name.
+		// All may be moved into one namespace, so namespaces matter only if several roles have the same name.
 		isSame := binding.namespace == role.Namespace() || b.isOwn(binding.namespace) && b.isOwn(role.Namespace())
 		if sameName > 1 && role.Kind() == "Role" && !binding.isText && !isSame {
 			continue

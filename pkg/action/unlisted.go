@@ -27,7 +27,7 @@ import (
 type kustomization struct {
 	name    string
 	content []byte
-	// included are the paths of resources and components, relative to the project. line is that of the list of resources.
+	// included are the paths of resources and components, relative to the project. line is the line of the list of resources.
 	included []string
 	line     int
 	// namespace and prefix are what it sets for all objects, or empty. namespaceLine is the line of namespace.
@@ -71,7 +71,7 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 	if err != nil {
 		return err
 	}
-	// Most projects list all CRDs and have no others, so that none has to be read.
+	// Most projects list all CRDs and have no others, so none has to be read.
 	current := sync.OnceValue(func() map[string]crdIdentity {
 		all := map[string]crdIdentity{}
 		for _, name := range names {
@@ -122,7 +122,7 @@ func (p *Project) checkCRDs(tree *worktree.Tree, all []kustomization, of kustomi
 			continue
 		}
 		crd := current()[name]
-		// A group of which no CRD is listed is that of another operator, whose types the project contains.
+		// A group without any listed CRD belongs to another operator, whose types the project contains.
 		isOwn := slices.ContainsFunc(of.included, func(included string) bool { return current()[included].group == crd.group })
 		// A CRD can also be generated in an older version of its API, in a file of its own.
 		inOther := slices.ContainsFunc(names, func(other string) bool {
@@ -257,11 +257,11 @@ func isWithoutManifests(dir string) bool {
 	return base != "." && base[0] == '.' || slices.Contains([]string{"vendor", "testdata", "node_modules"}, base)
 }
 
-// A crdIdentity is what stays of a CRD when the plural or the group of its kind changes.
+// A crdIdentity is what stays the same in a CRD when the plural or the group of its kind changes.
 type crdIdentity struct {
 	name, group, kind string
 	isGenerated       bool
-	// description is that of the type.
+	// description is the type's description.
 	description string
 }
 

@@ -39,7 +39,7 @@ func (p *Project) conflictError(other string, names []string, next string) error
 type UpgradeOptions struct {
 	// From is the release that scaffolded the project; empty means that it is detected.
 	From string
-	// To is the target version, which must be that of the program or empty.
+	// To is the target version, which must be the program's version or empty.
 	To string
 	// Conflict is the side that decides conflicts: ours, theirs, or empty for conflict markers.
 	Conflict string
@@ -129,7 +129,7 @@ func (p *Project) PreviewUpgrade(ctx context.Context, o UpgradeOptions) (*Upgrad
 	return preview, nil
 }
 
-// CompareScaffold returns the change of a file, given as a path of an option, to that of the current scaffold. The change is not
+// CompareScaffold returns the change of a file, given as a path of an option, to the current scaffold's file. The change is not
 // made.
 func (p *Project) CompareScaffold(file string, o UpgradeOptions) (*Result, error) {
 	if _, err := p.checkUpgrade(o); err != nil {

@@ -25,7 +25,7 @@ type upgrade struct {
 	changes   []worktree.Change
 	// untidy is the reason why go.mod cannot be tidied, or nil.
 	untidy *gotool.Error
-	// invalid are the errors of code generation, broken those of the compiler.
+	// invalid are the errors of code generation, broken the compiler's.
 	invalid, broken diag.Findings
 	// obstacle is the reason why go.mod and the code do not change, or nil.
 	obstacle *obstacle
@@ -123,7 +123,7 @@ func (p *Project) upgradeTree(
 		return nil, err
 	}
 	if u.files.Stayed {
-		// The kept manifests are those of another release in the current layout, which the next upgrade detects.
+		// The kept manifests come from another release in the current layout, which the next upgrade detects.
 		again, err := files(layoutVersion(config))
 		if err != nil {
 			return nil, err
@@ -184,7 +184,7 @@ func (p *Project) moveWebhooks(
 	return current, notes, err
 }
 
-// raiseRequirements raises the requirements of go.mod to those of the current scaffold, and rewrites code for that. It reports
+// raiseRequirements raises the requirements of go.mod to the current scaffold's, and rewrites code for that. It reports
 // whether it changed requirements.
 func (u *upgrade) raiseRequirements(tree *worktree.Tree, current map[string][]byte) (bool, error) {
 	outdated, err := scaffold.NeedsBump(tree, current["go.mod"])

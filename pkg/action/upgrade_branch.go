@@ -21,13 +21,13 @@ type BranchOptions struct {
 	UpgradeOptions
 	// Git runs git in the root of the project.
 	Git *vcs.Git
-	// FromBranch is upgraded; empty is what is checked out.
+	// FromBranch is the branch to upgrade; empty means what is checked out.
 	FromBranch string
-	// OutputBranch is the new branch; empty is one named after the target version.
+	// OutputBranch is the new branch; empty means one named after the target version.
 	OutputBranch string
 	// CommitConflicts commits files with conflict markers, and upgrades that leave other problems.
 	CommitConflicts bool
-	// Message and ConflictMessage are those of the commit, without and with conflicts; empty is the default.
+	// Message and ConflictMessage are the commit's messages without and with conflicts; empty means the default.
 	Message, ConflictMessage string
 	// RestorePaths are files and directories that the upgrade does not change.
 	RestorePaths []string
@@ -94,7 +94,7 @@ func (u *branchUpgrade) prepare(ctx context.Context) error {
 		case b.flag == "--from-branch" && !exists:
 			findings.Add(b.flag, b.name, "there is no such branch")
 		case b.flag == "--output-branch" && exists:
-			findings.Add(b.flag, b.name, "the branch exists already; delete it with 'git branch -D', or give another name")
+			findings.Add(b.flag, b.name, "the branch exists already; delete it with 'git branch -D', or pass another name")
 		}
 	}
 	for i, name := range u.RestorePaths {
@@ -173,7 +173,7 @@ func (u *branchUpgrade) leave(ctx context.Context) error {
 	return err
 }
 
-// stage adds the changes to the index, except for those of RestorePaths, which it undoes. It reports whether there are any.
+// stage adds the changes to the index, except in RestorePaths, where it undoes them. It reports whether there are any.
 func (u *branchUpgrade) stage(ctx context.Context, result *Result) (bool, error) {
 	var kept []string
 	for _, c := range result.Changes {

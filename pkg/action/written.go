@@ -11,8 +11,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
-// writtenLines finds the lines of a project that another tool wrote: those that a known release of it writes or, if the release is not
-// known, those that are from commits that changed PROJECT.
+// writtenLines finds the lines of a project that another tool wrote: the lines that a known release of it writes or, if the release is not
+// known, the lines from commits that changed PROJECT.
 type writtenLines struct {
 	known func(file, line string) bool
 	// useHistory reports whether the release is unknown, so that the history decides.

@@ -97,7 +97,7 @@ func (p *progress) noteChosen(pattern string, files int, at diag.Position) {
 	case files == 0:
 		p.notef(at, "the name of the file depends on variables; the manager's role may lack permissions for its objects")
 	default:
-		p.notef(at, "the name of the file depends on variables; the rules include those of %s", diag.Count(files, "file"))
+		p.notef(at, "the name of the file depends on variables; the rules cover %s", diag.Count(files, "file"))
 	}
 }
 

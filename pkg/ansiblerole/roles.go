@@ -52,7 +52,7 @@ func (w *walker) role(name string, o roleOptions, s *scope, at diag.Position) {
 	case len(dirs) == 0:
 		w.notef(at, "the name of the role depends on variables; the manager's role may lack permissions that it needs")
 	case !known(name):
-		w.notef(at, "the name of the role depends on variables; the rules include those of %s", diag.Count(len(dirs), "role"))
+		w.notef(at, "the name of the role depends on variables; the rules cover %s", diag.Count(len(dirs), "role"))
 	}
 	for _, dir := range dirs {
 		w.roleDir(dir, o, s)

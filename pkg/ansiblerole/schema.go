@@ -107,7 +107,7 @@ func (r *specReader) checkDefault(o *argument, entry entryPoint) {
 		return
 	}
 	if own.Kind == yaml.ScalarNode && !jinja.IsTemplate(own.Value) {
-		r.notes.Addf(o.at, "%s: the default %q is not that of the role, %q; the schema has none", o.name, text(o.fallback), own.Value)
+		r.notes.Addf(o.at, "%s: the default %q is not the role's, %q; the schema has none", o.name, text(o.fallback), own.Value)
 	}
 	o.fallback = nil
 }

@@ -202,7 +202,7 @@ func (w *walker) includeTasks(c *call) {
 		case len(files) == 0 && known(pattern):
 			w.notef(c.at, "task file %s: not found in the project; the manager's role may lack permissions that it needs", pattern)
 		case !known(pattern):
-			w.notef(c.at, "the name of the task file depends on variables; the rules include those of %s", diag.Count(len(files), "file"))
+			w.notef(c.at, "the name of the task file depends on variables; the rules cover %s", diag.Count(len(files), "file"))
 		}
 		for _, file := range files {
 			w.taskFile(file, c.scope)

@@ -14,7 +14,7 @@ func isCertManager(o manifest.Object) bool {
 }
 
 // replacedIssuance returns the cert-manager objects, by their string, that a bundle does not need: OLM issues the
-// certificates of webhooks, and the manager that of its metrics. These are the Certificates for Services of the input and
+// certificates of webhooks, and the manager mounts the one of its metrics. These are the Certificates for Services of the input and
 // for optional Secrets, and the issuers used by them alone. Any other may serve the operator itself.
 func (c *collection) replacedIssuance(optional map[string]bool) map[string]bool {
 	var certificates, issuers []manifest.Object

@@ -21,7 +21,7 @@ func markerOf(role manifest.Object, marker func(manifest.Object) (diag.Position,
 func (c *collection) noteMovedRole(role manifest.Object, namespace string, marker func(manifest.Object) (diag.Position, bool)) {
 	at, isMarked := markerOf(role, marker)
 	n := diag.Finding{Position: at, Object: role.String(), Severity: diag.Warning, Rule: "moved-role",
-		Problem: fmt.Sprintf("is bound in namespace %s, but OLM grants the permissions of a CSV in the operator's namespace and those of its OperatorGroup only", namespace),
+		Problem: fmt.Sprintf("is bound in namespace %s, but OLM grants the permissions of a CSV in the operator's namespace and in the namespaces of its OperatorGroup only", namespace),
 		Fix:     "bind a ClusterRole with a ClusterRoleBinding if the operator needs them in every namespace; otherwise, let administrators apply the role and its binding",
 	}
 	if isMarked {

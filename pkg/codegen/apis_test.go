@@ -313,7 +313,7 @@ type (
 	}
 }
 
-// TestAPIMissingImports expects an error for missing packages of the project, and none for those of other modules.
+// TestAPIMissingImports expects an error for missing packages of the project, and none for packages of other modules.
 func TestAPIMissingImports(t *testing.T) {
 	t.Parallel()
 	_, _, err := apisOf(t, `-- go.mod --

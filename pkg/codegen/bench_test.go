@@ -79,7 +79,7 @@ import (
 )
 
 var (
-	// GroupVersion is that of this package.
+	// GroupVersion is this package's.
 	GroupVersion = schema.GroupVersion{Group: "GROUP.example.com", Version: "v1alpha1"}
 	// SchemeBuilder collects types.
 	SchemeBuilder = runtime.NewSchemeBuilder()

@@ -59,7 +59,7 @@ type task struct {
 	kind      Generators
 	generator genall.Generator
 	paths     []string
-	// config is the directory of manifests and code that of Go files, relative to the root; code is empty if Go files
+	// config is the directory of manifests and code the directory of Go files, relative to the root; code is empty if Go files
 	// are written to the directories of their packages.
 	config, code string
 	discarded    bool
@@ -153,7 +153,7 @@ func commonTags(calls []Call) ([]string, error) {
 	for i, call := range calls {
 		tags := call.buildTags()
 		if i > 0 && !slices.Equal(tags, common) {
-			return nil, call.errorf("build tags other than those of %s are not supported; use the same %s in all calls",
+			return nil, call.errorf("build tags other than the ones in %s are not supported; use the same %s in all calls",
 				cmp.Or(calls[0].Source.String(), "the first call"), strings.TrimSuffix(TagsFlag, "="))
 		}
 		common = tags

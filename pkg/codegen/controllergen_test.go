@@ -34,7 +34,7 @@ func callPeer(t *testing.T, dir string, args ...string) (out, errOut string, ok 
 	return o.String(), c.String(), err == nil
 }
 
-// TestControllerGenArguments compares trees and stdout with those of controller-gen.
+// TestControllerGenArguments compares trees and stdout with controller-gen's.
 func TestControllerGenArguments(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
@@ -115,7 +115,7 @@ func TestControllerGenApplyConfigurations(t *testing.T) {
 	sameFiles(t, "the tree", got, tree(t, theirs))
 }
 
-// TestControllerGenHelp compares the help for markers with that of controller-gen.
+// TestControllerGenHelp compares the help for markers with controller-gen's.
 func TestControllerGenHelp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -193,7 +193,7 @@ func TestControllerGenFails(t *testing.T) {
 	}
 }
 
-// TestApplyConfigurations compares the apply configurations of Generate, with an overlay, with those of controller-gen.
+// TestApplyConfigurations compares the apply configurations of Generate, with an overlay, with controller-gen's.
 func TestApplyConfigurations(t *testing.T) {
 	t.Parallel()
 	theirs, ours := fixture(t, "nested"), fixture(t, "nested")

@@ -9,7 +9,7 @@ import (
 )
 
 // TestGenerics generates code and schemas for instances of generic types and for aliases. The code has to copy everything, and the schemas have
-// to be those of the same types without parameters, written by hand.
+// to match the same types without parameters, written by hand.
 func TestGenerics(t *testing.T) {
 	t.Parallel()
 	skipIfShort(t, "builds and runs what was generated")
@@ -33,7 +33,7 @@ func TestGenerics(t *testing.T) {
 		dirs[from] = dir
 	}
 	if string(crds[input]) != string(crds[want]) {
-		t.Errorf("the schemas of generic types differ from those of concrete types: %s", firstDifference(crds[input], crds[want]))
+		t.Errorf("the schemas of generic types differ from the schemas of concrete types: %s", firstDifference(crds[input], crds[want]))
 	}
 	cmd := exec.Command("go", "run", "./internal/checkcopy")
 	cmd.Dir = dirs[input]

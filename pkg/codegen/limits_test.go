@@ -68,11 +68,11 @@ func TestSourceLimits(t *testing.T) {
 		},
 		"structs in structs": {
 			"type T0 string\n" + repeat(30, "type T%[1]d struct{ A, B T%[2]d }\n"), "19:6",
-			"type T16.A.A.A.A… has more than 100000 fields, with those of the structs in it",
+			"type T16.A.A.A.A… has more than 100000 fields, counting the structs in it",
 		},
 		"inlined pointers": {
 			"type T0 string\n" + repeat(30, "type T%[1]d struct{ A, B *T%[2]d `json:\",inline\"` }\n"), "19:6",
-			"type T16.A.A.A.A… has more than 100000 fields, with those of the structs in it",
+			"type T16.A.A.A.A… has more than 100000 fields, counting the structs in it",
 		},
 		"value of a constant": {
 			"const a = 1" + strings.Repeat("+1", 20_000), "3:1",

@@ -25,7 +25,7 @@ func checkTypes(sources []source) {
 				t = part
 				_, part = t.largestPart(fields)
 			}
-			t.report(t.spec.Pos(), fmt.Sprintf("type %s has more than %d fields, with those of the structs in it",
+			t.report(t.spec.Pos(), fmt.Sprintf("type %s has more than %d fields, counting the structs in it",
 				t.path(fields), maxStructFields))
 			return
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/filecache"
 )
 
-// provideSyntax sets the syntax of packages, so that the loader does not parse them: that of the project from the overlay,
-// and, if reduced, that of their dependencies as declarations. It follows the references between types as the loader's type
+// provideSyntax sets the syntax of packages, so that the loader does not parse them: the project's from the overlay,
+// and, if reduced, their dependencies' as declarations. It follows the references between types as the loader's type
 // checker does; the loader parses packages that it misses. It returns the source that exceeds a limit.
 func (g *generation) provideSyntax(roots []*loader.Package, filter loader.NodeFilter, reduced bool) diag.Findings {
 	level := rawPackages(roots)

@@ -26,7 +26,7 @@ type probe struct {
 
 // misplacedMarkers returns the markers of kubebuilder that have no effect because of their place, such as those for packages in the comment
 // of a function. What a place means depends on the comments and declarations around it, and on what the marker can describe. So that the
-// answer is that of the generators, their collector finds the markers, each with a name of its own. It also returns the content of files in
+// answer is the generators', their collector finds the markers, each with a name of its own. It also returns the content of files in
 // which those for packages have moved to where they have an effect.
 func (s *syntax) misplacedMarkers(known *markers.Registry) (findings diag.Findings, fixed map[string][]byte, err error) {
 	fixed = map[string][]byte{}

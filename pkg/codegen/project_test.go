@@ -21,7 +21,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/goenv"
 )
 
-// TestScan compares the packages and files of newProject with those of the go command.
+// TestScan compares the packages and files of newProject with the go command's.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"shapes", "nested", "groupless", "bare"} {
@@ -142,7 +142,7 @@ func TestDeclarationsOfDependencies(t *testing.T) {
 	}
 }
 
-// typeFacts returns the input of generators from the types of a package, by name; that of the package has an empty name.
+// typeFacts returns the input of generators from the types of a package, by name; the package's input has an empty name.
 func typeFacts(t *testing.T, registry *markers.Registry, p *loader.Package) map[string][]any {
 	t.Helper()
 	collector := &markers.Collector{Registry: registry}

@@ -21,7 +21,7 @@ func TestRefusedSchemas(t *testing.T) {
 			`14:2: an API server refuses the CRD: spec.b: x-kubernetes-list-map-keys: Invalid value: entries must all be names of item properties; correct the type or its markers
 29:2: an API server refuses the CRD: spec.a.b: pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): ` + "`(`; correct the type or its markers",
 		},
-		"values": { // the default of T is an error once, and that of D valid
+		"values": { // the default of T is an error once, and the default of D valid
 			"// +kubebuilder:default=07\n\tA string `json:\"a\"`\n\t// +kubebuilder:default=c\n\tB E `json:\"b\"`\n\t// +kubebuilder:default={}\n\tC R `json:\"c\"`\n" +
 				"\t// +kubebuilder:default={b: x}\n\tD R `json:\"d\"`\n\tF T `json:\"f\"`\n\tG map[string]T `json:\"g\"`",
 			"// +kubebuilder:validation:Enum=a;b\ntype E string\ntype R struct{ B string `json:\"b\"` }\ntype T struct {\n\t// +kubebuilder:default=1\n\tB string `json:\"b\"`\n}",

@@ -84,7 +84,7 @@ func checkWritesTheSame(t *testing.T, name, theirs string) {
 	sameFiles(t, "the tree", tree(t, ours), tree(t, theirs))
 }
 
-// TestSingleGenerators compares the files of single generators with those of all generators.
+// TestSingleGenerators compares the files of single generators with the files of all generators.
 func TestSingleGenerators(t *testing.T) {
 	t.Parallel()
 	dir, cache := fixture(t, "shapes"), t.TempDir()

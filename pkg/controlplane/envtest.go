@@ -56,7 +56,7 @@ func SetupEnvtest(ctx context.Context, args []string, o SetupEnvtestOptions) err
 		return nil
 	}
 	if n := set.NArg(); n < 1 || n > 2 {
-		return &ExitError{Code: 2, Err: fmt.Errorf("give a command (use, list, cleanup, sideload or version) and at most one version; see %s --help", o.Name)}
+		return &ExitError{Code: 2, Err: fmt.Errorf("pass a command (use, list, cleanup, sideload or version) and at most one version; see %s --help", o.Name)}
 	}
 	env, err := f.env(ctx, set.Arg(1), o)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *envtestFlags) env(ctx context.Context, version string, o SetupEnvtestOp
 	}
 	if f.binDir == "" {
 		if f.binDir, err = store.DefaultStoreDir(); err != nil {
-			return nil, fmt.Errorf("no default directory for the programs; give --bin-dir: %w", err)
+			return nil, fmt.Errorf("no default directory for the programs; pass --bin-dir: %w", err)
 		}
 	} else if !filepath.IsAbs(f.binDir) && o.Dir != "" {
 		f.binDir = filepath.Join(o.Dir, f.binDir)

@@ -277,8 +277,8 @@ func TestSetupEnvtestDownloads(t *testing.T) {
 func TestSetupEnvtestArguments(t *testing.T) {
 	t.Parallel()
 	c := newTool(t, noIndex)
-	c.want(2, "", "give a command")
-	c.want(2, "", "give a command", "use", "1.36", "more")
+	c.want(2, "", "pass a command")
+	c.want(2, "", "pass a command", "use", "1.36", "more")
 	c.want(2, "", `unknown command "get"`, "get")
 	c.want(2, "", "unknown flag: --nope", "use", "--nope")
 	c.want(2, "", "unknown print format", "use", "-p", "json")

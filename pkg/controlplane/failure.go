@@ -44,7 +44,7 @@ const (
 	causePort         = "a port on 127.0.0.1 is in use by another program; try again with other ports"
 	causeDisk         = "the disk is full; free some space in the directory for temporary files (TMPDIR) and in Go's caches"
 	causeMemory       = "the machine ran out of memory, and the system ended the program; it needs about 500 MB, a build 3 GB"
-	causeRights       = "the user must not read, write or run a file; check the directory for temporary files (TMPDIR) and its mount options"
+	causeRights       = "the user is not allowed to read, write or run a file; check the directory for temporary files (TMPDIR) and its mount options"
 	causeReadOnly     = "the file system is read-only; set TMPDIR to a writable directory"
 	causeFiles        = "too many files are open; raise the limit (ulimit -n)"
 	causeFormat       = "the program is for another system or processor; remove it to use Operon's build"

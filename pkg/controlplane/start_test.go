@@ -204,7 +204,7 @@ func TestDiesWithParent(t *testing.T) {
 	}
 }
 
-// TestForeignServersDieWithParent has servers that do not watch their parent, like those of a download.
+// TestForeignServersDieWithParent has servers that do not watch their parent, as downloaded ones don't.
 func TestForeignServersDieWithParent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux sends a signal to a process whose parent exits")

@@ -92,7 +92,7 @@ func (cp *ControlPlane) StartServer(name string, args []string, o StartOptions) 
 	return nil
 }
 
-// CheckNodes returns an error if the nodes of a cluster are simulated and do not run containers. It returns nil if the user must not
+// CheckNodes returns an error if the nodes of a cluster are simulated and do not run containers. It returns nil if the user may not
 // list nodes, as nothing restricts the user of Start.
 func CheckNodes(ctx context.Context, client *kube.Client) error {
 	query := url.Values{"labelSelector": {SimulatedLabel}}

@@ -87,7 +87,7 @@ func TestRuntimeErrors(t *testing.T) {
 				t.Errorf("a mismatch of versions is %t, want %t", ok, test.mismatch)
 			}
 			if test.unchanged && !errors.Is(err, test.err) {
-				t.Error("the error is not that of Run")
+				t.Error("the error is not Run's")
 			}
 		})
 	}

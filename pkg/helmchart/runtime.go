@@ -15,7 +15,7 @@ type FetchRequest struct {
 	Chart string `json:"chart"`
 	// Repo is the URL of a repository, or empty.
 	Repo string `json:"repo,omitempty"`
-	// Version is a version or a constraint; empty is the newest release.
+	// Version is a version or a constraint; empty means the newest release.
 	Version string `json:"version,omitempty"`
 	// Starter is the name of a new chart, with Helm's starter as its content. The other fields are empty.
 	Starter string `json:"starter,omitempty"`

@@ -35,7 +35,7 @@ func TestTracker(t *testing.T) {
 	}
 	r = tracked.begin(obj)
 	if tracked.finish(r, errors.New("failed")); tracked.requireFull(key) || tracked.requestReadiness(key) || light() {
-		t.Error("want no passes but those of the delays after a failure")
+		t.Error("want no passes but the ones after the delays that follow a failure")
 	}
 	r = tracked.begin(obj)
 	if tracked.finish(r, nil) || light() {

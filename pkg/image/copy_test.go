@@ -125,7 +125,7 @@ func TestBuildOnBase(t *testing.T) {
 	}
 	top := []*image.Layer{layerWith(t, "top")}
 	for platform, want := range map[string]string{
-		"": "", "linux/amd64": "", "linux/arm/v7": "", "linux/arm64": "the base supports only linux/amd64, linux/arm/v7; give another one with --base",
+		"": "", "linux/amd64": "", "linux/arm/v7": "", "linux/arm64": "the base supports only linux/amd64, linux/arm/v7; pass another one with --base",
 	} {
 		built, err := image.Options{}.Build(t.Context(), image.Recipe{Base: host + "/base:v1", Parts: []image.Part{{Platform: platform, Layers: top}}, Labels: map[string]string{}})
 		if want != "" || err != nil {

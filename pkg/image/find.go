@@ -73,7 +73,7 @@ func (o Options) locate(ref string) (located, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return located{}, diag.Cause(err)
 	case local != ref || !IsReference(ref):
-		return located{}, fmt.Errorf("%w here; give an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
+		return located{}, fmt.Errorf("%w here; pass an OCI layout, a tarball, or an image as registry/name:tag", fs.ErrNotExist)
 	}
 	return located{remote: ref}, nil
 }

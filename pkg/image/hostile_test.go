@@ -130,7 +130,7 @@ func TestHostileRegistries(t *testing.T) {
 	}
 }
 
-// TestNegativeSizeInLayout checks that sizes in an OCI layout are validated like those of registries.
+// TestNegativeSizeInLayout checks that sizes in an OCI layout are validated like sizes from registries.
 func TestNegativeSizeInLayout(t *testing.T) {
 	t.Parallel()
 	memory := afero.NewMemMapFs()

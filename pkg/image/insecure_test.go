@@ -18,7 +18,7 @@ import (
 // the certificate of a host that may be contacted over plain HTTP is verified. No other host receives credentials.
 func TestSkipVerifyIsNotPlainHTTP(t *testing.T) {
 	t.Parallel()
-	const reached, refused, untrusted = "has no v1", "plain HTTP is not allowed by --skip-tls-verify; give --use-http", "x509: "
+	const reached, refused, untrusted = "has no v1", "plain HTTP is not allowed by --skip-tls-verify; pass --use-http", "x509: "
 	for _, c := range []struct {
 		name                             string
 		tls, redirect, skipVerify, plain bool

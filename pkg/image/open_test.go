@@ -198,10 +198,10 @@ func TestOpen(t *testing.T) {
 		two + ":v3":                  "contains no image v3; it contains: ",
 		string(several) + ":v2":      "is not a bundle image: it has no labels",
 		dir:                          "is not an OCI layout: its index.json: file does not exist",
-		filepath.Join(dir, "no.tar"): "give an OCI layout, a tarball, or an image",
-		"bundel":                     "give an OCI layout, a tarball, or an image",
-		"":                           "give an OCI layout, a tarball, or an image",
-		"oci:nowhere:v1":             "give an OCI layout, a tarball, or an image",
+		filepath.Join(dir, "no.tar"): "pass an OCI layout, a tarball, or an image",
+		"bundel":                     "pass an OCI layout, a tarball, or an image",
+		"":                           "pass an OCI layout, a tarball, or an image",
+		"oci:nowhere:v1":             "pass an OCI layout, a tarball, or an image",
 	} {
 		o := onDisk()
 		o.Transport = noNetwork{t}

@@ -240,7 +240,7 @@ func (i *Image) forPlatform(platform *v1.Platform) (v1.Image, error) {
 			return nil, i.explain(err)
 		}
 		if p := config.Platform(); p.OS != platform.OS || p.Architecture != platform.Architecture {
-			return nil, fmt.Errorf("the base supports only %s; give another one with --base, or leave out the platform", p)
+			return nil, fmt.Errorf("the base supports only %s; pass another one with --base, or leave out the platform", p)
 		}
 		return i.single, nil
 	}
@@ -260,5 +260,5 @@ func (i *Image) forPlatform(platform *v1.Platform) (v1.Image, error) {
 		}
 	}
 	platforms, _ := i.platforms()
-	return nil, fmt.Errorf("the base supports only %s; give another one with --base, or leave out the platform", strings.Join(platforms, ", "))
+	return nil, fmt.Errorf("the base supports only %s; pass another one with --base, or leave out the platform", strings.Join(platforms, ", "))
 }

@@ -45,7 +45,7 @@ func parseTag(ref string, plainHTTP []string) (name.Reference, error) {
 // WithRegistry returns an image reference with another registry, which may be followed by a path.
 func WithRegistry(ref, registry string) (string, error) {
 	if ref == "" {
-		return "", errors.New("the image has no name; give one: image load SOURCE IMAGE")
+		return "", errors.New("the image has no name; pass one: image load SOURCE IMAGE")
 	}
 	parsed, err := parse(ref, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func WithRegistry(ref, registry string) (string, error) {
 	}
 	tag, ok := parsed.(name.Tag)
 	if !ok {
-		return "", fmt.Errorf("image %s has no tag; give a name with one: image load SOURCE IMAGE", ref)
+		return "", fmt.Errorf("image %s has no tag; pass a name with one: image load SOURCE IMAGE", ref)
 	}
 	moved := strings.TrimSuffix(registry, "/") + "/" + tag.RepositoryStr() + ":" + tag.TagStr()
 	if _, err := parse(moved, nil); err != nil {

@@ -190,4 +190,4 @@ func (e *plainCredentialsError) Error() string {
 	return "credentials are not sent over plain HTTP; if that is intended, allow it with --insecure-registry " + e.host
 }
 
-var errPlainHTTP = errors.New("plain HTTP is not allowed by --skip-tls-verify; give --use-http to send requests, credentials included, without encryption")
+var errPlainHTTP = errors.New("plain HTTP is not allowed by --skip-tls-verify; pass --use-http to send requests, credentials included, without encryption")

@@ -163,7 +163,7 @@ func CheckLayout(fsys afero.Fs, dir string) error {
 	case err != nil:
 		return diag.Cause(err)
 	case len(entries) > 0 && !IsLayout(fsys, dir):
-		return errors.New("is a directory with other content; give a new directory or an OCI layout")
+		return errors.New("is a directory with other content; pass a new directory or an OCI layout")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type Client struct {
 	URL string
 	// Context is the kubeconfig's context; empty in a pod.
 	Context string
-	// Namespace is that of the kubeconfig's context (default: default), or of the pod.
+	// Namespace is the namespace of the kubeconfig's context (default: default), or the pod's.
 	Namespace string
 
 	rest     *rest.RESTClient
@@ -197,7 +197,7 @@ func (c *Client) Watch(ctx context.Context, path string) (io.ReadCloser, error) 
 	return c.open(ctx, http.MethodGet, path, "", nil, "")
 }
 
-// open sends a request. mediaType is that of the body, accept that of the response (default: JSON).
+// open sends a request. mediaType describes the body, accept the response (default: JSON).
 func (c *Client) open(ctx context.Context, method, path, mediaType string, body any, accept string) (io.ReadCloser, error) {
 	request := c.rest.Verb(method).RequestURI(path).SetHeader("Accept", cmp.Or(accept, runtime.ContentTypeJSON))
 	if body != nil {

@@ -22,9 +22,9 @@ const ReachTimeout = 10 * time.Second
 const PodDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // errNothingToUse means that there is neither a kubeconfig nor a pod.
-var errNothingToUse = errors.New("there is no kubeconfig: give --kubeconfig, or set KUBECONFIG")
+var errNothingToUse = errors.New("there is no kubeconfig: pass --kubeconfig, or set KUBECONFIG")
 
-// A Locator finds the user's cluster: that of the given kubeconfig, of KUBECONFIG, of ~/.kube/config, or of the pod that the program
+// A Locator finds the user's cluster, from the given kubeconfig, KUBECONFIG, ~/.kube/config, or the pod that the program
 // runs in.
 type Locator struct {
 	// Kubeconfig is the given kubeconfig; empty if there is none.

@@ -122,7 +122,7 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 			if err != nil {
 				return nil, err
 			}
-			o.SetAPIVersion(r.APIVersion) // items of lists lack their kind, or have that of metadata
+			o.SetAPIVersion(r.APIVersion) // items of lists lack their kind, or have the kind of metadata
 			if o.SetKind(r.Kind); r.Kind == "" {
 				o.SetKind(strings.TrimSuffix(page.Kind, "List"))
 			}

@@ -47,7 +47,7 @@ func (r *runner) reach(ctx context.Context) error {
 	files := r.o.Locator.Files()
 	if files.Default && !files.Exist() {
 		if r.o.ControlPlane == PlaneKubeconfig {
-			return errors.New("there is no kubeconfig: give --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
+			return errors.New("there is no kubeconfig: pass --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
 		}
 		return nil
 	}

@@ -40,10 +40,10 @@ func Unreadable(file string, data []byte) diag.Findings {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return at(0, "is UTF-16; save it as UTF-8")
 	case !utf8.Valid(data):
-		return at(invalidAt(data), "is not UTF-8 text; give YAML or JSON files only")
+		return at(invalidAt(data), "is not UTF-8 text; pass YAML or JSON files only")
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return at(i, "contains binary data; give YAML or JSON files only")
+		return at(i, "contains binary data; pass YAML or JSON files only")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (u *upgrader) ownTest(isTest func(File) bool) string {
 	return ""
 }
 
-// keepCode keeps Go code according to KeepCode, with the manifests, whose arguments and ports are those of the program,
+// keepCode keeps Go code according to KeepCode, with the manifests, whose arguments and ports are the program's,
 // and the workflow that runs the end-to-end tests.
 func (u *upgrader) keepCode() {
 	if u.o.KeepCode == "" {

@@ -16,7 +16,7 @@ import (
 type mixer struct {
 	// phrases replace the names that are more than one word, such as the repository.
 	phrases []*strings.Replacer
-	// names are the project's names and, in each further item, lists of these and those of one resource, longest first.
+	// names are the project's names and, in each further item, lists of these and the names of one resource, longest first.
 	names [][][]pair
 	// options caches, by word and index in names, the word and what it can be replaced with.
 	options map[string]map[int][]string

@@ -74,7 +74,7 @@ var recorded = flag.String("upgrade.record", "", "write fingerprints.txt for the
 
 // TestRecord writes fingerprints.txt. The directory holds trees as releases scaffolded them, below trees, and
 // index.tsv, a table with the columns tree, tool, version, layout, componentConfig, name, domain, repo, kinds and
-// edited. Trees of tutorials are left out, but for those of operator-sdk's, in which few of the scaffold's files are
+// edited. Trees of tutorials are left out, except operator-sdk's, in which few of the scaffold's files are
 // edited. TestFingerprints verifies the file against trees that peers write.
 func TestRecord(t *testing.T) {
 	if *recorded == "" {

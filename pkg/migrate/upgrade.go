@@ -118,7 +118,7 @@ type upgrader struct {
 // usesRuntime reports whether the project gets its program from the base image.
 func (u *upgrader) usesRuntime() bool { return usesRuntime(u.o.Layout) }
 
-// maxMerged is the size limit of a scaffolded file, which is compared unit by unit with those of all releases. Releases
+// maxMerged is the size limit of a scaffolded file, which is compared unit by unit with the files of all releases. Releases
 // write up to 20 KiB.
 const maxMerged = 256 << 10
 

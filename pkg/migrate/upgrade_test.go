@@ -223,7 +223,7 @@ func TestFilesInConflict(t *testing.T) {
 	}
 }
 
-// TestFilesKeepsKustomization verifies that the manifests stay where patches of the current scaffold do not fit those of the
+// TestFilesKeepsKustomization verifies that the manifests stay where patches of the current scaffold do not fit the manifests of the
 // user, or start the manager with a flag that the user's program lacks.
 func TestFilesKeepsKustomization(t *testing.T) {
 	t.Parallel()
@@ -434,7 +434,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestRecordContained verifies that a unit exists in a file of a release, and in that of the release that contains it, though
+// TestRecordContained verifies that a unit exists in a file of a release, and in the file of the release that contains it, though
 // the file is edited in samples of the latter.
 func TestRecordContained(t *testing.T) {
 	t.Parallel()

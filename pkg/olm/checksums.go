@@ -53,7 +53,7 @@ func (e *checksumError) Error() string {
 		e.Version, e.File, e.Got, e.Want)
 }
 
-// verify compares the release's checksums with the pinned ones, or with those of publishedChecksums if pinned is nil.
+// verify compares the release's checksums with the pinned ones, or with the published ones if pinned is nil.
 func (r *Release) verify(pinned *Checksums) error {
 	if known, ok := publishedChecksums()[r.Version]; ok && pinned == nil {
 		pinned = &known

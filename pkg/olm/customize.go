@@ -12,11 +12,11 @@ const NoCatalog = "none"
 
 // Settings adapt a release to a cluster.
 type Settings struct {
-	// Namespace is that of OLM; empty is DefaultNamespace.
+	// Namespace is OLM's namespace; empty means DefaultNamespace.
 	Namespace string
 	// Registry replaces the registry of all images and may contain a path: mirror.example.com/quay.
 	Registry string
-	// Image replaces OLM's image, Catalog that of the public catalog unless it is NoCatalog. Registry does not apply to them.
+	// Image replaces OLM's image, and Catalog the image of the public catalog unless it is NoCatalog. Registry does not apply to them.
 	Image, Catalog string
 }
 
@@ -75,7 +75,7 @@ func (s Settings) olmImage(image string) string {
 	return s.mirrorImage(image)
 }
 
-// mirrorImage moves an image to the registry of the settings. It returns a text that is not an image unchanged.
+// mirrorImage moves an image to the registry of the settings. It returns a string that is not an image unchanged.
 func (s Settings) mirrorImage(image string) string {
 	host, path, found := strings.Cut(image, "/")
 	if s.Registry == "" || !found || !strings.ContainsAny(host, ".:") {

@@ -21,9 +21,9 @@ func DiagnosisContext(ctx context.Context) (context.Context, context.CancelFunc)
 
 // A Diagnosis lists the causes of a failure as far as they can be found, and possible remedies.
 type Diagnosis struct {
-	// Problems are objects that are not ready. Related to them are details.
+	// Problems lists the objects that are not ready; their Related findings are details.
 	Problems diag.Findings
-	// Advice are remedies, one per line.
+	// Advice lists remedies, one per line.
 	Advice []string
 }
 
@@ -62,8 +62,8 @@ func (d *Diagnosis) Advise(format string, args ...any) {
 	}
 }
 
-// ExplainDeployment finds out why the pods of a deployment are not ready and adds remedies. pull is the remedy for images
-// that cannot be pulled, node describes the nodes that the pods need.
+// ExplainDeployment finds out why the pods of a Deployment are not ready, and adds remedies. pull is the remedy for images
+// that cannot be pulled; node describes the nodes that the pods need.
 func (d *Diagnosis) ExplainDeployment(ctx context.Context, client *kube.Client, deployment *kube.Object, pull, node string) diag.Findings {
 	found := client.ExplainWorkload(ctx, deployment)
 	for _, f := range found.WithRule(kube.Unpulled) {

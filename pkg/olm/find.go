@@ -14,7 +14,7 @@ import (
 
 // An Installation describes OLM in a cluster.
 type Installation struct {
-	// Namespace is the namespace in which OLM was searched.
+	// Namespace is the namespace in which Find looked for OLM.
 	Namespace string
 	// Present reports whether any part of OLM exists.
 	Present bool
@@ -90,7 +90,7 @@ func (i *Installation) CheckNamespace() error {
 	case strings.HasPrefix(i.otherNamespace, "openshift-"):
 		return fmt.Errorf("OLM in the namespace %s is part of this OpenShift cluster, which manages it", i.otherNamespace)
 	}
-	return fmt.Errorf("OLM runs in the namespace %s; give --olm-namespace %[1]s", i.otherNamespace)
+	return fmt.Errorf("OLM runs in the namespace %s; pass --olm-namespace %[1]s", i.otherNamespace)
 }
 
 // CheckVersion returns an error if the installed version is known, and not the expected one, which may be empty or Latest.

@@ -12,10 +12,10 @@ import (
 // InstallOptions are the options of Install.
 type InstallOptions struct {
 	Client *kube.Client
-	// Release is installed as it is, after Customize; Namespace is the one of OLM in it.
+	// Release is installed as it is, after Customize. Namespace is OLM's namespace in it.
 	Release   *Release
 	Namespace string
-	// Upgrade permits replacing an older version.
+	// Upgrade allows an older version to be replaced.
 	Upgrade bool
 
 	Reporter
@@ -144,7 +144,7 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 			if !kube.Pause(ctx) {
 				return diag.Explain(diag.Finding{
 					Object: kube.FullName(object),
-					Problem: fmt.Sprintf("is being deleted since %s and still exists (%v)",
+					Problem: fmt.Sprintf("has been terminating since %s and still exists (%v)",
 						deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx)),
 					Related: remaining(ctx, in.Client, deleted), Err: context.Cause(ctx),
 				}, "'olm uninstall' removes what delays it; then install again")

@@ -38,7 +38,7 @@ func TestWaitDeletedDuringRead(t *testing.T) {
 		{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "olm"}}},
 	}}}}
 	err := in.waitDeleted(ctx)
-	if want := "namespace olm is being deleted since 2026-01-01T00:00:00Z and still exists (time is up)"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "namespace olm has been terminating since 2026-01-01T00:00:00Z and still exists (time is up)"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 // UserData lists what users lose when OLM is uninstalled.
 type UserData struct {
-	// Operators are those of ClusterServiceVersions, with the kinds that they serve.
+	// Operators are the installed operators, with the kinds that they serve.
 	Operators []Operator
-	// Subscriptions and Catalogs are those of users, as namespace/name.
+	// Subscriptions and Catalogs belong to users, as namespace/name.
 	Subscriptions, Catalogs []string
 	// Contents are other objects in the namespaces that are deleted.
 	Contents []string

@@ -44,7 +44,7 @@ type Release struct {
 	Version string
 	// CRDs are its custom resource definitions, Objects the others, in the order in which they are applied.
 	CRDs, Objects []*kube.Object
-	// Checksums are those of the downloaded files; nil for the release that is part of the program.
+	// Checksums describe the downloaded files; nil for the release that is part of the program.
 	Checksums *Checksums
 	// Pinned reports whether Checksums were compared with known ones.
 	Pinned bool

@@ -159,7 +159,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestGetVerified verifies that releases with known or given checksums are refused with any other bytes.
+// TestFetchVerified verifies that releases with known or given checksums are refused with any other bytes.
 func TestFetchVerified(t *testing.T) {
 	t.Parallel()
 	embedded, err := Embedded()

@@ -7,7 +7,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// The values of Row.Status. The first is that of operator-sdk.
+// The values of Row.Status. The first is operator-sdk's.
 const (
 	StatusInstalled = "Installed"
 	StatusMissing   = "Missing"

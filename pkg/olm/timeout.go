@@ -8,15 +8,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// notReadyError reports which objects were not ready in time.
-type notReadyError struct{ Diagnosis }
+// An unready describes the objects that were not ready in time.
+type unready struct{ Diagnosis }
 
 // notReady finds the causes of objects that are not ready, after ctx has ended.
 func (in *installation) notReady(ctx context.Context, objects []*kube.Object) error {
 	cause := context.Cause(ctx)
 	ctx, cancel := DiagnosisContext(ctx)
 	defer cancel()
-	e := &notReadyError{}
+	e := &unready{}
 	for _, object := range objects {
 		s, err := inspect(ctx, in.Client, object)
 		if err != nil {
@@ -32,7 +32,7 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 }
 
 // explain adds an object that is not ready, and what OLM created for it.
-func (e *notReadyError) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
+func (e *unready) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
 	t := diag.Finding{Object: kube.FullName(object), Problem: s.Reason}
 	switch {
 	case s.live == nil:
@@ -67,9 +67,9 @@ func (e *notReadyError) explain(ctx context.Context, client *kube.Client, object
 }
 
 // pods describes why the pods of a deployment are not ready.
-func (e *notReadyError) pods(ctx context.Context, client *kube.Client, live *kube.Object) diag.Findings {
+func (e *unready) pods(ctx context.Context, client *kube.Client, live *kube.Object) diag.Findings {
 	found := e.ExplainDeployment(ctx, client, live,
-		"give --image-registry with a registry that they can reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
+		"pass --image-registry with a registry that they can reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
 	if len(found.WithRule(kube.Crashed)) > 0 {
 		e.Advise("the lines above show why %s exits; an image of another version rejects its arguments", kube.FullName(live))
 	}

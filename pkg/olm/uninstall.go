@@ -15,7 +15,7 @@ import (
 // UninstallOptions are the options of Uninstall.
 type UninstallOptions struct {
 	Client *kube.Client
-	// Found is the result of Find, Data that of Inventory, which the user agreed to lose.
+	// Found is the result of Find. Data is the result of Inventory, which the user agreed to lose.
 	Found *Installation
 	Data  *UserData
 	// Grace is the time after which finalizers of deleted objects are removed.

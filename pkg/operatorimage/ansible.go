@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// CollectionsOfBase is the value of --collections for those of the base image.
+	// CollectionsOfBase is the value of --collections that selects the base image's collections.
 	CollectionsOfBase = "base"
 	// CollectionsOfProject is the default of --collections.
 	CollectionsOfProject = "project"
@@ -28,7 +28,7 @@ const (
 type ansibleContent struct {
 	b    *Builder
 	user image.User
-	// home is that of the user, without a leading slash.
+	// home is the user's home directory, without a leading slash.
 	home     string
 	files    []image.File
 	problems diag.Findings
@@ -143,7 +143,7 @@ func (c *ansibleContent) checkLinks() {
 }
 
 // watches returns the entries of watches.yaml, after adding the files that they name outside of the usual directories. The error lists
-// playbooks and roles that are missing, without those of collections.
+// playbooks and roles that are missing, except roles in collections.
 func (c *ansibleContent) watches() ([]watches.AnsibleWatch, error) {
 	data, err := afero.ReadFile(c.b.FS, filepath.Join(c.b.Root, watches.FileName))
 	if err != nil {
@@ -243,7 +243,7 @@ func (c *ansibleContent) missingRoles(entries []watches.AnsibleWatch) (findings 
 			}
 			parts := strings.Split(run.role, ".")
 			if !c.names[path.Join(c.collections(), parts[0], parts[1], "roles", parts[2])+"/"] {
-				findings.Addf(w.Position, "role %q: the image would have no such role; add the collection %s.%s to %s, or give --collections base if the base has it",
+				findings.Addf(w.Position, "role %q: the image would have no such role; add the collection %s.%s to %s, or pass --collections base if the base has it",
 					run.role, parts[0], parts[1], ansibletool.RequirementsFile)
 			}
 		}

@@ -81,7 +81,7 @@ func (c *ansibleContent) addRequirements(ctx context.Context) error {
 	return c.problems.Err()
 }
 
-// warnMissing warns of collections in requirements.yml that are not among those of the project, which are all that the image adds.
+// warnMissing warns of collections in requirements.yml that the project doesn't contain: the image adds only the project's collections.
 func (c *ansibleContent) warnMissing() error {
 	data, err := c.requirements()
 	if data == nil || err != nil {
@@ -130,7 +130,7 @@ func (b *Builder) vendoredCollections(ctx context.Context, data []byte) (string,
 	}
 	dir, err := vendor.Collections(ctx, b.Root, ansibletool.RequirementsFile, data)
 	if errors.Is(err, ansibletool.ErrGalaxyMissing) {
-		err = fmt.Errorf("%w; install Ansible, add the collections to the project in collections/%s, or give --collections base if the base has them", err, ansibletool.CollectionsDir)
+		err = fmt.Errorf("%w; install Ansible, add the collections to the project in collections/%s, or pass --collections base if the base has them", err, ansibletool.CollectionsDir)
 	}
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the collections of %s: %w", ansibletool.RequirementsFile, err)

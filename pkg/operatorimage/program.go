@@ -70,12 +70,12 @@ func (b *Builder) findRuntimeFor(ctx context.Context, programs []string, platfor
 	version := b.Version
 	if strings.HasSuffix(version, "-dev") {
 		return "", fmt.Errorf("%w, and this development build of Operon has no module to build it from; "+
-			"build it in the source of Operon ('%s go build -o FILE ./cmd/operon-runtime') and give --runtime FILE",
+			"build it in the source of Operon ('%s go build -o FILE ./cmd/operon-runtime') and pass --runtime FILE",
 			missing, strings.Join(image.GoVariables(platform), " "))
 	}
 	program, err := b.InstallRuntime(ctx, version, platform, temp)
 	if errors.Is(err, codegen.ErrGoMissing) {
-		return "", fmt.Errorf("%w, and there is no go command to build it with; give --runtime FILE, or --base IMAGE --runtime base with the runtime's image of this release", missing)
+		return "", fmt.Errorf("%w, and there is no go command to build it with; pass --runtime FILE, or --base IMAGE --runtime base with the runtime's image of this release", missing)
 	}
 	return program, err
 }
@@ -115,7 +115,7 @@ func (b *Builder) InstallRuntime(ctx context.Context, version, platform, temp st
 	if err := b.Go(ctx, temp, nil, &cache, nil, "env", "GOMODCACHE"); err != nil {
 		return "", err
 	}
-	// "go install" writes programs for other platforms only below GOPATH, which is also that of the module cache.
+	// "go install" writes programs for other platforms only below GOPATH, which also holds the module cache.
 	variables := append(b.goVariables(platform), "GOPATH="+temp, "GOMODCACHE="+strings.TrimSpace(cache.String()), "GOBIN=", "GOWORK=off")
 	b.Progressf("building operon-runtime %s for %s", version, platform)
 	var output bytes.Buffer

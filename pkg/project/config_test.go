@@ -551,7 +551,7 @@ func TestLayout(t *testing.T) {
 		"go.kubebuilder.io/v2":                                            "PROJECT: layout go.kubebuilder.io/v2: Go projects of layout v2 must be moved to go.kubebuilder.io/v4 first; run upgrade",
 		"helm.sdk.operatorframework.io/v1":                                "PROJECT: layout helm.sdk.operatorframework.io/v1: this command is for Go projects, and Helm projects have no Go code",
 		"ansible.sdk.operatorframework.io/v1":                             "PROJECT: layout ansible.sdk.operatorframework.io/v1: this command is for Go projects, and Ansible projects have no Go code",
-		"ansible.sdk.operatorframework.io/v2":                             "PROJECT: layout ansible.sdk.operatorframework.io/v2: Ansible projects of layout v2 are not supported, only those of ansible.sdk.operatorframework.io/v1 are",
+		"ansible.sdk.operatorframework.io/v2":                             "PROJECT: layout ansible.sdk.operatorframework.io/v2: Ansible projects of layout v2 are not supported, only of ansible.sdk.operatorframework.io/v1",
 		"[quarkus.javaoperatorsdk.io/v1-beta]":                            "PROJECT: layout quarkus.javaoperatorsdk.io/v1-beta: this command supports only Go projects (go.kubebuilder.io/v4)",
 	} {
 		config := mustParse(t, "layout: "+layout+"\nversion: \"3\"\n")

@@ -35,7 +35,7 @@ func InferRepo(fsys afero.Fs, dir, gopath string) (string, error) {
 	if remote != "" {
 		cause = fmt.Sprintf("the directory has no go.mod, and the git remote %q is not usable", remote)
 	}
-	return "", fmt.Errorf("%s; give the Go module path, such as --repo github.com/example/%s", cause, exampleName(dir))
+	return "", fmt.Errorf("%s; pass the Go module path, such as --repo github.com/example/%s", cause, exampleName(dir))
 }
 
 func exampleName(dir string) string {

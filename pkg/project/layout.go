@@ -26,7 +26,7 @@ func unsupportedLayout(chain []string, facts *layout.Facts) error {
 	}
 	for _, f := range layout.All() {
 		if facts.Unsupported == "" && strings.HasPrefix(name, f.Family()+".sdk.") {
-			reason = fmt.Sprintf("%s projects of layout %s are not supported, only those of %s are", f.Name, version, f.Key())
+			reason = fmt.Sprintf("%s projects of layout %s are not supported, only of %s", f.Name, version, f.Key())
 		}
 	}
 	return diag.Finding{Position: diag.Position{File: FileName}, Problem: "layout " + strings.Join(chain, ",") + ": " + reason}

@@ -128,7 +128,7 @@ func resolveOrigin(c *Config, o ResourceOptions) (Resource, diag.Findings) {
 		findings = append(findings, one("--group", o.Group, "is not a group of the project or of Kubernetes", near)...)
 	} else if len(findings) == 0 {
 		f := diag.Finding{Field: "--kind", Value: o.Kind}
-		f.Problem = fmt.Sprintf("the project has no API %s; create it with --resource, or give the import path of its Go types with --external-api-path", own)
+		f.Problem = fmt.Sprintf("the project has no API %s; create it with --resource, or pass the import path of its Go types with --external-api-path", own)
 		f.Suggestion = nearestKind(c, own)
 		findings = append(findings, f)
 	}

@@ -102,7 +102,7 @@ func TestInferRepo(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "src", "example.com", "My-App")
 	check(t, os.MkdirAll(dir, 0o755))
-	infer(dir, "", "the directory has no go.mod, is not below src in GOPATH, and has no git remote; give the Go module path, such as --repo github.com/example/my-app")
+	infer(dir, "", "the directory has no go.mod, is not below src in GOPATH, and has no git remote; pass the Go module path, such as --repo github.com/example/my-app")
 	write(t, dir, ".git", "config", remote("https://me:secret@git.example.com:8443/o/app.git"))
 	infer(dir, "", "git.example.com/o/app")
 	sub := filepath.Join(dir, "sub", "x")

@@ -69,7 +69,7 @@ func webhookResource(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 	r, findings := resolveOrigin(c, o.ResourceOptions)
 	for i := range findings {
 		if strings.HasPrefix(findings[i].Problem, "the project has no API") {
-			findings[i].Problem = fmt.Sprintf("the project has no API %s; create it with `create api`, or give the import path of its Go types with --external-api-path", r.GVK)
+			findings[i].Problem = fmt.Sprintf("the project has no API %s; create it with `create api`, or pass the import path of its Go types with --external-api-path", r.GVK)
 			if o.Group == "" {
 				findings[i] = diag.Finding{Field: "--group", Problem: "must be the group of the API", Suggestion: groupWith(c, o.Kind)}
 			}
@@ -81,7 +81,7 @@ func webhookResource(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 			"validate their values with values.schema.json of the chart, from which the schema of the CRD is derived", r.GVK), "")...)
 	} else if len(findings) == 0 && r.Path == "" {
 		findings = append(findings, one("--kind", o.Kind,
-			fmt.Sprintf("the project has no Go types of %s; create them with `create api --resource`, or give their import path with --external-api-path", r.GVK), "")...)
+			fmt.Sprintf("the project has no Go types of %s; create them with `create api --resource`, or pass their import path with --external-api-path", r.GVK), "")...)
 	}
 	if o.Plural != "" {
 		findings = append(findings, CheckPlural(o.Plural)...)

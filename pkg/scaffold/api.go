@@ -34,7 +34,7 @@ func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 		keepStorage(tree, files, data)
 	}
 	maps.DeleteFunc(files, func(name string, _ []byte) bool { return !tree.Exists(name) && isUnreferenced(tree, name) })
-	report, err := writeFiles(tree, files, force, "give --force to overwrite what is listed with a new scaffold, or move it away")
+	report, err := writeFiles(tree, files, force, "pass --force to overwrite what is listed with a new scaffold, or move it away")
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (*KindCustomValidator) Validate(context.Context) admission.Warnings { retur
 `
 )
 
-// both is the file after the scaffold of validation was added to that of defaulting.
+// both is the file after the scaffold of validation was added to the one of defaulting.
 func both(t *testing.T, have string) string {
 	t.Helper()
 	merged, err := mergeDeclarations("kind_webhook.go", []byte(have), []byte(cutGoing), nil)

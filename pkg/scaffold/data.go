@@ -44,7 +44,7 @@ type Project struct {
 	MultiGroup bool
 	// Namespaced reports whether the manager watches one namespace and needs Roles instead of ClusterRoles.
 	Namespaced bool
-	// Layout is the layout of the project; nil means that of Go projects.
+	// Layout is the layout of the project; nil means the layout of Go projects.
 	Layout *layout.Facts
 	// Paths are the paths of an existing project that differ from its layout's.
 	Paths Paths

@@ -12,7 +12,7 @@ import (
 const dockerfile = "Dockerfile"
 
 // copyLine is the instruction that copies the webhooks into the build stage of a Dockerfile that copies each directory
-// separately, as those of kubebuilder before v4.3 do.
+// separately, as kubebuilder's do before v4.3.
 const copyLine = "COPY internal/webhook/ internal/webhook/"
 
 // copyWebhooks adds copyLine to the Dockerfile after the line for the controllers, unless another line covers it.

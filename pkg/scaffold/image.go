@@ -11,7 +11,7 @@ import (
 )
 
 // imageVariable returns the manager's environment variable for the image of data's controller: the one that the manager's
-// program passes to it, or that of data, which includes the group if another controller uses it.
+// program passes to it, or the controller of data, which includes the group if another controller uses it.
 func imageVariable(tree *worktree.Tree, data Data) string {
 	variable := data.Image.EnvVar
 	main, err := tree.ReadFile(data.Project.MainFile())

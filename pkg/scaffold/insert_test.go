@@ -244,12 +244,12 @@ func TestInsertIndentedList(t *testing.T) {
 			t.Errorf("%q\ngot %q", content, got)
 		}
 	}
-	// Commented items are those of the scaffold.
+	// Commented items come from the scaffold.
 	const list = "resources:\n  - a\n"
 	if got := mustInsert(t, list+marker, "k.yaml", map[string]string{"x": "# - b\n"}); got != list+"# - b\n"+marker {
 		t.Errorf("commented: got %q", got)
 	}
-	// A comment above the marker may be that of another list.
+	// A comment above the marker may belong to another list.
 	_, err := Insert([]byte("resources:\n  - a\n#patches:\n"+marker), "k.yaml", map[string]string{"x": "- b\n"})
 	if err == nil || !strings.Contains(err.Error(), "would not be valid YAML") {
 		t.Errorf("error %v", err)

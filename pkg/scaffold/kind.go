@@ -33,7 +33,7 @@ func CreateKind(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 		delete(files, test)
 		kept = append(kept, test)
 	}
-	hint := "give --force to overwrite what is listed with a new scaffold, or move it away"
+	hint := "pass --force to overwrite what is listed with a new scaffold, or move it away"
 	if data.Resource.Chart { // --force is for its chart
 		hint = "move away what is listed"
 	}

@@ -31,7 +31,7 @@ type Rendered struct {
 	Inserts map[string]map[string]string
 }
 
-// Render executes all templates of an event: those that projects of all layouts share, in templates/common, and those of the
+// Render executes all templates of an event: the ones that all layouts share, in templates/common, and the ones of the
 // layout. Go files are formatted. Errors name the template.
 func Render(event string, data Data) (*Rendered, error) {
 	return render(event, data, func(string) bool { return true })
@@ -49,7 +49,7 @@ func RenderFile(event, name string, data Data) ([]byte, error) {
 // templateDirs returns the directories of templates for an event.
 func (d Data) templateDirs(event string) []string {
 	if d.hasMixedKind() && event == apiEvent {
-		return []string{commonDir} // those of Go projects are for types
+		return []string{commonDir} // Go projects' templates are for types
 	}
 	return []string{commonDir, d.Project.facts().Templates}
 }
@@ -70,7 +70,7 @@ func (d Data) templatesIn(dir string) fs.FS {
 	return d.layoutTemplates()
 }
 
-// addBlocks replaces blocks of a template in commonDir by those of the layout, whose files have the same path in its directory blocks.
+// addBlocks replaces blocks of a template in commonDir by the layout's blocks, whose files have the same path in its directory blocks.
 func (d Data) addBlocks(tmpl *template.Template, p string) error {
 	rest, ok := strings.CutPrefix(p, commonDir+"/")
 	if !ok {

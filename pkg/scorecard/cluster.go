@@ -78,7 +78,7 @@ func (c *Cluster) start(ctx context.Context, b Bundle) error {
 		"binaryData": fields{archiveName: base64.StdEncoding.EncodeToString(data)},
 	}, &created)
 	if kube.IsNotFound(err) {
-		return fmt.Errorf("namespace %s not found; create it with 'kubectl create namespace %[1]s', or give another --namespace", c.Namespace)
+		return fmt.Errorf("namespace %s not found; create it with 'kubectl create namespace %[1]s', or pass another --namespace", c.Namespace)
 	}
 	if err != nil {
 		return fmt.Errorf("storing the bundle in the namespace %s: %w", c.Namespace, cause(ctx, err))

@@ -27,7 +27,7 @@ const (
 	crdKind = "CustomResourceDefinition"
 )
 
-// loader reads a bundle from any file system like the library of operator-framework, whose results and errors are those of the
+// loader reads a bundle from any file system like operator-framework's library, whose results and errors are the
 // built-in tests.
 type loader struct {
 	fsys fs.FS

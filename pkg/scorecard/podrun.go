@@ -72,7 +72,7 @@ func (r *podRun) run(ctx context.Context) v1alpha3.TestStatus {
 	if err := r.Client.Do(ctx, http.MethodPost, r.path("pods"), "", pod(r.name, r.configMap, r.uid, r.test, r.PodOptions), nil); err != nil {
 		text := fmt.Sprintf("cannot create the pod: %v", cause(ctx, err))
 		if kube.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity") && !r.Restricted {
-			text += "; give --pod-security restricted"
+			text += "; pass --pod-security restricted"
 		}
 		return failed("", text)
 	}

@@ -83,7 +83,7 @@ func killChild(t *testing.T, parent string) (kept, temp string) {
 	return kept, temp
 }
 
-// TestSweep checks that the directories of a killed process are removed, and those of others are not.
+// TestSweep checks that the directories of a killed process are removed, and other processes' directories are kept.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()

@@ -21,7 +21,7 @@ import (
 // section "differs" lists known differences from the type checker, with reasons in lines that start with "#".
 //
 // The files are a package "seed" with the path "example.com/seed", and packages below it. The name and the path are replaced
-// by those of the package in which the seed is placed.
+// by the types of the package in which the seed is placed.
 type seed struct {
 	name, file, kind string
 	own              bool // doesn't work inside an existing package

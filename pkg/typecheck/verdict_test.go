@@ -107,7 +107,7 @@ const (
 	checker  = "type checker"
 )
 
-// compare returns the differences between the errors of the type checker and those of the compiler. An error of a package
+// compare returns the differences between the errors of the type checker and the compiler's. An error of a package
 // without a position stands for any error in its directory and those below. Errors in files that the compiler did not
 // get to are not compared.
 func compare(got, want verdict) []difference {

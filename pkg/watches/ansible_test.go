@@ -127,7 +127,7 @@ w.yaml:12:13: must be a label selector: "Is" is not a valid label selector opera
 w.yaml:13:14: name is required
 w.yaml:13:21: a: keys must be texts, and numbers finite
 w.yaml:14:9: must be a map of values, which are extra variables of Ansible
-w.yaml:15:3: group, version and kind are those of the entry in line 1; remove one of the two
+w.yaml:15:3: group, version and kind are the same as in line 1; remove one of the two
 w.yaml:15:57: must be a kind with the keys group, version and kind
 w.yaml:15:60: version is required
 w.yaml:15:80: unknown key "name"

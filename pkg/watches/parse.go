@@ -101,7 +101,7 @@ func entries[W any](f format[W], p *parser, root *yaml.Node) []W {
 		gvk, position := f.identity(&w)
 		*position = p.at(node)
 		if line, ok := first[gvk]; ok && gvk.Kind != "" {
-			p.addf(node, "group, version and kind are those of the entry in line %d; remove one of the two", line)
+			p.addf(node, "group, version and kind are the same as in line %d; remove one of the two", line)
 		} else {
 			first[gvk] = position.Line
 		}

@@ -116,7 +116,7 @@ watches.yaml:15:3: kind is required
 watches.yaml:15:3: version is required
 watches.yaml:16:3: chart is required
 watches.yaml:19:3: key "kind" is given twice, first in line 17
-watches.yaml:22:3: group, version and kind are those of the entry in line 21; remove one of the two
+watches.yaml:22:3: group, version and kind are the same as in line 21; remove one of the two
 watches.yaml:22:71: must be true or false
 watches.yaml:22:88: must be a label selector: "Is" is not a valid label selector operator`,
 		"a: b\n":                        "watches.yaml:1:1: must be a list of entries with group, version, kind and chart",

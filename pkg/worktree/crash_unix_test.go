@@ -28,7 +28,7 @@ func TestCrashChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Modes are those of the project, not those of who runs the command.
+	// Modes are the project's, not the ones of who runs the command.
 	syscall.Umask(0o077)
 	fsys := &faultFs{failAt: n, die: func() {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -17,7 +17,7 @@ import (
 type faultFs struct {
 	afero.OsFs
 	failAt int
-	// forever makes all later changes fail as well, like those of a killed process.
+	// forever makes all later changes fail as well, as after the process is killed.
 	forever bool
 	err     error
 	// die is called instead of failing.

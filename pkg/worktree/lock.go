@@ -65,7 +65,7 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or give a longer --lock-timeout", e.Holder, e.Timeout)
+	return fmt.Sprintf("%s is still changing this project after %s; try again when it has finished, or pass a longer --lock-timeout", e.Holder, e.Timeout)
 }
 
 // Lock locks a project for commands on this machine, also against other users' commands where directories can be locked. It waits for

@@ -31,7 +31,7 @@ func TestLockNamesTheOther(t *testing.T) {
 	dir := t.TempDir()
 	held := mustLock(t, dir)
 	_, err := Lock(context.Background(), at(afero.NewOsFs(), dir), LockOptions{Command: "operon create api", Timeout: 50 * time.Millisecond})
-	want := fmt.Sprintf("operon init (PID %d) is still changing this project after 50ms; try again when it has finished, or give a longer --lock-timeout", os.Getpid())
+	want := fmt.Sprintf("operon init (PID %d) is still changing this project after 50ms; try again when it has finished, or pass a longer --lock-timeout", os.Getpid())
 	if be, ok := errors.AsType[*BusyError](err); !ok || be.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// A command may read a file several times; its conflicts are listed once, and those of all files.
+// A command may read a file several times; its conflicts are listed once, for all files.
 func TestCheckConflicts(t *testing.T) {
 	t.Parallel()
 	const files = diag.MaxListed + 1

@@ -38,7 +38,7 @@ func Run(tb testing.TB, dir, cache string, args ...string) (code int, out, errOu
 	return RunWith(tb, dir, cache, nil, args...)
 }
 
-// RunWith is Run with variables, as KEY=VALUE, in addition to those of the environment.
+// RunWith is Run with variables, as KEY=VALUE, in addition to the environment's.
 func RunWith(tb testing.TB, dir, cache string, variables []string, args ...string) (code int, out, errOut string) {
 	tb.Helper()
 	return RunOn(tb, nil, dir, cache, variables, args...)

@@ -168,7 +168,7 @@ func (v *Interview) Metadata(current *action.CurrentBase, o *Options) (base.Meta
 		return m, nil
 	}
 	if errors.Is(err, prompt.ErrNoAnswer) || errors.Is(err, prompt.ErrBadAnswers) {
-		return m, fmt.Errorf("%w; answer it, set it by flags or --metadata-file, or give --interactive=false to leave it open", err)
+		return m, fmt.Errorf("%w; answer it, set it by flags or --metadata-file, or pass --interactive=false to leave it open", err)
 	}
 	return asked, err
 }
@@ -184,7 +184,7 @@ func (v *Interview) inputIsEmpty() bool {
 // warnUnanswered reports that required questions about the operator have no answer.
 func (v *Interview) warnUnanswered(current *action.CurrentBase) {
 	v.Warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
-		"give --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, v.Command)
+		"pass --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, v.Command)
 }
 
 // ask asks the questions of operator-sdk that have no answer yet, in its order.

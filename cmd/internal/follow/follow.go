@@ -119,7 +119,7 @@ func (b *Bundle) followBuild(bundle *followed) error {
 	switch {
 	case b.Flags.Changed("kustomize-dir"):
 	case !calls.IsResolved(bundle.Build):
-		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "give it with --kustomize-dir"}
+		return diag.Finding{Position: bundle.Position, Problem: "the directory of kustomize build depends on the output of a command", Fix: "pass it with --kustomize-dir"}
 	case bundle.Build != "":
 		o.Build, o.Source = env.Absolute(b.Root, filepath.FromSlash(bundle.Build)), bundle.Position
 	case bundle.Piped:
@@ -240,7 +240,7 @@ func (b *Bundle) noteImages(tree *worktree.Tree, found *calls.Bundle) {
 		}
 		advice := ""
 		if isManager {
-			advice = "; give the image of the manager with --image"
+			advice = "; pass the image of the manager with --image"
 		}
 		b.Notef("note: %s: not run: kustomize edit set image %s%s", command.Position, command.Text, advice)
 	}

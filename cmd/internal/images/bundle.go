@@ -23,7 +23,7 @@ func OpenBundle(ctx context.Context, p *output.Printer, dir, arg string, registr
 	info, err := p.FS.Stat(abs)
 	switch {
 	case arg == "":
-		return nil, diag.Usage(errors.New("the name of a bundle is empty; give a directory or an image"))
+		return nil, diag.Usage(errors.New("the name of a bundle is empty; pass a directory or an image"))
 	case err == nil && info.IsDir() && !image.IsLayout(p.FS, abs):
 		name := filepath.ToSlash(abs)
 		if rel, err := filepath.Rel(dir, abs); err == nil && !action.IsOutside(filepath.ToSlash(rel)) {

@@ -83,7 +83,7 @@ func TestOpenBundle(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		"":                    "give a directory or an image",
+		"":                    "pass a directory or an image",
 		"bundel":              "no such file or directory; 'operon generate bundle' writes a bundle",
 		"./bundel.tar":        "no such file or directory",
 		"bundle/no":           "no such file or directory",

@@ -38,7 +38,7 @@ func (o *API) Check(findings diag.Findings) error {
 	return findings.Err()
 }
 
-// SplitGroup returns the group and the domain. The domain must be that of the project, unless the project has no resources.
+// SplitGroup returns the group and the domain. The domain must be the project's, unless the project has no resources.
 func (o *API) SplitGroup(config *project.Config) (group, domain string, err error) {
 	if group, ok := strings.CutSuffix(o.group, "."+config.Domain()); ok {
 		return group, config.Domain(), nil

@@ -81,7 +81,7 @@ func TestKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	if namespace, _, err := loaded.Namespace(); err != nil || namespace != e.namespace {
-		t.Errorf("namespace %q (%v), want that of the owner", namespace, err)
+		t.Errorf("namespace %q (%v), want the owner's", namespace, err)
 	}
 	config, err := loaded.ClientConfig()
 	if err != nil || !strings.HasPrefix(config.Host, "https://127.0.0.1:") || len(config.CAData) == 0 || config.Insecure {

@@ -8,7 +8,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 )
 
-// Alone returns a YAML catalog of this bundle only, in one channel. replaces is the version that the bundle upgrades from,
+// Alone returns a YAML catalog with only this bundle, in one channel. replaces is the version that the bundle upgrades from,
 // "" for none; other upgrade edges of the CSV are dropped, because their versions are not in the catalog. An empty image
 // is for catalogs whose bundle is never pulled: the catalog then holds all manifests.
 func (s *Source) Alone(ctx context.Context, image, channel, replaces string) ([]byte, error) {

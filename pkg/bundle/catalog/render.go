@@ -46,7 +46,7 @@ func (s *Source) SetImage(image string, objects bool) error {
 }
 
 // relatedImages returns the images that a mirror of the catalog needs, sorted: those listed in the CSV, the bundle image
-// and those of the Deployments.
+// and the images of the Deployments.
 func (s *Source) relatedImages(image string) ([]declcfg.RelatedImage, error) {
 	var images []declcfg.RelatedImage
 	add := func(name, ref string) {

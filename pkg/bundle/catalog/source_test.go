@@ -160,7 +160,7 @@ func TestRender(t *testing.T) {
 		}
 		compared++
 		if got := sorted(s.bundle.Properties); !slices.Equal(got, sorted(want)) {
-			t.Errorf("%s: properties =\n%s\nwant those of opm:\n%s", dir, got, sorted(want))
+			t.Errorf("%s: properties =\n%s\nwant opm's:\n%s", dir, got, sorted(want))
 		}
 		if err := s.SetImage("quay.io/x/y:1", false); err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestRender(t *testing.T) {
 		want = slices.DeleteFunc(want, func(p property.Property) bool { return p.Type == property.TypeBundleObject })
 		want = append(want, property.MustBuildCSVMetadata(s.typed))
 		if got := sorted(s.bundle.Properties); !slices.Equal(got, sorted(want)) {
-			t.Errorf("%s: properties =\n%s\nwant those of opm:\n%s", dir, got, sorted(want))
+			t.Errorf("%s: properties =\n%s\nwant opm's:\n%s", dir, got, sorted(want))
 		}
 	}
 	if compared < 30 {

@@ -181,7 +181,7 @@ func (c *content) add(obj manifest.Object, base string) {
 }
 
 // replaceCSV replaces the CSV among the objects by its decoded form: a validator that decodes the object again rejects
-// numbers for texts and prints the error to stdout.
+// numbers in place of strings, and prints the error to stdout.
 func (c *content) replaceCSV(csv *v1alpha1.ClusterServiceVersion) {
 	data, err := json.Marshal(csv)
 	if err != nil {

@@ -45,7 +45,7 @@ func Optionals() []Optional {
 			parts: []interfaces.Validator{apivalidation.OperatorHubV2Validator}},
 		{Name: "capabilities", Suite: suite, Description: "The capability level is one of OperatorHub.io",
 			parts: []interfaces.Validator{apivalidation.StandardCapabilitiesValidator}},
-		{Name: "categories", Suite: suite, Description: "The categories are those of OperatorHub.io, or of the file in OPERATOR_BUNDLE_CATEGORIES", categories: true},
+		{Name: "categories", Suite: suite, Description: "The categories come from OperatorHub.io, or from the file in OPERATOR_BUNDLE_CATEGORIES", categories: true},
 		{Name: "operatorhub", Description: "Deprecated: operatorhubv2, capabilities and categories in one",
 			parts:      []interfaces.Validator{apivalidation.OperatorHubV2Validator, apivalidation.StandardCapabilitiesValidator},
 			categories: true,

@@ -67,7 +67,7 @@ func (c *content) ruleFields() {
 }
 
 // ruleSchemas checks the schemas of the CRDs like an API server, and the examples against them. A CRD that an API server refuses is an error,
-// since OLM can't install it, unless the verdict must be that of operator-sdk.
+// since OLM can't install it, unless the verdict must match operator-sdk's.
 func (c *content) ruleSchemas(o Options) {
 	crds := c.crdsOf("v1")
 	for i, definition := range c.api.V1CRDs {

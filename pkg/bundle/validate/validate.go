@@ -47,7 +47,7 @@ type Source struct {
 	Err *diag.Finding
 }
 
-// Bundle checks one bundle. Its error is one of Options.External.
+// Bundle checks one bundle. Its error comes from Options.External.
 func Bundle(ctx context.Context, source Source, o Options) (Result, error) {
 	return check(ctx, source, o, sync.OnceValue(newPhrasebook))
 }

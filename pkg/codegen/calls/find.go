@@ -33,7 +33,7 @@ type Files interface {
 
 // Found is the result of Find.
 type Found struct {
-	// Calls are the calls in the order of the project. Nil means that there are none, or that Operon makes those of the
+	// Calls are the calls in the order of the project. Nil means that there are none, or that Operon makes the calls of the
 	// scaffold.
 	Calls []codegen.Call
 	// Foreign reports whether a call runs controller-gen itself, so that the project selects its version, and not Operon.

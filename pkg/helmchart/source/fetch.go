@@ -136,7 +136,7 @@ func (f *fetcher) locate(ctx context.Context, request helmchart.FetchRequest) (*
 	}
 	repoName, chartName, ok := strings.Cut(name, "/")
 	if !ok || chartName == "" || repoName == "" {
-		return nil, fmt.Errorf("%s: no such file or directory; give the path of a chart, REPOSITORY/NAME, a URL, or a repository with the name", name)
+		return nil, fmt.Errorf("%s: no such file or directory; pass the path of a chart, REPOSITORY/NAME, a URL, or a repository with the name", name)
 	}
 	e, err := f.namedEntry(repoName)
 	if err != nil {

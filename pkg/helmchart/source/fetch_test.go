@@ -205,7 +205,7 @@ func TestFetchFile(t *testing.T) {
 	}
 	wantError(t, newFetcher(t), helmchart.FetchRequest{Chart: filepath.Join(t.TempDir(), "none.tgz")}, "none.tgz: no such file or directory")
 	wantError(t, newFetcher(t), helmchart.FetchRequest{Chart: "./none"}, "./none: no such file or directory")
-	wantError(t, newFetcher(t), helmchart.FetchRequest{Chart: "none-of-these"}, "give the path of a chart, REPOSITORY/NAME, a URL, or a repository with the name")
+	wantError(t, newFetcher(t), helmchart.FetchRequest{Chart: "none-of-these"}, "pass the path of a chart, REPOSITORY/NAME, a URL, or a repository with the name")
 	wantError(t, newFetcher(t), helmchart.FetchRequest{Chart: t.TempDir()}, "Chart.yaml not found; a chart is a directory or an archive with this file")
 	wantError(t, newFetcher(t), helmchart.FetchRequest{}, "the name of a chart is required")
 	library := writeChart(t, t.TempDir(), minimal("lib", "1.0.0", "type: library\n"))

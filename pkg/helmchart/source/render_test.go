@@ -279,7 +279,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
-// TestRenderKubernetes checks the warnings about charts for other versions of Kubernetes. They are rendered all the same, as the
+// TestRenderKubernetes checks the warnings about charts for other versions of Kubernetes. They are rendered anyway, as the
 // operator may run on another cluster.
 func TestRenderKubernetes(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,7 @@ func TestFetchRepository(t *testing.T) {
 		{Chart: "private/app", Version: "1.0.5"}:    "chart app in repository private: version 1.0.5 not found; the nearest are 2.1.0-rc.1, 2.0.0, 1.1.0, 1.0.0",
 		{Chart: "private/app", Version: ">=3"}:      `chart app in repository private: no version matches ">=3"; the newest are 2.1.0-rc.1, 2.0.0, 1.1.0, 1.0.0`,
 		{Chart: "private/app", Version: "newest"}:   `version "newest" must be a semantic version or a constraint`,
-		{Chart: "private/early"}:                    "there is no release; give one of the pre-releases 0.1.0-alpha",
+		{Chart: "private/early"}:                    "there is no release; pass one of the pre-releases 0.1.0-alpha",
 		{Chart: "private/ap"}:                       "chart not found; similar names are app, app-tools",
 		{Chart: "private/missing"}:                  "chart missing in repository private: chart not found",
 		{Chart: "other/app"}:                        `repository "other" not found; use one of private, wrong, or add it with 'helm repo add other URL'`,

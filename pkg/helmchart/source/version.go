@@ -36,7 +36,7 @@ func selectVersion(available []string, want string) (string, error) {
 		}
 	}
 	if want == "" {
-		return "", fmt.Errorf("there is no release; give one of the pre-releases %s", newest(versions))
+		return "", fmt.Errorf("there is no release; pass one of the pre-releases %s", newest(versions))
 	}
 	return "", fmt.Errorf("no version matches %q; the newest are %s", want, newest(versions))
 }

@@ -42,7 +42,7 @@ func (f *source) importedAs(importPath string) string {
 
 // isTaken reports whether the file or its package uses a name.
 func (f *source) isTaken(name string) bool {
-	if f.imports[name] != "" || slices.ContainsFunc(f.added, func(s addedImport) bool { return s.name == name }) {
+	if f.imports[name] != "" || slices.ContainsFunc(f.added, func(s addedImport) bool { return s.name == name }) || f.packageDeclares(name) {
 		return true
 	}
 	for id := range nodes[*ast.Ident](f.AST) {

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"go/ast"
 	"path"
+	"slices"
 	"strings"
 )
 
 // suites updates test suites that start an API server to find its programs as in the current scaffold, if make test
 // does not set their directory: in the existing directory instead of one with a fixed version.
 func suites(f *source) {
-	if !f.IsTest() || f.program.declares(f.Dir(), "binaryAssets", "root") {
+	if !f.IsTest() || f.packageDeclares("binaryAssets", "root") {
 		return
 	}
 	current := f.program.suiteOf(f.Dir())
@@ -54,19 +55,12 @@ func (p *program) suiteOf(dir string) *source {
 	return nil
 }
 
-// declares reports whether a package declares any of the names.
-func (p *program) declares(dir string, names ...string) bool {
-	for _, f := range p.files {
-		if f.Dir() != dir {
-			continue
-		}
-		for _, name := range names {
-			if f.declaration(name) != nil {
-				return true
-			}
-		}
-	}
-	return false
+// packageDeclares reports whether the file's package declares any of the names, in this file or another one.
+func (f *source) packageDeclares(names ...string) bool {
+	return slices.ContainsFunc(f.program.files, func(other *source) bool {
+		return other.Dir() == f.Dir() && other.AST.Name.Name == f.AST.Name.Name &&
+			slices.ContainsFunc(names, func(name string) bool { return other.AST.Scope.Lookup(name) != nil })
+	})
 }
 
 // declaration returns the declaration of a function or of a single variable.

@@ -13,7 +13,7 @@ import (
 type apiPackage struct {
 	// dir is its directory, target the current directory of its webhooks, path its import path.
 	dir, target, path string
-	// files are its Go files without tests, tests the test files of the same package, outer those of the external test
+	// files are its Go files without tests, tests the test files of the same package, outer the files of the external test
 	// package.
 	files, tests, outer []*source
 	// names maps files and offsets of identifiers to their objects.

@@ -19,7 +19,7 @@ import (
 )
 
 // TestWebhooks moves the webhooks in each archive of testdata/webhooks. The directory current contains files of the
-// current scaffold without those of webhooks. The result of x is x.want, or x.gone if it is removed; a file without
+// current scaffold without webhooks. The result of x is x.want, or x.gone if it is removed; a file without
 // either is not changed. The file notes contains the notes.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ type Bundle struct {
 	Converts bool
 }
 
-// NewBundle returns a bundle with a catalog of one channel. image is the one of the bundle, empty if the catalog must contain the
+// NewBundle returns a bundle with a catalog of one channel. image is the bundle's image, empty if the catalog must contain the
 // manifests; replaces is the ClusterServiceVersion that the bundle replaces, if any.
 func NewBundle(ctx context.Context, source *catalog.Source, image, channel, replaces string) (Bundle, error) {
 	content, err := source.Alone(ctx, image, channel, replaces)

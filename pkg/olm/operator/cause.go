@@ -27,7 +27,7 @@ func (r *run) failed(ctx context.Context, err error) error {
 		r.operatorCause(ctx, e)
 	}
 	if cause != nil && len(e.Problems) == 0 {
-		e.Advise("give a longer --timeout, and see 'kubectl get events --namespace %s'", r.Namespace)
+		e.Advise("pass a longer --timeout, and see 'kubectl get events --namespace %s'", r.Namespace)
 	}
 	if !r.CleanUp {
 		e.Advise("run the command again to continue after fixing the cause; 'cleanup %s' removes the created objects", r.Bundle.Package)
@@ -56,7 +56,7 @@ func (r *run) registryCause(ctx context.Context, e *installError) {
 // explain describes why the pods of a deployment are not ready. flag is the setting of their images.
 func (e *installError) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
 	found := e.ExplainDeployment(ctx, r.Client, live,
-		"push it to a registry that they can reach, give --pull-secret-name, or set another image with "+flag, "free resources, no taints, the labels of --node-selector")
+		"push it to a registry that they can reach, pass --pull-secret-name, or set another image with "+flag, "free resources, no taints, the labels of --node-selector")
 	e.AddProblem(kube.FullName(live), reason, found...)
 	if len(found.WithRule(kube.Crashed)) > 0 {
 		e.Advise("the log above shows why %s exits", kube.FullName(live))
@@ -73,7 +73,7 @@ func (r *run) catalogCause(ctx context.Context, e *installError) {
 	if r.Serving.CatalogImage != "" {
 		found := r.Client.ExplainPods(ctx, r.Namespace, catalogPods(live))
 		for _, f := range found.WithRule(kube.Unpulled) {
-			e.Advise("the nodes cannot pull the catalog %s: push it to a registry that they can reach, or give --pull-secret-name", f.Value)
+			e.Advise("the nodes cannot pull the catalog %s: push it to a registry that they can reach, or pass --pull-secret-name", f.Value)
 		}
 		if len(found) > 0 {
 			e.AddProblem(kube.FullName(live), "its pod is not ready", found...)
@@ -152,7 +152,7 @@ func (r *run) unpackCause(ctx context.Context, e *installError) {
 		for _, f := range found.WithRule(kube.Unpulled) {
 			image := f.Value
 			if image == r.Bundle.Image {
-				e.Advise("the nodes cannot pull the bundle %s: push it to a registry that they can reach, or give --pull-secret-name; a bundle directory needs no registry", image)
+				e.Advise("the nodes cannot pull the bundle %s: push it to a registry that they can reach, or pass --pull-secret-name; a bundle directory needs no registry", image)
 				continue
 			}
 			e.Advise("the nodes cannot pull %s, with which OLM unpacks bundles: push it to a registry that they can reach, or install OLM with --image-registry; a bundle directory needs no unpacking", image)

@@ -18,7 +18,7 @@ func (r *run) hasOwnCertificate(ctx context.Context, csv *kube.Object) bool {
 	for _, deployment := range servers {
 		secret, err := r.Client.Get(ctx, kube.Named("v1", "Secret", r.Namespace, deployment+"-service-cert"))
 		if err != nil && !kube.IsTransient(err) {
-			return true // the user must not read secrets
+			return true // the user may not read secrets
 		}
 		if err != nil || secret == nil {
 			return false

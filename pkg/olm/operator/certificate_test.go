@@ -16,7 +16,7 @@ import (
 func TestUpgradeAwaitsCertificate(t *testing.T) {
 	t.Parallel()
 	const group = "/apis/operators.coreos.com/v1alpha1"
-	// What OLM goes through: each state is that of two looks at the ClusterServiceVersion.
+	// What OLM goes through: each state lasts for two looks at the ClusterServiceVersion.
 	states := []struct{ phase, owner string }{
 		{"Installing", "former"}, {"Succeeded", "former"}, {"Succeeded", ""}, {"Pending", ""}, {"InstallReady", "new"}, {"Succeeded", "new"},
 	}

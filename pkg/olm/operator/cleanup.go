@@ -104,7 +104,7 @@ func (c *cleanup) componentName() string {
 	return name
 }
 
-// csvs returns the ClusterServiceVersions of the package: those that OLM marked, and those of the Subscription.
+// csvs returns the ClusterServiceVersions of the package: the ones that OLM marked, and the ones that the Subscription names.
 func (c *cleanup) csvs(ctx context.Context, subscription *kube.Object) ([]*kube.Object, error) {
 	all, err := c.Client.List(ctx, olm.ResourceOf("clusterserviceversions", olm.CSVKind), c.Namespace, nil)
 	if err != nil {

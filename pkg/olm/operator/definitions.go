@@ -55,7 +55,7 @@ func (c *cleanup) definitions(ctx context.Context, csvs []*kube.Object) error {
 	return c.remove(ctx, crds...)
 }
 
-// owned returns the definitions of the operator: those of the ClusterServiceVersions, and those that OLM marked.
+// owned returns the definitions of the operator: the ones that its ClusterServiceVersions own, and the ones that OLM marked.
 func (c *cleanup) owned(ctx context.Context, csvs []*kube.Object) ([]string, error) {
 	var names []string
 	for _, csv := range csvs {

@@ -48,7 +48,7 @@ func (c *cleanup) groupRoles(ctx context.Context, reads int) error {
 		found, err := c.Client.ListNames(ctx, roles, "", query)
 		switch {
 		case kube.IsForbidden(err):
-			return nil // a user who must not list them has not created them
+			return nil // a user who may not list them has not created them
 		case err != nil && !kube.IsTransient(err) && ctx.Err() == nil:
 			return err
 		case err == nil && len(found) == 0:

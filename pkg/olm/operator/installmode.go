@@ -16,7 +16,7 @@ import (
 type InstallMode struct {
 	// Type is one of Modes.
 	Type string
-	// Namespaces are those of singleNamespace and multiNamespace, sorted.
+	// Namespaces are the watched namespaces for SingleNamespace and MultiNamespace, sorted.
 	Namespaces []string
 }
 
@@ -77,7 +77,7 @@ func (m InstallMode) String() string {
 	return m.Type + "=" + strings.Join(m.Namespaces, ",")
 }
 
-// Targets returns the target namespaces of the OperatorGroup for a bundle; none means all. namespace is that of the operator.
+// Targets returns the target namespaces of the OperatorGroup for a bundle; none means all. namespace is the operator's.
 func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 	if len(b.Modes) == 0 {
 		return nil, fmt.Errorf("%s supports no install mode; set one in spec.installModes of the ClusterServiceVersion", b.CSV)
@@ -90,7 +90,7 @@ func (m InstallMode) Targets(b Bundle, namespace string) ([]string, error) {
 		case slices.Contains(b.Modes, ownNamespace):
 			kind = ownNamespace
 		default:
-			return nil, fmt.Errorf("%s supports only %s; give the namespaces that it watches, as --install-mode %s=NAMESPACE",
+			return nil, fmt.Errorf("%s supports only %s; pass the namespaces that it watches, as --install-mode %s=NAMESPACE",
 				b.CSV, strings.Join(b.Modes, " and "), b.Modes[0])
 		}
 	}

@@ -19,9 +19,9 @@ type Serving struct {
 	IndexImage, DecompressionImage string
 	// CatalogImage is an image that contains the catalog and is served by OLM; empty to serve the catalog from ConfigMaps.
 	CatalogImage string
-	// PullPolicy is that of the registry's pod, PullSecret the name of a secret for all images.
+	// PullPolicy applies to the registry's pod; PullSecret is the name of a secret for all images.
 	PullPolicy, PullSecret string
-	// ServiceAccount is that of the registry's pod; empty for the default one.
+	// ServiceAccount is used by the registry's pod; empty for the default one.
 	ServiceAccount string
 	// Legacy omits the security context, for clusters without Pod Security Standards.
 	Legacy bool

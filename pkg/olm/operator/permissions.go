@@ -10,8 +10,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// checkPermissions returns an error if an installed operator must not watch any of the APIs that it owns: its pods are ready
-// nevertheless, which is all that OLM verifies. Single missing APIs are reported, as operands may serve them.
+// checkPermissions returns an error if an installed operator may not watch any of the APIs that it owns: its pods are ready
+// anyway, which is all that OLM verifies. Single missing APIs are reported, as operands may serve them.
 func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 	accounts := accountsOf(csv)
 	owned := ownedBy(csv)
@@ -23,7 +23,7 @@ func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 	for _, name := range owned {
 		permitted, err := r.mayWatch(ctx, accounts, namespace, name)
 		if err != nil {
-			return nil // the user must not create reviews
+			return nil // the user may not create reviews
 		}
 		if !permitted && !slices.Contains(missing, name) {
 			missing = append(missing, name)
@@ -32,7 +32,7 @@ func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	problem := fmt.Sprintf("its service account %s must not list and watch %s", strings.Join(accounts, ", "), strings.Join(missing, ", "))
+	problem := fmt.Sprintf("its service account %s is not allowed to list and watch %s", strings.Join(accounts, ", "), strings.Join(missing, ", "))
 	if len(missing) < len(owned) {
 		r.Reportf("the operator is not permitted to read all of its custom resources: %s", problem)
 		return nil

@@ -31,7 +31,7 @@ type run struct {
 	RunOptions
 	// groupCreated reports whether this run created the OperatorGroup.
 	groupCreated bool
-	// subscription is the name of the Subscription, former that of the replaced ClusterServiceVersion.
+	// subscription is the name of the Subscription, former the name of the replaced ClusterServiceVersion.
 	subscription, former string
 	// anyUser reports whether the namespace assigns user IDs to pods, as in OpenShift.
 	anyUser bool

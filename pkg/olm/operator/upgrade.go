@@ -10,7 +10,7 @@ import (
 
 // Installed is an operator that OLM installed from a package.
 type Installed struct {
-	// Subscription and CSV are the names of its Subscription and ClusterServiceVersion, Channel that of its upgrades.
+	// Subscription and CSV are the names of its Subscription and ClusterServiceVersion, Channel is the channel of its upgrades.
 	Subscription, CSV, Channel string
 	// Catalog is the CatalogSource of the upgrades, as namespace/name.
 	Catalog string

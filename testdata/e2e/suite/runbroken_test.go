@@ -42,7 +42,7 @@ func (b *bench) brokenBundles() (parts []part) {
 		},
 		{
 			"rights", replace("          - memcacheds\n          verbs:\n          - get\n          - list\n", "          - memcacheds\n          verbs:\n          - get\n"), nil,
-			[]string{"but it is not permitted to read its custom resources", "must not list and watch memcacheds.rights.example.com"},
+			[]string{"but it is not permitted to read its custom resources", "is not allowed to list and watch memcacheds.rights.example.com"},
 		},
 		{
 			"mode", replace("supported: true", "supported: true"), []string{"--install-mode", "OwnNamespace"},

@@ -262,7 +262,7 @@ func TestBundleEditOfGenerated(t *testing.T) {
 	}
 }
 
-// TestBundleStale checks that manifests that are no longer generated are removed with a note, and those of users kept.
+// TestBundleStale checks that manifests that are no longer generated are removed with a note, and that users' own are kept.
 func TestBundleStale(t *testing.T) {
 	t.Parallel()
 	for _, clone := range []bool{false, true} {
@@ -505,7 +505,7 @@ func TestBundleBuilds(t *testing.T) {
 	if out, _ := p.must(t, "--version", "0.0.1"); out != "" {
 		t.Errorf("the bundle from a pipe differs:\n%s", out)
 	}
-	if code, _, errOut := p.run(t, "--version", "0.0.1", "--output-dir", "../bundle"); code != 2 || !strings.Contains(errOut, "give --manifests") {
+	if code, _, errOut := p.run(t, "--version", "0.0.1", "--output-dir", "../bundle"); code != 2 || !strings.Contains(errOut, "pass --manifests") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	outside := t.TempDir()

@@ -120,7 +120,7 @@ func TestBundleAllIsMakeBundle(t *testing.T) {
 			got, want := clitest.ReadTree(t, p.dir), clitest.ReadTree(t, made.dir)
 			for _, file := range slices.Sorted(maps.Keys(want)) {
 				if got[file] != want[file] {
-					t.Errorf("%s differs from that of make bundle:\n%s", file, clitest.DiffLines(want[file], got[file]))
+					t.Errorf("%s differs from make bundle's:\n%s", file, clitest.DiffLines(want[file], got[file]))
 				}
 			}
 			for file := range got {

@@ -14,7 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// TestTwoUsers checks that a command waits for that of another user, whose state directory it cannot read.
+// TestTwoUsers checks that a command waits for another user's command, whose state directory it cannot read.
 func TestTwoUsers(t *testing.T) {
 	t.Parallel()
 	base, program := clitest.ShareProgram(t)

@@ -31,7 +31,7 @@ func TestBuildTags(t *testing.T) {
 	clitest.CompareTrees(t, want, dir)
 
 	clitest.EditFile(t, dir, "Makefile", flag+" object", "object")
-	if out := clitest.MustReject(t, dir, "generate"); !strings.Contains(out, "Makefile:4: build tags other than those of Makefile:2 are not supported; use the same --load-build-tags") {
+	if out := clitest.MustReject(t, dir, "generate"); !strings.Contains(out, "Makefile:4: build tags other than the ones in Makefile:2 are not supported; use the same --load-build-tags") {
 		t.Errorf("got %s", out)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	_ "sigs.k8s.io/controller-runtime/pkg/certwatcher/metrics"
-	_ "sigs.k8s.io/controller-runtime/pkg/controller" // registers its metrics, and those of the process
+	_ "sigs.k8s.io/controller-runtime/pkg/controller" // registers its metrics and the process's
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	_ "sigs.k8s.io/controller-runtime/pkg/webhook" // registers its metrics
 
@@ -19,7 +19,7 @@ import (
 
 type source struct{ Type, UID string }
 
-// A model has the fields of Grafana's dashboard JSON model that generated dashboards use, with those of time series and rows.
+// A model has the fields of Grafana's dashboard JSON model that generated dashboards use, including time series and rows.
 type model struct {
 	Title, Description, Refresh, Timezone, WeekStart           string
 	Tags                                                       []string

@@ -83,7 +83,7 @@ func TestGolden(t *testing.T) {
 }
 
 // TestGoldenBuilds checks the code and go.mod of all golden projects. For one project of each layout, it compares the verdict
-// with that of the compiler and of go vet; TestGoldenTests compiles the others, too.
+// with the verdicts of the compiler and go vet; TestGoldenTests compiles the others, too.
 func TestGoldenBuilds(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it compiles projects")
@@ -99,7 +99,7 @@ func TestGoldenBuilds(t *testing.T) {
 	}
 }
 
-// TestGoldenHelmTree checks that a golden Helm project has all files of operator-sdk's projects, except for those of its chart.
+// TestGoldenHelmTree checks that a golden Helm project has all files of operator-sdk's projects, except the chart's.
 func TestGoldenHelmTree(t *testing.T) {
 	t.Parallel()
 	files := clitest.ReadTree(t, clitest.Testdata("shop-operator"))
@@ -112,7 +112,7 @@ func TestGoldenHelmTree(t *testing.T) {
 	}
 	for name, content := range clitest.ReadTree(t, clitest.Testdata("charts", "shop")) {
 		if name != ".helmignore" && files["helm-charts/shop/"+name] != content {
-			t.Errorf("helm-charts/shop/%s is not that of the chart", name)
+			t.Errorf("helm-charts/shop/%s differs from the chart's file", name)
 		}
 	}
 }

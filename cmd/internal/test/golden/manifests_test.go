@@ -75,7 +75,7 @@ func checkCertificate(t *testing.T, objects []*kube.Object, certificate, service
 
 // TestWebhookManifests checks references between the objects of webhooks in clusters and bundles: from the API server to the
 // service, from the service to the pods, from cert-manager to the names, and from the pods to the certificate. OLM mounts its own
-// certificates, and a pod that waits for those of cert-manager would not start.
+// certificates, and a pod that waits for cert-manager's would not start.
 func TestWebhookManifests(t *testing.T) {
 	t.Parallel()
 	for name, calls := range map[string]int{"memcached-operator": 2, "multigroup-operator": 3} {

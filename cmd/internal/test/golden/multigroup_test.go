@@ -60,7 +60,7 @@ func TestMultigroupManager(t *testing.T) {
 		c.MustRefuse("spec.tonnage: Invalid value: 121: cannot change", "", "patch", resource, "vessel-old", "--type=merge", "-p", `{"spec":{"tonnage":121}}`)
 	}
 
-	// Both controllers of Vessel, and those of the other groups.
+	// Both controllers of Vessel, and the controllers of the other groups.
 	reason := func(want, resource, name, condition string) {
 		t.Helper()
 		c.Eventually(want, "get", resource, name, "-o", fmt.Sprintf(`jsonpath={.status.conditions[?(@.type=="%s")].reason}`, condition))

@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestControllerGenAgrees compares the generated files of all golden projects with those of controller-gen.
+// TestControllerGenAgrees compares the generated files of all golden projects with controller-gen's.
 func TestControllerGenAgrees(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it builds controller-gen")

@@ -56,7 +56,7 @@ func TestWebhookVariants(t *testing.T) {
 	makeVariants(t, webhookVariants())
 }
 
-// TestWebhooksAtWork implements webhooks as a user does. The tests of the project, which include those of the scaffold, must observe
+// TestWebhooksAtWork implements webhooks as a user does. The tests of the project, including the scaffolded ones, must observe
 // defaults, rejections and conversions of the API server.
 func TestWebhooksAtWork(t *testing.T) {
 	t.Parallel()

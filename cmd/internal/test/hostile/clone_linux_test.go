@@ -54,7 +54,7 @@ var dryRuns = [][]string{
 	{"__complete", "tool", "kubectl", "get", ""}, {"__complete", "delete", "api", "--kind", ""}, {"__complete", "bundle", ""},
 }
 
-// cloneCommands returns the command lines that the tests run in a hostile clone: every command of the CLI except those of byNature, and
+// cloneCommands returns the command lines that the tests run in a hostile clone: every command of the CLI except the ones in byNature, and
 // dryRuns.
 func cloneCommands(t *testing.T) [][]string {
 	t.Helper()
@@ -175,7 +175,7 @@ type clone struct {
 	script, repository string
 	// environ are further environment variables.
 	environ []string
-	// tools are directories whose programs may run, in addition to those of the Go distribution.
+	// tools are directories whose programs may run, in addition to the Go distribution's.
 	tools []string
 }
 

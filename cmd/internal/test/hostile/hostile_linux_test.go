@@ -187,7 +187,7 @@ var (
 )
 
 // compose writes a file: compose FILE PART... A part is text, in which \n starts a new line, or such as 100x[ for text that is
-// repeated. In repeated text, %N is the number of the repetition, from 1 on, and %P that of the previous one.
+// repeated. In repeated text, %N is the number of the repetition, starting at 1, and %P the number of the previous one.
 func compose(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: compose FILE PART...")
@@ -196,7 +196,7 @@ func compose(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(filepath.Dir(name), 0o755))
 	file, err := os.Create(name)
 	ts.Check(err)
-	// Written piece by piece: the memory that is counted for a command includes that of this process when it starts it.
+	// Written piece by piece: the memory counted for a command includes this process's memory when it starts it.
 	w := bufio.NewWriter(file)
 	for _, part := range args[1:] {
 		count, text := 1, part

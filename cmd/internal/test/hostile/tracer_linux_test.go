@@ -31,7 +31,7 @@ type trace struct {
 	changes []string
 	// connections are the addresses of sockets that were connected.
 	connections []string
-	// exitCode is that of the program, or -1 if it was killed.
+	// exitCode is the program's exit code, or -1 if it was killed.
 	exitCode int
 }
 
@@ -45,7 +45,7 @@ type program struct {
 // use are traced, since no other program may run.
 type pathCall struct {
 	dir, path int
-	second    bool // dir and path of a second path follow those of the first
+	second    bool // dir and path of a second path follow the first's
 	follows   bool // a symbolic link at the path is followed
 }
 

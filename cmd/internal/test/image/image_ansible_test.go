@@ -281,7 +281,7 @@ func TestImageBuildCollections(t *testing.T) {
 	// Another content of a file is another collection. A second cache has the same content.
 	archive("util", "second", `{"example.base": ">=1.0.0"}`)
 	if code, errOut := build(noPrograms); code != 1 || !strings.Contains(errOut, "the collections of requirements.yml: ansible-galaxy not found in PATH; install Ansible, add the collections to the project in "+
-		"collections/ansible_collections, or give --collections base if the base has them\n") {
+		"collections/ansible_collections, or pass --collections base if the base has them\n") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	var second [][]string

@@ -115,7 +115,7 @@ func TestImageBuildHelmRuntime(t *testing.T) {
 		{"none found", missing, nil, 1, "operon-runtime not found next to operon or in PATH"},
 		{"other platform", own, []string{"--platform", "linux/arm64"}, 1,
 			"operon-runtime for linux/arm64 not found: operon-runtime is for linux/amd64, and this development build of Operon has no module to build it from; " +
-				"build it in the source of Operon ('CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -o FILE ./cmd/operon-runtime') and give --runtime FILE\n"},
+				"build it in the source of Operon ('CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build -o FILE ./cmd/operon-runtime') and pass --runtime FILE\n"},
 		{"given for another platform", own, []string{"--platform", "linux/arm64", "--runtime", amd64}, 1, "operon-runtime is for linux/amd64; add one for this platform to --runtime\n"},
 		{"other program", own, []string{"--platform", "linux/amd64", "--runtime", os.Args[0]}, 1, " is not operon-runtime; add one"},
 		{"no program", own, []string{"--runtime", "PROJECT"}, 1, "PROJECT is not a Go program; add one"},

@@ -35,7 +35,7 @@ func TestRunBundleTLSFlags(t *testing.T) {
 	secure.StartTLS()
 	t.Cleanup(plain.Close)
 	t.Cleanup(secure.Close)
-	const reached, refused, untrusted = "has no v1", "plain HTTP is not allowed by --skip-tls-verify; give --use-http", "x509: "
+	const reached, refused, untrusted = "has no v1", "plain HTTP is not allowed by --skip-tls-verify; pass --use-http", "x509: "
 	for _, c := range []struct {
 		server *httptest.Server
 		flags  string

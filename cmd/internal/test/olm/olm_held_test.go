@@ -99,7 +99,7 @@ scope: Cluster, names: {plural: operators, singular: operator, kind: Operator}, 
 			cancel(errors.New("that is enough"))
 		}
 	}}})
-	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition operators.operators.coreos.com is being deleted since", "still exists (that is enough)\n",
+	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition operators.operators.coreos.com has been terminating since", "still exists (that is enough)\n",
 		"\n  remaining resources: left (finalizers example.com/wait)\n'olm uninstall' removes what delays it")
 }
 

@@ -102,7 +102,7 @@ func (c *olmCluster) statusOfInstalled(t *testing.T) {
 	_, errOut = c.must(t, 1, "status", "--version", "0.45.0")
 	clitest.CheckContains(t, errOut, "OLM v0.46.0 is installed according to the packageserver ClusterServiceVersion, not v0.45.0")
 	_, errOut = c.must(t, 1, "status", "--olm-namespace", "other")
-	clitest.CheckContains(t, errOut, "OLM runs in the namespace olm; give --olm-namespace olm")
+	clitest.CheckContains(t, errOut, "OLM runs in the namespace olm; pass --olm-namespace olm")
 }
 
 // installedAgain checks that another installation changes nothing.
@@ -174,7 +174,7 @@ func (c *olmCluster) podsDoNotStart(t *testing.T) {
 	clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within 12s\n  deployment olm/catalog-operator: 0 of 1 updated replicas are available\n",
 		"    no node accepts it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
 		"    container catalog-operator is waiting: ImagePullBackOff: Back-off pulling it\n",
-		"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: give --image-registry with a registry that they can reach and that has it, or --olm-image\n",
+		"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: pass --image-registry with a registry that they can reach and that has it, or --olm-image\n",
 		"- add a node that accepts the pods to the cluster: Linux",
 		"- run 'olm install' again to continue")
 	c.Patch(t, nodes[0], "", `{"spec":{"unschedulable":null}}`)

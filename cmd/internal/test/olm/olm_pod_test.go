@@ -65,8 +65,8 @@ func (c *olmCluster) inPod(t *testing.T) {
 		{"its namespace", dir, inside, []string{"cleanup", "none"}, []string{`cannot list`, `in the namespace "team"`}},
 		{"another namespace", dir, append([]string{"POD_NAMESPACE=other"}, inside...), []string{"cleanup", "none"}, []string{`in the namespace "other"`}},
 		{"a kubeconfig wins", dir, append([]string{"KUBECONFIG=" + c.Plane.KubeconfigPath()}, inside...), []string{"olm", "status"}, []string{"using the cluster of context", "OLM is not installed"}},
-		{"no pod", dir, inside[:1], []string{"olm", "status"}, []string{"there is no kubeconfig: give --kubeconfig, or set KUBECONFIG"}},
-		{"a pod without a token", home, inside, []string{"olm", "status"}, []string{"there is no kubeconfig: give --kubeconfig, or set KUBECONFIG"}},
+		{"no pod", dir, inside[:1], []string{"olm", "status"}, []string{"there is no kubeconfig: pass --kubeconfig, or set KUBECONFIG"}},
+		{"a pod without a token", home, inside, []string{"olm", "status"}, []string{"there is no kubeconfig: pass --kubeconfig, or set KUBECONFIG"}},
 	} {
 		code, text := operon(row.dir, row.environ, row.args...)
 		if code != 1 {

@@ -87,7 +87,7 @@ func TestOLM(t *testing.T) {
 	}
 }
 
-// A life is that of OLM in one cluster after another.
+// A life is OLM's in one cluster after another.
 type life struct {
 	cluster *olmCluster
 	// state is empty before the first row and after one that has failed.

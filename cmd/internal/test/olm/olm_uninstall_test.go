@@ -44,7 +44,7 @@ subscription operators/memcached-operator will be deleted
 catalog olm/mine will be deleted
 configmap operators/mine will be deleted with its namespace
 `
-	clitest.CheckContains(t, errOut, diag.Continue("users would lose these objects, and nothing was removed:\n"+lines+"give --force to remove all of them\n"))
+	clitest.CheckContains(t, errOut, diag.Continue("users would lose these objects, and nothing was removed:\n"+lines+"pass --force to remove all of them\n"))
 	out, _ := c.must(t, 0, "uninstall", "--dry-run")
 	clitest.CheckContains(t, lines, out)
 	for answer, want := range map[string]string{"no": "nothing was removed", "y": "nothing was removed"} {
@@ -70,7 +70,7 @@ func (c *olmCluster) killUninstall(t *testing.T) {
 func (c *olmCluster) uninstallKilled(t *testing.T) {
 	c.killUninstall(t)
 	_, errOut := c.must(t, 1, "install", "--timeout", "5s")
-	clitest.CheckContains(t, errOut, "namespace olm is being deleted since", "still exists (not done within 5s)", "'olm uninstall' removes what delays it; then install again")
+	clitest.CheckContains(t, errOut, "namespace olm has been terminating since", "still exists (not done within 5s)", "'olm uninstall' removes what delays it; then install again")
 }
 
 // otherServiceUnreachable continues uninstall while an API service of another program holds the namespaces.

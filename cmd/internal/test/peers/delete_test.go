@@ -160,7 +160,7 @@ func deletion(command string) string {
 	return strings.Join(slices.Insert(flags, 0, strings.Join(strings.Fields(command)[:2], " ")), " ")
 }
 
-// changeTexts changes comments in files that a command added or changed, so that they are those of no release.
+// changeTexts changes comments in files that a command added or changed, so that they match no release.
 func changeTexts(t *testing.T, before, after string) {
 	t.Helper()
 	old, files := clitest.ReadTree(t, before), clitest.ReadTree(t, after)

@@ -98,7 +98,7 @@ func TestMoleculeScenario(t *testing.T) {
 	}
 }
 
-// projectFiles returns the files of a project without those of run local.
+// projectFiles returns the files of a project without the ones that run local writes.
 func projectFiles(t *testing.T, dir string) map[string]string {
 	files := clitest.ReadTree(t, dir)
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasPrefix(name, ".operon/") })

@@ -140,7 +140,7 @@ func TestRunLocalAnsibleEnds(t *testing.T) {
 		end(p)
 		clitest.CheckNoProcesses(t, p.TempDir, 30*time.Second)
 		clitest.CheckNoProcesses(t, seconds, 30*time.Second)
-		// Directories of a killed run remain until the next command, without those of runs of Ansible.
+		// Directories of a killed run remain until the next command, except the directories of Ansible runs.
 		left, err := filepath.Glob(filepath.Join(p.TempDir, "*", "runs", "demo.example.com"))
 		if err != nil || len(left) > 0 {
 			t.Errorf("%s: directories %v remain (%v)", name, left, err)

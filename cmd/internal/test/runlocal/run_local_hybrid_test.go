@@ -39,7 +39,7 @@ func TestRunLocalHybrid(t *testing.T) {
 	c.Eventually("True", "get", memcached, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 	const shop = "shop/shop-sample"
 	c.Eventually("True", "get", shop, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
-	// The translator gives the values; those of the spec are not used.
+	// The translator gives the values; the spec's are not used.
 	c.Eventually("5", "get", "deployment/shop-sample", "-o", "jsonpath={.spec.replicas}")
 	p.WaitFor("\tdeployed\t", 1) // the hook
 

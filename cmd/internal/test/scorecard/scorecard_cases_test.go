@@ -132,7 +132,7 @@ type recordedResult struct {
 }
 
 // TestScorecardAsOperatorSDK checks that the built-in tests find what operator-sdk's find, in every bundle
-// that bundle validate is tested with and in those of scorecardEdits.
+// that bundle validate is tested with and in the bundles of scorecardEdits.
 func TestScorecardAsOperatorSDK(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(clitest.Testdata("cases", "scorecard.json"))

@@ -161,7 +161,7 @@ func TestScorecardInCluster(t *testing.T) {
 		}},
 		{"pods are not let in", func(t *testing.T) {
 			code, out, _ := run(t, t.Context(), "-n", "strict", "-l", "test=three")
-			if clitest.CheckContains(t, out, `violates PodSecurity "restricted:latest"`, "; give --pod-security restricted"); code != 1 {
+			if clitest.CheckContains(t, out, `violates PodSecurity "restricted:latest"`, "; pass --pod-security restricted"); code != 1 {
 				t.Error(code)
 			}
 			if code, out, errOut := run(t, t.Context(), "-n", "strict", "-l", "test=three", "--pod-security", "restricted", "-w", "1m"); code != 0 {

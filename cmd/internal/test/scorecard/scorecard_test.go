@@ -173,7 +173,7 @@ func TestScorecardRefusals(t *testing.T) {
 		{"unknown flag", good, "bundle --locale", 2, []string{"did you mean --local?"}},
 		{"missing bundle", good, "bundel --local", 2, []string{"bundel: no such file or directory"}},
 		{"tests that are not built in", good, "bundle --local", 2, []string{`--local: the test "own" of bundle/tests/scorecard/config.yaml needs its image registry.test/own:v1, and a cluster; leave it out with --selector`}},
-		{"no cluster", good, "bundle", 1, []string{"there is no kubeconfig: give --kubeconfig, or set KUBECONFIG", "--local runs the built-in tests without a cluster"}},
+		{"no cluster", good, "bundle", 1, []string{"there is no kubeconfig: pass --kubeconfig, or set KUBECONFIG", "--local runs the built-in tests without a cluster"}},
 		{"dry run", good, "bundle --dry-run", 2, []string{"--dry-run: the results of tests are not known before they run; --list shows the tests"}},
 		{"no configuration", filepath.Dir(writeEdited(t, nil)), "bundle --local", 1, []string{"reading the scorecard's configuration bundle/tests/scorecard/config.yaml: ", "--config names another"}},
 		{"named configuration is missing", good, "bundle -c no.yaml", 2, []string{"reading the scorecard's configuration no.yaml: "}},

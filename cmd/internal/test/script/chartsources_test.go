@@ -97,7 +97,7 @@ func pushChart(t *testing.T, version string) string {
 }
 
 // TestChartSources runs create api with charts of a repository of the user, of a repository given by its URL, of a URL and of a
-// registry. Credentials and the certificate are those of Helm's configuration.
+// registry. Credentials and the certificate come from Helm's configuration.
 func TestChartSources(t *testing.T) {
 	t.Parallel()
 	url, certificate := serveCharts(t, "alice", "s3cret")

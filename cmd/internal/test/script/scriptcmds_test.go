@@ -47,7 +47,7 @@ func snapshot(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SNAPSHOT_"+filepath.Base(args[0]), sum)
 }
 
-// unchanged checks that contents, modes and names in a directory are those of its snapshot.
+// unchanged checks that contents, modes and names in a directory match its snapshot.
 func unchanged(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: unchanged DIR")

@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-// TestAlphaGenerateOfOlder scaffolds projects of older layouts again: the result is that of the current commands for
+// TestAlphaGenerateOfOlder scaffolds projects of older layouts again: the result matches what the current commands write for
 // the same resources, and the old project is not changed.
 func TestAlphaGenerateOfOlder(t *testing.T) {
 	t.Parallel()

@@ -327,7 +327,7 @@ func lineIndex(text, line string) int {
 	return found
 }
 
-// quantities are values of older releases, which an upgrade must not confuse with those of the base.
+// quantities are values of older releases, which an upgrade must not confuse with the base's values.
 var quantities = map[string][]string{
 	"cpu":    {"5m", "10m", "100m", "200m", "500m"},
 	"memory": {"20Mi", "30Mi", "64Mi", "128Mi", "256Mi"},

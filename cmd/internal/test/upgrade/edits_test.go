@@ -64,7 +64,7 @@ func TestRandomEdits(t *testing.T) {
 }
 
 // editableProjects returns functions that create projects of older releases, of peers, and of the current scaffold, or
-// copy those of -edits.projects.
+// copy the projects of -edits.projects.
 func editableProjects(t *testing.T) map[string]func(*testing.T) string {
 	t.Helper()
 	projects := map[string]func(*testing.T) string{}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestUpgradeKeepsCode upgrades a project whose code compiles only with its own requirements, because a function is
-// missing in those of the current scaffold. Files that do not depend on the requirements are upgraded.
+// missing in the current scaffold's. Files that do not depend on the requirements are upgraded.
 func TestUpgradeKeepsCode(t *testing.T) {
 	t.Parallel()
 	clitest.SkipIfShort(t, "it compiles projects")

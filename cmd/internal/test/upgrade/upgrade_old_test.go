@@ -73,7 +73,7 @@ func (p olderTree) layout() string {
 	return "go/v3"
 }
 
-// TestOldScaffold checks that the unedited files of an old project become those of the current scaffold for the same
+// TestOldScaffold checks that the unedited files of an old project become the current scaffold's files for the same
 // resources, byte for byte.
 func TestOldScaffold(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func (c createAPICommand) line(*walkModel) string {
 	return line + c.flags
 }
 
-// pluralOf returns the plural of the new version: that of the flag, or else that of other versions.
+// pluralOf returns the plural of the new version: the flag's, or else the other versions'.
 func (c createAPICommand) pluralOf(m *walkModel) string {
 	if c.plural != "" {
 		return c.plural
