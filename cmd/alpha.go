@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/upgrade"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -15,7 +15,7 @@ func newAlpha(a *app) *cobra.Command {
 }
 
 func newAlphaGenerate(a *app) *cobra.Command {
-	var o action.RescaffoldOptions
+	var o upgrade.RescaffoldOptions
 	c := &cobra.Command{
 		Use:   "generate",
 		Short: "Re-create a project from PROJECT in a new directory",
@@ -32,7 +32,7 @@ To upgrade a project together with your code, use '%[1]s upgrade'.`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Plugins, o.ProjectVersion = a.parsedPlugins(), a.projectVersion
-			return a.print.Outcome(action.Rescaffold(c.Context(), a.actions(), o))
+			return a.print.Outcome(upgrade.Rescaffold(c.Context(), a.actions(), o))
 		},
 	}
 	f := c.Flags()

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/upgrade"
 )
 
 func newConvertAlpha(a *app) *cobra.Command {
@@ -19,7 +20,7 @@ which webhooks they have. Nothing else changes, and a file of version 3 stays as
   %[1]s alpha config-3alpha-to-3`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.ConvertAlpha(c.Context()) })
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return upgrade.ConvertAlpha(c.Context(), p) })
 		},
 	}
 }

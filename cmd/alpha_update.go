@@ -11,12 +11,13 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/old"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/upgrade"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/vcs"
 )
 
 func newAlphaUpdate(a *app) *cobra.Command {
-	var o action.BranchOptions
+	var o upgrade.BranchOptions
 	c := &cobra.Command{
 		Use:   "update",
 		Short: "Upgrade the project on a new git branch",
@@ -63,21 +64,21 @@ programs. --open-gh-issue runs gh, GitHub's command-line tool.`, a.program),
 }
 
 // runAlphaUpdate upgrades the project on a branch, or with --dry-run prints what the upgrade of the checked-out files would change.
-func (a *app) runAlphaUpdate(ctx context.Context, o action.BranchOptions) error {
+func (a *app) runAlphaUpdate(ctx context.Context, o upgrade.BranchOptions) error {
 	return a.runInProject(ctx, func(p *action.Project) (*action.Result, error) { return a.updateOnBranch(ctx, p, o) })
 }
 
-func (a *app) updateOnBranch(ctx context.Context, p *action.Project, o action.BranchOptions) (*action.Result, error) {
+func (a *app) updateOnBranch(ctx context.Context, p *action.Project, o upgrade.BranchOptions) (*action.Result, error) {
 	if a.dryRun {
 		if o.FromBranch != "" {
 			return nil, diag.Findings{{Field: "--from-branch", Value: o.FromBranch, Problem: "is not supported with --dry-run, which checks out nothing; check the branch out, and leave the flag out"}}
 		}
-		return nameFlags(p.Upgrade(ctx, o.UpgradeOptions))
+		return nameFlags(upgrade.Run(ctx, p, o.Options))
 	}
 	o.Git = &vcs.Git{Getenv: a.Getenv, Run: func(ctx context.Context, variables []string, name string, args ...string) (string, error) {
 		return a.Output(ctx, Command{Dir: p.Root, Environ: slices.Concat(a.Environ, variables), Name: name, Args: args})
 	}}
-	return nameFlags(p.UpgradeBranch(ctx, o))
+	return nameFlags(upgrade.Branch(ctx, p, o))
 }
 
 // nameFlags names the flags of upgrade in findings as alpha update does.

@@ -10,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/follow"
 	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -17,7 +18,7 @@ import (
 
 // bundleFlags are the flags of bundle.
 type bundleFlags struct {
-	action.BundleOptions
+	bundles.Options
 	digestOptions
 	describe           describe.Options
 	interactive, check bool
@@ -61,7 +62,7 @@ through flags. Other commands, such as sed and yq, aren't run; a note names each
 	f.StringVar(&o.Image, "image", "", "reference of the manager `image`, written to config/manager")
 	f.StringVarP(&o.Version, "version", "v", "", "semantic `version` of the bundle")
 	f.StringVar(&o.Channels, "channels", "", "comma-separated `channels` of the bundle (default: alpha for a new bundle)")
-	addBundleFlags(f, &o.GenerateBundleOptions, &o.digestOptions)
+	addBundleFlags(f, &o.GenerateOptions, &o.digestOptions)
 	f.StringVar(&o.Replaces, "replaces", "", "`name` of the CSV that this one replaces, kept in the base")
 	f.StringVar(&o.SkipRange, "skip-range", "", "`range` of versions that can be upgraded directly to this one, kept in the base")
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
@@ -81,16 +82,16 @@ func (a *app) runBundle(c *cobra.Command, o bundleFlags) error {
 }
 
 func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
-	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
+	a.resolveDigests(&o.GenerateOptions, &o.digestOptions)
 	o.Base.Findings = o.describe.Check()
-	current, err := p.CheckBundle(o.BundleOptions)
+	current, err := bundles.Check(p, o.Options)
 	if err != nil {
 		return err
 	}
 	if o.Base.Metadata, err = a.describeBundle(c, current, o); err != nil {
 		return err
 	}
-	result, err := p.Bundle(c.Context(), o.BundleOptions)
+	result, err := bundles.Bundle(c.Context(), p, o.Options)
 	if o.check {
 		return a.print.Checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
 	}
@@ -104,7 +105,7 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 		return err
 	}
 	bundle := follow.Bundle{
-		Program: a.program, Root: root, Dir: a.Dir, FS: a.FS, Flags: c.Flags(), Options: &o.BundleOptions, Notef: a.print.Notef, Verbosef: a.print.Verbosef,
+		Program: a.program, Root: root, Dir: a.Dir, FS: a.FS, Flags: c.Flags(), Options: &o.Options, Notef: a.print.Notef, Verbosef: a.print.Verbosef,
 		NewFlags: func(step calls.BundleStep) *pflag.FlagSet {
 			other := newApp(a.Env, a.program) // flags that commands share are fields of the app
 			if step == calls.KustomizeManifests {
@@ -118,7 +119,7 @@ func (a *app) followMakefile(c *cobra.Command, o *bundleFlags) error {
 
 // describeBundle returns the description of the operator. It prompts only at a terminal: the input of a pipe is not meant as
 // answers.
-func (a *app) describeBundle(c *cobra.Command, current *action.CurrentBase, o bundleFlags) (base.Metadata, error) {
+func (a *app) describeBundle(c *cobra.Command, current *bundles.CurrentBase, o bundleFlags) (base.Metadata, error) {
 	if o.KeepBase && current.Content != nil {
 		return base.Metadata{}, nil
 	}
@@ -139,7 +140,7 @@ type digestOptions struct {
 }
 
 // addBundleFlags adds the flags that bundle and generate bundle share.
-func addBundleFlags(f *pflag.FlagSet, o *action.GenerateBundleOptions, d *digestOptions) {
+func addBundleFlags(f *pflag.FlagSet, o *bundles.GenerateOptions, d *digestOptions) {
 	f.StringVar(&o.DefaultChannel, "default-channel", "", "default `channel` of the package")
 	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
 	addDirFlag(f, &o.KustomizeDir, "kustomize-dir", project.ManifestsDir, "`directory` with the kustomization of the bundle and the base CSV")
@@ -147,12 +148,12 @@ func addBundleFlags(f *pflag.FlagSet, o *action.GenerateBundleOptions, d *digest
 	f.StringSliceVar(&o.ServiceAccounts, "extra-service-accounts", nil, "service `accounts` without a Deployment whose permissions the CSV includes")
 	f.StringSliceVar(&o.ExistingRoles, "existing-roles", nil, "existing `roles` in clusters that the operator's service accounts are bound to")
 	f.BoolVar(&o.Strict, "strict", false, "fail if part of the input would be left out of the bundle")
-	f.BoolVar(&d.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+action.DigestsFile)
+	f.BoolVar(&d.digests, "use-image-digests", false, "refer to images by digest; without network the digests are read from "+bundles.DigestsFile)
 	d.Registry.AddTo(f)
 }
 
 // resolveDigests sets the options for digests to the flags, which it validates.
-func (a *app) resolveDigests(o *action.GenerateBundleOptions, d *digestOptions) {
+func (a *app) resolveDigests(o *bundles.GenerateOptions, d *digestOptions) {
 	o.Findings = d.Check()
 	if d.digests {
 		o.Digest = d.Access(a.print).Digest

@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/helmkinds"
 )
 
 func newChart(a *app) *cobra.Command {
@@ -20,7 +21,7 @@ func newChart(a *app) *cobra.Command {
 }
 
 func newChartUpdate(a *app) *cobra.Command {
-	var o action.ChartUpdateOptions
+	var o helmkinds.UpdateOptions
 	c := &cobra.Command{
 		Use:   "update",
 		Short: "Update a Helm chart and merge your edits",
@@ -51,7 +52,7 @@ For a chart that PROJECT doesn't record, such as one from operator-sdk, pass --h
   %[1]s chart update --kind Redis --helm-chart oci://registry.example.com/charts/redis`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.UpdateChart(c.Context(), o) })
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return helmkinds.UpdateChart(c.Context(), p, o) })
 		},
 	}
 	f := c.Flags()
@@ -76,7 +77,7 @@ edited them.`,
 		Example: fmt.Sprintf("  %[1]s chart list\n  %[1]s chart list -o json", a.program),
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			list := func(p *action.Project) ([]action.ChartStatus, error) { return p.ListCharts() }
+			list := func(p *action.Project) ([]helmkinds.ChartStatus, error) { return helmkinds.ListCharts(p) }
 			return printList(a, format, list, printCharts)
 		},
 	}
@@ -104,7 +105,7 @@ func printList[T any](a *app, format string, read func(*action.Project) (T, erro
 }
 
 // printCharts prints charts as a table.
-func printCharts(p *output.Printer, charts []action.ChartStatus) error {
+func printCharts(p *output.Printer, charts []helmkinds.ChartStatus) error {
 	if len(charts) == 0 {
 		p.Progressf("the project has no charts")
 		return nil

@@ -8,11 +8,12 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/helmkinds"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 func newChartImages(a *app) *cobra.Command {
-	var o action.ImagesOptions
+	var o helmkinds.ImagesOptions
 	format, related := "", false
 	c := &cobra.Command{
 		Use:   "images",
@@ -33,9 +34,11 @@ chart changes. Existing overrides, and variables with an image from another repo
 				if format != "" {
 					return diag.Findings{{Field: "-o", Value: format, Problem: "cannot be combined with --related"}}
 				}
-				return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RelateImages(c.Context(), o) })
+				return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return helmkinds.RelateImages(c.Context(), p, o) })
 			}
-			list := func(p *action.Project) ([]action.ChartImages, error) { return p.ListImages(c.Context(), o) }
+			list := func(p *action.Project) ([]helmkinds.ChartImages, error) {
+				return helmkinds.ListImages(c.Context(), p, o)
+			}
 			return printList(a, format, list, printImages)
 		},
 	}
@@ -47,7 +50,7 @@ chart changes. Existing overrides, and variables with an image from another repo
 }
 
 // printImages prints images as a table.
-func printImages(p *output.Printer, charts []action.ChartImages) error {
+func printImages(p *output.Printer, charts []helmkinds.ChartImages) error {
 	table := tabwriter.NewWriter(p.TextOut(), 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "KIND\tVALUE\tIMAGE\tRELATED")
 	for _, chart := range charts {

@@ -8,10 +8,11 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/gokinds"
 )
 
 func newCreateWebhook(a *app) *cobra.Command {
-	var o action.CreateWebhookOptions
+	var o gokinds.CreateWebhookOptions
 	var legacy bool
 	c := &cobra.Command{
 		Use:   "webhook",
@@ -59,7 +60,7 @@ Fields that both versions have are converted; a test lists the remaining ones.`,
 	return c
 }
 
-func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, legacy bool) error {
+func (a *app) runCreateWebhook(c *cobra.Command, o gokinds.CreateWebhookOptions, legacy bool) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
 		if err := p.RefuseWebhooks(); err != nil {
 			return nil, err
@@ -82,6 +83,6 @@ func (a *app) runCreateWebhook(c *cobra.Command, o action.CreateWebhookOptions, 
 		if err := a.askNames(config, &o.ResourceOptions); err != nil {
 			return nil, err
 		}
-		return p.CreateWebhook(c.Context(), o)
+		return gokinds.CreateWebhook(c.Context(), p, o)
 	})
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/gokinds"
 )
 
 func newDeleteWebhook(a *app) *cobra.Command {
-	var o action.DeleteWebhookOptions
+	var o gokinds.DeleteWebhookOptions
 	c := &cobra.Command{
 		Use:   "webhook",
 		Short: "Delete webhooks: code, tests and configuration",
@@ -37,7 +38,7 @@ deleted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Spokes = words.Trimmed(o.Spokes)
-			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.DeleteWebhook(c.Context(), o) })
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return gokinds.DeleteWebhook(c.Context(), p, o) })
 		},
 	}
 	f := c.Flags()

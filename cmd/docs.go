@@ -12,6 +12,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/help"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -45,7 +46,7 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 		date = at.Format(time.DateOnly)
 	}
 	target := filepath.Clean(a.Absolute(dir))
-	root := action.NearestDirectory(a.FS, target)
+	root := bundles.NearestDirectory(a.FS, target)
 	below, err := filepath.Rel(root, target)
 	if err != nil {
 		return err

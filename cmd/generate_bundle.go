@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/bundle"
 )
 
 // generateBundleFlags are the flags of generate bundle.
 type generateBundleFlags struct {
-	action.GenerateBundleOptions
+	bundles.GenerateOptions
 	digestOptions
 	overwrite, stdout bool
 }
@@ -57,7 +58,7 @@ Service and certificates of webhooks. If nothing changed, nothing is written.`,
 	f := c.Flags()
 	f.StringVarP(&o.Version, "version", "v", "", "semantic `version` of the bundle (default: the version of the base)")
 	f.StringVar(&o.Channels, "channels", bundle.DefaultChannel, "comma-separated `channels` of the bundle")
-	addBundleFlags(f, &o.GenerateBundleOptions, &o.digestOptions)
+	addBundleFlags(f, &o.GenerateOptions, &o.digestOptions)
 	f.StringVar(&o.InputDir, "input-dir", "", "`directory` of the operator's manifests")
 	f.StringVar(&o.DeployDir, "deploy-dir", "", "`directory` of the operator's manifests; prefer --input-dir")
 	f.StringVar(&o.CRDsDir, "crds-dir", "", "`directory` of the CRDs (default: --deploy-dir)")
@@ -71,15 +72,15 @@ Service and certificates of webhooks. If nothing changed, nothing is written.`,
 
 func (a *app) runGenerateBundle(c *cobra.Command, o generateBundleFlags) error {
 	workDirIfEmpty(c, "kustomize-dir", &o.KustomizeDir)
-	a.resolveDigests(&o.GenerateBundleOptions, &o.digestOptions)
+	a.resolveDigests(&o.GenerateOptions, &o.digestOptions)
 	o.KeepMetadata, o.Stdin = !o.overwrite, a.Stdin()
-	return renderOrGenerate(a, c, o.stdout, o.GenerateBundleOptions, (*action.Project).RenderBundle, (*action.Project).GenerateBundle)
+	return renderOrGenerate(a, c, o.stdout, o.GenerateOptions, bundles.Render, bundles.Generate)
 }
 
 // renderOrGenerate prints what an action renders, or runs one that writes it. There need not be a project.
 func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
-	render func(*action.Project, context.Context, T) ([]byte, error),
-	generate func(*action.Project, context.Context, T) (*action.Result, error)) error {
+	render func(context.Context, *action.Project, T) ([]byte, error),
+	generate func(context.Context, *action.Project, T) (*action.Result, error)) error {
 	if _, _, err := a.SourceDate(); err != nil {
 		return err
 	}
@@ -88,12 +89,12 @@ func renderOrGenerate[T any](a *app, c *cobra.Command, stdout bool, options T,
 		return err
 	}
 	if stdout {
-		text, err := render(a.at(root), c.Context(), options)
+		text, err := render(c.Context(), a.at(root), options)
 		if err != nil {
 			return err
 		}
 		_, err = a.Out.Write(text)
 		return err
 	}
-	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.print.Generated(generate(p, c.Context(), options)) })
+	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.print.Generated(generate(c.Context(), p, options)) })
 }

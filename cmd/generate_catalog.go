@@ -9,6 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/images"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/bundle/catalog"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
@@ -16,7 +17,7 @@ import (
 
 // catalogFlags are the flags of generate catalog.
 type catalogFlags struct {
-	action.CatalogOptions
+	bundles.CatalogOptions
 	images.Registry
 }
 
@@ -89,5 +90,7 @@ func (a *app) runGenerateCatalog(ctx context.Context, o catalogFlags) error {
 	o.OpenCatalog = func(ctx context.Context, ref string) (fs.FS, error) {
 		return image.OpenCatalog(ctx, ref, options)
 	}
-	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error { return a.print.Outcome(p.GenerateCatalog(ctx, o.CatalogOptions)) })
+	return a.runAt(ctx, a.actions(), root, func(p *action.Project) error {
+		return a.print.Outcome(bundles.GenerateCatalog(ctx, p, o.CatalogOptions))
+	})
 }

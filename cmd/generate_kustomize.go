@@ -7,13 +7,14 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/describe"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // kustomizeFlags are the flags of generate kustomize manifests.
 type kustomizeFlags struct {
-	action.KustomizeOptions
+	bundles.KustomizeOptions
 	describe    describe.Options
 	interactive bool
 }
@@ -61,19 +62,19 @@ flags don't give, at a terminal or line by line from a pipe.`,
 func (a *app) runGenerateKustomize(c *cobra.Command, o kustomizeFlags) error {
 	return a.runInRoot(c.Context(), a.actions(), func(p *action.Project) error {
 		o.Findings = o.describe.Check()
-		current, err := p.CheckKustomize(o.KustomizeOptions)
+		current, err := bundles.CheckKustomize(p, o.KustomizeOptions)
 		if err != nil {
 			return err
 		}
 		if o.Metadata, err = a.interview(c, o.interactive).Metadata(current, &o.describe); err != nil {
 			return err
 		}
-		return a.print.Generated(p.GenerateKustomize(c.Context(), o.KustomizeOptions))
+		return a.print.Generated(bundles.GenerateKustomize(c.Context(), p, o.KustomizeOptions))
 	})
 }
 
 // addDescription adds the flags that describe the operator in the base of the CSV.
-func addDescription(c *cobra.Command, o *describe.Options, b *action.KustomizeOptions) {
+func addDescription(c *cobra.Command, o *describe.Options, b *bundles.KustomizeOptions) {
 	c.Flags().StringVar(&b.Prefer, "prefer", "", "side that wins where both the base and the code changed")
 	completeValues(c, "prefer", string(base.InBase), string(base.InCode))
 	o.AddTo(c.Flags())

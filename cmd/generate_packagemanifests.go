@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // packageFlags are the flags of generate packagemanifests.
 type packageFlags struct {
-	action.PackageManifestsOptions
+	bundles.PackageManifestsOptions
 	objects, stdout bool
 }
 
@@ -75,7 +75,7 @@ func (a *app) runGeneratePackageManifests(c *cobra.Command, o packageFlags) erro
 		o.Findings = diag.Findings{{Field: "--input-dir", Problem: "must be a directory"}}
 	}
 	o.KeepObjects, o.Stdin = !o.objects, a.Stdin()
-	err := renderOrGenerate(a, c, o.stdout, o.PackageManifestsOptions, (*action.Project).RenderPackageManifests, (*action.Project).GeneratePackageManifests)
+	err := renderOrGenerate(a, c, o.stdout, o.PackageManifestsOptions, bundles.RenderPackageManifests, bundles.GeneratePackageManifests)
 	if err == nil && !a.dryRun && !o.stdout {
 		a.print.Progressf("bundles have replaced package manifests: '%s pkgman-to-bundle' converts them", a.program)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/layouts"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -26,9 +27,7 @@ func (a *app) completePlugins(c *cobra.Command, others ...string) {
 
 // layouts returns all layouts of projects, the ones of Operon first.
 func (a *app) layouts() []action.Layout {
-	return append([]action.Layout{
-		{Facts: layout.Go(), Kinds: action.GoKinds{}}, {Facts: layout.Helm(), Kinds: action.ChartKinds{}}, {Facts: layout.Ansible(), Kinds: action.AnsibleKinds{}},
-	}, a.Layouts...)
+	return append(layouts.All(), a.Layouts...)
 }
 
 // parsedPlugins returns the plugins of --plugins.

@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/words"
-	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/image"
 )
 
 // pkgmanFlags are the flags of pkgman-to-bundle.
 type pkgmanFlags struct {
-	action.MigrateOptions
+	bundles.MigrateOptions
 	image, build string
 	// words are the command in build.
 	words []string
@@ -106,7 +106,7 @@ func (a *app) runPkgmanToBundle(ctx context.Context, o pkgmanFlags, buildGiven b
 	if findings := o.check(buildGiven); len(findings) > 0 {
 		return findings
 	}
-	migration, err := action.MigratePackageManifests(ctx, a.actions(), o.MigrateOptions)
+	migration, err := bundles.MigratePackageManifests(ctx, a.actions(), o.MigrateOptions)
 	if err != nil {
 		return a.print.Outcome(nil, err)
 	}
@@ -117,7 +117,7 @@ func (a *app) runPkgmanToBundle(ctx context.Context, o pkgmanFlags, buildGiven b
 }
 
 // buildBundles builds the image of each bundle, even if others fail.
-func (a *app) buildBundles(ctx context.Context, bundles []action.MigratedBundle, o pkgmanFlags) error {
+func (a *app) buildBundles(ctx context.Context, bundles []bundles.MigratedBundle, o pkgmanFlags) error {
 	program := o.words[0]
 	if strings.ContainsAny(program, `/\`) && !filepath.IsAbs(program) {
 		program = filepath.Join(a.Dir, program) // not relative to the bundle, where it runs

@@ -21,7 +21,7 @@ const (
 func TestLayoutPredicates(t *testing.T) {
 	t.Parallel()
 	question := regexp.MustCompile(predicates)
-	implements := regexp.MustCompile(`^pkg/(layout|project)/|^pkg/action/(go|helm|ansible)_`)
+	implements := regexp.MustCompile(`^pkg/(layout|project)/|^pkg/action/(go|helm|ansible)kinds/`)
 	var found []string
 	for _, dir := range []string{"cmd", "pkg"} {
 		err := fs.WalkDir(os.DirFS(".."), dir, func(name string, entry fs.DirEntry, err error) error {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/rename"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newRenameAPI(a *app) *cobra.Command {
-	var o action.RenameAPIOptions
+	var o rename.APIOptions
 	c := &cobra.Command{
 		Use:   "api",
 		Short: "Rename a kind, group, version or the domain",
@@ -45,7 +46,7 @@ listed for you to change.`,
 			if o.To == (project.GVK{}) && o.Plural == "" {
 				return usagef(c, "nothing to rename; pass --to-kind, --to-group, --to-version, --to-domain or --to-plural")
 			}
-			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameAPI(c.Context(), o) })
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return rename.API(c.Context(), p, o) })
 		},
 	}
 	f := c.Flags()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/rename"
 )
 
 func newRenameProject(a *app) *cobra.Command {
@@ -23,7 +24,7 @@ Objects that are deployed under the old name stay in the cluster: undeploy them 
   %[1]s rename project cachet-operator --dry-run`, a.program),
 		Args: oneArgument("NAME, the new name"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameProject(c.Context(), args[0]) })
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return rename.Project(c.Context(), p, args[0]) })
 		},
 	}
 	a.addOffline(c.Flags())

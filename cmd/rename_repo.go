@@ -7,6 +7,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/rename"
 )
 
 func newRenameRepo(a *app) *cobra.Command {
@@ -24,7 +25,7 @@ and one from after it would both lead: stop the old one first.`,
   %[1]s rename repo github.com/example/cachet-operator --dry-run`, a.program),
 		Args: oneArgument("MODULE, the new module path"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.RenameModule(c.Context(), args[0]) })
+			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return rename.Module(c.Context(), p, args[0]) })
 		},
 	}
 	a.addOffline(c.Flags())

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/olm/operator"
 )
 
@@ -44,7 +44,7 @@ func (a *app) runPackageManifests(ctx context.Context, dir, version string, o *r
 	if err := findings.Err(); err != nil {
 		return err
 	}
-	source, channel, err := action.ReadPackageVersion(a.actions(), dir, version)
+	source, channel, err := bundles.ReadPackageVersion(a.actions(), dir, version)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/gokinds"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -26,7 +27,7 @@ func newTool(a *app) *cobra.Command {
 				done := false
 				if root == dir {
 					err = a.runAt(c.Context(), a.actions(), root, func(p *action.Project) (err error) {
-						done, err = p.ControllerGen(c.Context(), args)
+						done, err = gokinds.ControllerGen(c.Context(), p, args)
 						return err
 					})
 				}

@@ -7,10 +7,11 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/upgrade"
 )
 
 func newUpgrade(a *app) *cobra.Command {
-	var o action.UpgradeOptions
+	var o upgrade.Options
 	var check bool
 	var diff string
 	c := &cobra.Command{
@@ -69,15 +70,15 @@ instead. Values, and rules that you rewrote, are kept. Running the command again
 			return a.runInRoot(c.Context(), config, func(p *action.Project) error {
 				switch {
 				case diff != "":
-					return a.print.Outcome(p.CompareScaffold(diff, o))
+					return a.print.Outcome(upgrade.CompareScaffold(p, diff, o))
 				case check:
-					preview, err := p.PreviewUpgrade(c.Context(), o)
+					preview, err := upgrade.Plan(c.Context(), p, o)
 					if err != nil {
 						return err
 					}
 					return a.print.Preview(preview)
 				}
-				return a.print.Outcome(p.Upgrade(c.Context(), o))
+				return a.print.Outcome(upgrade.Run(c.Context(), p, o))
 			})
 		},
 	}

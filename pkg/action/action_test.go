@@ -1,4 +1,4 @@
-package action
+package action_test
 
 import (
 	"errors"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/gokinds"
+	"github.com/operon-sdk/operon/pkg/action/layouts"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -15,9 +18,9 @@ import (
 const root = "/work/memcached-operator"
 
 // newProject returns the configuration for a project in memory with one API, and the messages of its commands.
-func newProject(t *testing.T) (Config, *diag.Findings) {
+func newProject(t *testing.T) (action.Config, *diag.Findings) {
 	t.Helper()
-	config := Config{FS: afero.NewMemMapFs(), Program: "operon"}
+	config := action.Config{FS: afero.NewMemMapFs(), Program: "operon", Layouts: layouts.All()}
 	messages := &diag.Findings{}
 	config.Report = func(found diag.Findings) { *messages = append(*messages, found...) }
 	text := `domain: example.com
@@ -44,9 +47,9 @@ version: "3"
 }
 
 // openProject opens a project until the end of a test.
-func openProject(t *testing.T, config Config) *Project {
+func openProject(t *testing.T, config action.Config) *action.Project {
 	t.Helper()
-	p, err := Open(t.Context(), config, root)
+	p, err := action.Open(t.Context(), config, root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,7 @@ func TestUpdate(t *testing.T) {
 	}
 	for _, dryRun := range []bool{true, false} {
 		config.DryRun = dryRun
-		p, err := Open(t.Context(), config, root)
+		p, err := action.Open(t.Context(), config, root)
 		if err != nil || p.Root != root {
 			t.Fatalf("Open = %v, %v, want the project in %s", p, err, root)
 		}
@@ -87,7 +90,7 @@ func TestUpdateAtOutside(t *testing.T) {
 	t.Parallel()
 	config, _ := newProject(t)
 	p := openProject(t, config)
-	result, err := p.updateAt(t.Context(), "../out", func(tree *worktree.Tree) error {
+	result, err := p.UpdateAt(t.Context(), "../out", func(tree *worktree.Tree) error {
 		if !tree.Exists("PROJECT") {
 			return errors.New("PROJECT not found")
 		}
@@ -96,7 +99,7 @@ func TestUpdateAtOutside(t *testing.T) {
 		return nil
 	})
 	if err != nil || len(result.Changes) != 1 || result.Changes[0].Path != "a.yaml" {
-		t.Fatalf("updateAt = %+v, %v, want one change of a.yaml", result, err)
+		t.Fatalf("UpdateAt = %+v, %v, want one change of a.yaml", result, err)
 	}
 	if exists, _ := afero.Exists(config.FS, root+"/inside.txt"); exists {
 		t.Error("a file outside of the directory was written")
@@ -112,21 +115,25 @@ func TestFindings(t *testing.T) {
 	config, messages := newProject(t)
 	p := openProject(t, config)
 	for name, c := range map[string]struct {
-		run  func() (*Result, error)
+		run  func() (*action.Result, error)
 		want []string
 	}{
 		"unknown API": {
-			func() (*Result, error) {
-				return p.DeleteAPI(t.Context(), DeleteAPIOptions{Group: "Cache", Version: "v1", Kind: "memcached"})
+			func() (*action.Result, error) {
+				return p.DeleteAPI(t.Context(), action.DeleteAPIOptions{Group: "Cache", Version: "v1", Kind: "memcached"})
 			},
 			[]string{"--group", "--kind"},
 		},
 		"no names": {
-			func() (*Result, error) { return p.DeleteWebhook(t.Context(), DeleteWebhookOptions{}) },
+			func() (*action.Result, error) {
+				return gokinds.DeleteWebhook(t.Context(), p, gokinds.DeleteWebhookOptions{})
+			},
 			[]string{"--version", "--kind"},
 		},
 		"no webhooks": {
-			func() (*Result, error) { return p.DeleteWebhook(t.Context(), DeleteWebhookOptions{Kind: "Memcached"}) },
+			func() (*action.Result, error) {
+				return gokinds.DeleteWebhook(t.Context(), p, gokinds.DeleteWebhookOptions{Kind: "Memcached"})
+			},
 			[]string{"--kind"},
 		},
 	} {

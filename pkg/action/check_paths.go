@@ -12,9 +12,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// checkPaths reports the resources that concern a command and whose path in PROJECT does not contain their types, although the
+// CheckPaths reports the resources that concern a command and whose path in PROJECT does not contain their types, although the
 // package of the layout does. Other differences from the layout are the author's.
-func checkPaths(tree *worktree.Tree, config *project.Config, concerns func(project.Resource) bool) error {
+func CheckPaths(tree *worktree.Tree, config *project.Config, concerns func(project.Resource) bool) error {
 	var findings diag.Findings
 	for _, r := range config.Resources() {
 		want := config.APIPath(r.Group, r.Version)

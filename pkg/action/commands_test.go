@@ -1,4 +1,4 @@
-package action
+package action_test
 
 import (
 	"context"
@@ -11,6 +11,11 @@ import (
 
 	"github.com/spf13/afero"
 
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/gokinds"
+	"github.com/operon-sdk/operon/pkg/action/layouts"
+	"github.com/operon-sdk/operon/pkg/action/rename"
+	"github.com/operon-sdk/operon/pkg/action/upgrade"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gotool"
@@ -46,16 +51,16 @@ func capture(t *testing.T) func() string {
 	}
 }
 
-func apiOptions(generate bool) CreateAPIOptions {
-	o := CreateAPIOptions{Generate: generate, Manifests: true}
+func apiOptions(generate bool) action.CreateAPIOptions {
+	o := action.CreateAPIOptions{Generate: generate, Manifests: true}
 	o.Group, o.Version, o.Kind = "cache", "v1alpha1", "Memcached"
 	o.API, o.Controller, o.Namespaced = true, true, true
 	return o
 }
 
-func initOptions() InitOptions {
-	return InitOptions{
-		LicenseOptions: LicenseOptions{License: "apache2"}, Domain: "example.com", Repo: "example.com/memcached-operator",
+func initOptions() action.InitOptions {
+	return action.InitOptions{
+		LicenseOptions: action.LicenseOptions{License: "apache2"}, Domain: "example.com", Repo: "example.com/memcached-operator",
 		ProjectVersion: project.ProjectVersion,
 	}
 }
@@ -68,38 +73,40 @@ func TestCommands(t *testing.T) {
 	}
 	output := capture(t)
 	var messages diag.Findings
-	config := Config{
+	config := action.Config{
 		FS: afero.NewOsFs(), Dir: filepath.Join(t.TempDir(), "memcached-operator"), StateDirs: []string{t.TempDir()}, Environ: os.Environ(), Program: "operon",
-		Version: "0.0.0", Go: gotool.Go{Start: startGo, Offline: true, Progress: io.Discard},
+		Version: "0.0.0", Layouts: layouts.All(), Go: gotool.Go{Start: startGo, Offline: true, Progress: io.Discard},
 		Report: func(found diag.Findings) { messages = append(messages, found...) },
 	}
 	if err := os.Mkdir(config.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Open(t.Context(), config, config.Dir)
+	p, err := action.Open(t.Context(), config, config.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	owner, yes := "Example", true
 	for _, step := range []struct {
 		name string
-		run  func() (*Result, error)
+		run  func() (*action.Result, error)
 		// changed is a file that the command changes.
 		changed string
 	}{
-		{"Init", func() (*Result, error) { return p.Init(t.Context(), initOptions()) }, "go.mod"},
-		{"CreateAPI", func() (*Result, error) { return p.CreateAPI(t.Context(), apiOptions(true)) }, "config/crd/bases/cache.example.com_memcacheds.yaml"},
-		{"CreateWebhook", func() (*Result, error) {
-			o := CreateWebhookOptions{Generate: true}
+		{"Init", func() (*action.Result, error) { return p.Init(t.Context(), initOptions()) }, "go.mod"},
+		{"CreateAPI", func() (*action.Result, error) { return p.CreateAPI(t.Context(), apiOptions(true)) }, "config/crd/bases/cache.example.com_memcacheds.yaml"},
+		{"CreateWebhook", func() (*action.Result, error) {
+			o := gokinds.CreateWebhookOptions{Generate: true}
 			o.Group, o.Version, o.Kind, o.Defaulting = "cache", "v1alpha1", "Memcached", true
-			return p.CreateWebhook(t.Context(), o)
+			return gokinds.CreateWebhook(t.Context(), p, o)
 		}, "config/webhook/manifests.yaml"},
-		{"Edit", func() (*Result, error) { return p.Edit(t.Context(), EditOptions{Multigroup: &yes, Owner: &owner}) }, "api/cache/v1alpha1/memcached_types.go"},
-		{"RenameAPI", func() (*Result, error) {
-			return p.RenameAPI(t.Context(), RenameAPIOptions{To: project.GVK{Kind: "Cachet"}})
+		{"Edit", func() (*action.Result, error) {
+			return p.Edit(t.Context(), action.EditOptions{Multigroup: &yes, Owner: &owner})
+		}, "api/cache/v1alpha1/memcached_types.go"},
+		{"RenameAPI", func() (*action.Result, error) {
+			return rename.API(t.Context(), p, rename.APIOptions{To: project.GVK{Kind: "Cachet"}})
 		}, "config/crd/bases/cache.example.com_cachets.yaml"},
-		{"DeleteAPI", func() (*Result, error) {
-			return p.DeleteAPI(t.Context(), DeleteAPIOptions{Kind: "Cachet", Generate: true})
+		{"DeleteAPI", func() (*action.Result, error) {
+			return p.DeleteAPI(t.Context(), action.DeleteAPIOptions{Kind: "Cachet", Generate: true})
 		}, "config/crd/bases/cache.example.com_cachets.yaml"},
 	} {
 		result, err := step.run()
@@ -124,7 +131,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-func changedFiles(r *Result) []string {
+func changedFiles(r *action.Result) []string {
 	var names []string
 	for _, c := range r.Changes {
 		names = append(names, c.Path)
@@ -135,11 +142,11 @@ func changedFiles(r *Result) []string {
 // TestCommandsInMemory runs commands that need no compiler on a file system in memory.
 func TestCommandsInMemory(t *testing.T) {
 	t.Parallel()
-	config := Config{FS: afero.NewMemMapFs(), Dir: root, Program: "operon"}
+	config := action.Config{FS: afero.NewMemMapFs(), Dir: root, Program: "operon", Layouts: layouts.All()}
 	if err := config.FS.MkdirAll(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Open(t.Context(), config, root)
+	p, err := action.Open(t.Context(), config, root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,25 +159,25 @@ func TestCommandsInMemory(t *testing.T) {
 	if _, err := p.CreateAPI(t.Context(), apiOptions(false)); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := p.Load(CurrentLayout)
+	loaded, err := p.Load(action.CurrentLayout)
 	if err != nil || len(loaded.Resources()) != 1 {
 		t.Fatalf("Load = %v, %v, want one resource", loaded, err)
 	}
-	preview, err := p.PreviewUpgrade(t.Context(), UpgradeOptions{})
+	preview, err := upgrade.Plan(t.Context(), p, upgrade.Options{})
 	if err != nil || len(preview.Changes) > 0 || preview.Obstacle != nil {
-		t.Errorf("PreviewUpgrade = %+v, %v, want no changes", preview, err)
+		t.Errorf("Plan = %+v, %v, want no changes", preview, err)
 	}
 	if err := afero.WriteFile(config.FS, root+"/Makefile", []byte("all:\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	result, err := p.CompareScaffold("Makefile", UpgradeOptions{})
+	result, err := upgrade.CompareScaffold(p, "Makefile", upgrade.Options{})
 	if err != nil || !result.DryRun || len(result.Changes) != 1 || string(result.Changes[0].Old) != "all:\n" {
 		t.Errorf("CompareScaffold = %+v, %v, want a change of Makefile", result, err)
 	}
-	if result, err = p.ConvertAlpha(t.Context()); err != nil || len(result.Changes) > 0 || result.Unchanged == "" {
+	if result, err = upgrade.ConvertAlpha(t.Context(), p); err != nil || len(result.Changes) > 0 || result.Unchanged == "" {
 		t.Errorf("ConvertAlpha = %+v, %v, want no changes", result, err)
 	}
-	if _, err := p.Upgrade(t.Context(), UpgradeOptions{From: "x", To: "y", Conflict: "z"}); len(err.(diag.Findings)) != 3 {
+	if _, err := upgrade.Run(t.Context(), p, upgrade.Options{From: "x", To: "y", Conflict: "z"}); len(err.(diag.Findings)) != 3 {
 		t.Errorf("Upgrade = %v, want findings about From, To and Conflict", err)
 	}
 	other := initOptions()

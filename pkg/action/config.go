@@ -18,6 +18,18 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
+// FromRoot returns the path of an option relative to the root, with slashes.
+func (p *Project) FromRoot(name string) (string, error) { return p.RelativeTo(p.Root, name) }
+
+// RelativeTo returns the path of an option relative to a directory, with slashes.
+func (c *Config) RelativeTo(root, name string) (string, error) {
+	rel, err := filepath.Rel(root, c.Absolute(name))
+	if err != nil {
+		return "", err
+	}
+	return filepath.ToSlash(rel), nil
+}
+
 // Config contains the parts of the environment that commands use.
 type Config struct {
 	// FS contains the project. Its paths are absolute.
@@ -67,22 +79,22 @@ type Config struct {
 	Report func(diag.Findings)
 	// Step runs a step of a command that may take long; nil only runs it. describe returns what the step does at the moment,
 	// beginning with a present participle.
-	Step func(describe func() string, step func() error) error
+	Step func(describe func() string, RunStep func() error) error
 }
 
-// versions returns the versions that projects are scaffolded with. A development build pins the release that it becomes, so that
+// Versions returns the versions that projects are scaffolded with. A development build pins the release that it becomes, so that
 // projects do not change with it.
-func (c *Config) versions() scaffold.Versions {
+func (c *Config) Versions() scaffold.Versions {
 	versions := scaffold.Pinned()
 	versions.Operon = strings.TrimSuffix(c.Version, "-dev")
 	return versions
 }
 
-func (c *Config) reportf(severity diag.Severity, format string, args ...any) {
-	c.report(severity, diag.Finding{Problem: fmt.Sprintf(format, args...)})
+func (c *Config) Reportf(severity diag.Severity, format string, args ...any) {
+	c.ReportFindings(severity, diag.Finding{Problem: fmt.Sprintf(format, args...)})
 }
 
-func (c *Config) report(severity diag.Severity, findings ...diag.Finding) {
+func (c *Config) ReportFindings(severity diag.Severity, findings ...diag.Finding) {
 	if c.Report == nil {
 		return
 	}
@@ -93,7 +105,7 @@ func (c *Config) report(severity diag.Severity, findings ...diag.Finding) {
 	c.Report(findings)
 }
 
-func (c *Config) step(description string, step func() error) error {
+func (c *Config) RunStep(description string, step func() error) error {
 	if c.Step == nil {
 		return step()
 	}
@@ -106,16 +118,16 @@ func (c *Config) lockOptions() worktree.LockOptions {
 		Command: c.Command,
 		Timeout: c.LockTimeout,
 		Waiting: func(holder worktree.Holder, waited time.Duration) {
-			c.reportf(diag.Progress, "waiting for %s, which is changing this project (%s)", holder, waited)
+			c.Reportf(diag.Progress, "waiting for %s, which is changing this project (%s)", holder, waited)
 		},
 		Unlocked: func() {
-			c.reportf(diag.Warning, "this file system does not support locks; do not run two commands at once in this project")
+			c.Reportf(diag.Warning, "this file system does not support locks; do not run two commands at once in this project")
 		},
 	}
 }
 
-// absolute returns a path of an option as an absolute path.
-func (c *Config) absolute(name string) string {
+// Absolute returns a path of an option as an absolute path.
+func (c *Config) Absolute(name string) string {
 	name = filepath.FromSlash(name)
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -123,8 +135,8 @@ func (c *Config) absolute(name string) string {
 	return filepath.Join(c.Dir, name)
 }
 
-// types checks the types of the code of projects.
-func (c Config) types() typecheck.Checker {
+// Types checks the types of the code of projects.
+func (c Config) Types() typecheck.Checker {
 	checker := typecheck.Checker{Go: c.Go, Environ: c.Environ, Report: c.Step}
 	if c.CacheDir != "" {
 		checker.CacheDir = filepath.Join(c.CacheDir, "typecheck")

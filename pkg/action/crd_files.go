@@ -8,9 +8,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// crdFile returns the file with the CRD of a resource without Go types, and the plural in it: projects may have files and plurals
+// CRDFile returns the file with the CRD of a resource without Go types, and the plural in it: projects may have files and plurals
 // other than those that create api writes. Without a file, it returns the path that create api writes.
-func crdFile(tree *worktree.Tree, r project.Resource) (name, plural string) {
+func CRDFile(tree *worktree.Tree, r project.Resource) (name, plural string) {
 	name = path.Join(project.CRDBasesDir, r.CRDFile())
 	if tree.Exists(name) {
 		return name, r.Plural
@@ -42,7 +42,7 @@ func crdFile(tree *worktree.Tree, r project.Resource) (name, plural string) {
 func crdPlurals(tree *worktree.Tree, resources []project.Resource) map[project.GVK]string {
 	plurals := map[project.GVK]string{}
 	for _, r := range resources {
-		_, plurals[r.GVK] = crdFile(tree, r)
+		_, plurals[r.GVK] = CRDFile(tree, r)
 	}
 	return plurals
 }

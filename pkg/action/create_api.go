@@ -13,6 +13,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
+// RunOptions select what create api writes for a kind of an Ansible project.
+type RunOptions struct {
+	// Role and Playbook write a role and a playbook, which runs the role if there are both.
+	Role, Playbook bool
+}
+
 // CreateAPIOptions are the options of CreateAPI.
 type CreateAPIOptions struct {
 	project.ResourceOptions
@@ -41,7 +47,7 @@ func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, e
 		if err != nil {
 			return err
 		}
-		if addition, err = p.kinds(config.Facts()).AddKind(ctx, p, config, o); err != nil {
+		if addition, err = p.KindsOf(config.Facts()).AddKind(ctx, p, config, o); err != nil {
 			return err
 		}
 		return addition.Apply(ctx, p, tree, config)
@@ -53,13 +59,13 @@ func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, e
 	return result, nil
 }
 
-// reportKept reports the existing files that a scaffold did not change.
-func (p *Project) reportKept(report *scaffold.Report) {
+// ReportKept reports the existing files that a scaffold did not change.
+func (p *Project) ReportKept(report *scaffold.Report) {
 	if len(report.Kept) > 0 {
-		p.reportf(diag.Note, "kept as they are: %s", strings.Join(report.Kept, ", "))
+		p.Reportf(diag.Note, "kept as they are: %s", strings.Join(report.Kept, ", "))
 	}
 	for _, note := range report.Notes {
-		p.reportf(diag.Warning, "%s", note)
+		p.Reportf(diag.Warning, "%s", note)
 	}
 }
 
@@ -75,12 +81,12 @@ func (o CreateAPIOptions) DeploysImage() bool {
 
 // Check validates the options for a project.
 func (o CreateAPIOptions) Check(config *project.Config) error {
-	_, err := o.resolve(config)
+	_, err := o.Resolve(config)
 	return err
 }
 
-// resolve validates the options and returns the resource that they describe.
-func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, error) {
+// Resolve validates the options and returns the resource that they describe.
+func (o CreateAPIOptions) Resolve(config *project.Config) (project.Resource, error) {
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
 	findings := slices.Concat(o.Findings, o.Plugins.CheckKinds(), others)
 	if recorded, ok := config.Resource(resource.GVK); ok && config.IsChart(recorded) {
@@ -109,7 +115,7 @@ func (o CreateAPIOptions) resolve(config *project.Config) (project.Resource, err
 	return resource, findings.Err()
 }
 
-func (o CreateAPIOptions) generators() codegen.Generators {
+func (o CreateAPIOptions) Generators() codegen.Generators {
 	switch {
 	case !o.Generate:
 		return 0
@@ -119,4 +125,21 @@ func (o CreateAPIOptions) generators() codegen.Generators {
 		return codegen.Object
 	}
 	return codegen.All
+}
+
+// ChartOptions select the chart of a kind.
+type ChartOptions struct {
+	// Source is where the chart is from: a directory, an archive, a URL, an oci:// reference, or a name in Repo or in a repository
+	// of the user. Empty means a new chart with Helm's starter as its content.
+	Source string
+	// Repo is the URL of a repository, or empty.
+	Repo string
+	// Version is a version or a constraint; empty means the newest release.
+	Version string
+	// OpenSchema allows any values in the CRD, not only the chart's own.
+	OpenSchema bool
+	// RelatedImages takes the images of the chart from environment variables of the manager.
+	RelatedImages bool
+	// FullSample sets all default values of the chart in the sample.
+	FullSample bool
 }

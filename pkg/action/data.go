@@ -9,32 +9,32 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
-// apiParts are the parts of a resource that create api writes.
-type apiParts struct {
-	api, controller, namespaced bool
-	// ssa generates apply configurations of the types.
-	ssa bool
-	// controllerName is empty for the controller with the name of the kind.
-	controllerName string
-	// image is deployed by the controller, unless it is empty.
-	image project.Image
+// APIParts are the parts of a resource that create api writes.
+type APIParts struct {
+	API, Controller, Namespaced bool
+	// SSA generates apply configurations of the types.
+	SSA bool
+	// ControllerName is empty for the controller with the name of the kind.
+	ControllerName string
+	// Image is deployed by the controller, unless it is empty.
+	Image project.Image
 }
 
-// projectData returns the data of templates that describes a project.
-func (p *Project) projectData(config *project.Config, header string) scaffold.Data {
+// ProjectData returns the data of templates that describes a project.
+func (p *Project) ProjectData(config *project.Config, header string) scaffold.Data {
 	return scaffold.Data{
 		Project: scaffold.Project{
 			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
 			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Layout: config.Facts(),
 			Boilerplate: header, CLIName: p.Program, ShortWebhooks: config.ShortWebhooks(),
 		},
-		Versions: p.versions(),
+		Versions: p.Versions(),
 	}
 }
 
 // resourceData returns projectData with the fields that describe a resource.
 func (p *Project) resourceData(config *project.Config, r project.Resource, header string) scaffold.Data {
-	data := p.projectData(config, header)
+	data := p.ProjectData(config, header)
 	data.Resource = scaffold.Resource{
 		Group: r.Group, Domain: r.Domain, QualifiedGroup: r.QualifiedGroup(),
 		Version: r.Version, Kind: r.Kind, Plural: r.Plural,
@@ -60,20 +60,20 @@ func importAlias(config *project.Config, r project.Resource) string {
 	return alias
 }
 
-// apiData returns the data of create api.
-func (p *Project) apiData(config *project.Config, r project.Resource, header string, parts apiParts) scaffold.Data {
+// APIData returns the data of create api.
+func (p *Project) APIData(config *project.Config, r project.Resource, header string, parts APIParts) scaffold.Data {
 	controller := strings.ToLower(r.Kind)
-	if parts.controllerName != "" {
-		controller = parts.controllerName
+	if parts.ControllerName != "" {
+		controller = parts.ControllerName
 	}
 	data := p.resourceData(config, r, header)
-	data.Resource.API, data.Resource.Controller, data.Resource.Namespaced = parts.api, parts.controller, parts.namespaced
-	data.Resource.SSA = parts.ssa
+	data.Resource.API, data.Resource.Controller, data.Resource.Namespaced = parts.API, parts.Controller, parts.Namespaced
+	data.Resource.SSA = parts.SSA
 	data.Resource.ControllerName = controller
 	data.Resource.RuntimeName = r.ControllerName(controller, config.MultiGroup())
 	data.Resource.ControllerPackage = controllerPackage(config, r)
 	data.Resource.ReconcilerName = r.ReconcilerName(controller)
-	if image := parts.image; image.Ref != "" {
+	if image := parts.Image; image.Ref != "" {
 		// The port is valid or empty, which is 0.
 		port, _ := strconv.ParseInt(image.Port, 10, 32)
 		data.Image = scaffold.Image{
@@ -103,8 +103,8 @@ func controllerPackage(config *project.Config, r project.Resource) string {
 	return path.Base(config.Facts().ControllerDir)
 }
 
-// webhookData returns the data of create webhook for the requested webhooks.
-func (p *Project) webhookData(config *project.Config, r project.Resource, header string, requested project.Webhooks) scaffold.Data {
+// WebhookData returns the data of create webhook for the requested webhooks.
+func (p *Project) WebhookData(config *project.Config, r project.Resource, header string, requested project.Webhooks) scaffold.Data {
 	data := p.resourceData(config, r, header)
 	// The scope of external kinds is unknown; a namespace in a cluster-scoped object does no harm.
 	data.Resource.Namespaced = r.API == nil || r.API.Namespaced
@@ -121,8 +121,8 @@ func (p *Project) webhookData(config *project.Config, r project.Resource, header
 	return data
 }
 
-// spokesOf returns versions of the hub r as spokes.
-func spokesOf(config *project.Config, r project.Resource, versions []string) []scaffold.Spoke {
+// SpokesOf returns versions of the hub r as spokes.
+func SpokesOf(config *project.Config, r project.Resource, versions []string) []scaffold.Spoke {
 	var spokes []scaffold.Spoke
 	for _, version := range versions {
 		gvk := r.GVK
@@ -133,17 +133,17 @@ func spokesOf(config *project.Config, r project.Resource, versions []string) []s
 	return spokes
 }
 
-// recordedData returns the data of all create api commands that a resource in PROJECT may result from: types alone, types
+// RecordedAPIs returns the data of all create api commands that a resource in PROJECT may result from: types alone, types
 // with a controller, each controller alone.
-func (p *Project) recordedData(config *project.Config, r project.Resource, header string) []scaffold.Data {
+func (p *Project) RecordedAPIs(config *project.Config, r project.Resource, header string) []scaffold.Data {
 	image, _ := config.Image(r.GVK)
 	var all []scaffold.Data
 	add := func(api, controller bool, name string) {
-		parts := apiParts{api: api, controller: controller, namespaced: r.API == nil || r.API.Namespaced, controllerName: name, ssa: api && r.API.SSA}
+		parts := APIParts{API: api, Controller: controller, Namespaced: r.API == nil || r.API.Namespaced, ControllerName: name, SSA: api && r.API.SSA}
 		if api && (controller || len(r.Controllers) == 0) {
-			parts.image = image
+			parts.Image = image
 		}
-		data := p.apiData(config, r, header, parts)
+		data := p.APIData(config, r, header, parts)
 		all = append(all, data)
 		if controller {
 			// A controller that edit --multigroup moved keeps its name in logs and metrics.
@@ -166,12 +166,22 @@ func (p *Project) recordedData(config *project.Config, r project.Resource, heade
 	return all
 }
 
-// recordedWebhooks returns the data of create webhook for the webhooks of a resource in PROJECT, if any.
-func (p *Project) recordedWebhooks(config *project.Config, r project.Resource, header string) []scaffold.Webhooks {
+// RecordedWebhooks returns the data of create webhook for the webhooks of a resource in PROJECT, if any.
+func (p *Project) RecordedWebhooks(config *project.Config, r project.Resource, header string) []scaffold.Webhooks {
 	if r.Webhooks == nil {
 		return nil
 	}
 	recorded, _ := config.Resource(r.GVK) // the templates depend on the scope
 	r.API = recorded.API
-	return []scaffold.Webhooks{{Data: p.webhookData(config, r, header, *r.Webhooks), Spokes: spokesOf(config, r, r.Webhooks.Spoke)}}
+	return []scaffold.Webhooks{{Data: p.WebhookData(config, r, header, *r.Webhooks), Spokes: SpokesOf(config, r, r.Webhooks.Spoke)}}
+}
+
+// Recorded returns the data of the commands that created a project.
+func (p *Project) Recorded(config *project.Config, header string) scaffold.Commands {
+	commands := scaffold.Commands{Init: p.ProjectData(config, header)}
+	for _, r := range config.Resources() {
+		commands.APIs = append(commands.APIs, p.RecordedAPIs(config, r, header)...)
+		commands.Webhooks = append(commands.Webhooks, p.RecordedWebhooks(config, r, header)...)
+	}
+	return commands
 }

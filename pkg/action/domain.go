@@ -10,9 +10,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// setDomain changes the domain of a project without APIs in all lines that Init writes it to. Edited lines are kept. It returns the
+// SetDomain changes the domain of a project without APIs in all lines that Init writes it to. Edited lines are kept. It returns the
 // changed PROJECT.
-func (p *Project) setDomain(tree *worktree.Tree, config *project.Config, domain string) (*project.Config, error) {
+func (p *Project) SetDomain(tree *worktree.Tree, config *project.Config, domain string) (*project.Config, error) {
 	before, err := p.initialFiles(config, config.Domain())
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (p *Project) setDomain(tree *worktree.Tree, config *project.Config, domain 
 		}
 		tree.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o644)
 	}
-	p.config, err = p.load(tree, RecentLayouts)
+	p.config, err = p.LoadFrom(tree, RecentLayouts)
 	if err == nil && p.config.Domain() != domain {
 		err = fmt.Errorf("%s does not have its domain in a line of its own; write domain: %s into it", project.FileName, domain)
 	}
@@ -46,7 +46,7 @@ func (p *Project) setDomain(tree *worktree.Tree, config *project.Config, domain 
 
 // initialFiles returns the files that Init writes for a project with the given domain.
 func (p *Project) initialFiles(config *project.Config, domain string) (map[string][]byte, error) {
-	data := p.projectData(config, "")
+	data := p.ProjectData(config, "")
 	data.Project.Domain = domain
 	rendered, err := scaffold.Render("init", data)
 	if err != nil {

@@ -58,7 +58,7 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 			return err
 		}
 		if o.Multigroup != nil {
-			if err := checkPaths(tree, config, func(project.Resource) bool { return true }); err != nil {
+			if err := CheckPaths(tree, config, func(project.Resource) bool { return true }); err != nil {
 				return err
 			}
 		}
@@ -76,7 +76,7 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 		return result, nil
 	}
 	if !o.onlyPlugins() {
-		result.nextf("review what changed, then '%s'", config.Facts().Check)
+		result.AddStepf("review what changed, then '%s'", config.Facts().Check)
 	}
 	p.addPluginSteps(result, o.Plugins)
 	return result, nil
@@ -118,7 +118,7 @@ func deref(s *string) string {
 
 // applyEdit makes all changes in the tree, including generated files. It returns the changes that are left to the user.
 func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) ([]string, error) {
-	if err := p.addPlugins(tree, config, o.Plugins); err != nil {
+	if err := p.AddPlugins(tree, config, o.Plugins); err != nil {
 		return nil, err
 	}
 	if o.onlyPlugins() {
@@ -128,7 +128,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *pr
 	if config.Facts().NoModule != "" {
 		return nil, p.editWithoutCode(ctx, tree, config, o)
 	}
-	header, headerFile, err := p.header(tree)
+	header, headerFile, err := p.Header(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *pr
 	}
 	if o.Multigroup != nil {
 		options := refactor.MultigroupOptions{
-			Multi: *o.Multigroup, Init: p.projectData(config, header), Types: p.types(), NoVerify: o.NoVerify,
+			Multi: *o.Multigroup, Init: p.ProjectData(config, header), Types: p.Types(), NoVerify: o.NoVerify,
 		}
 		if err := refactor.SetMultigroup(ctx, tree, config, options); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *pr
 	if changes, err := tree.Changes(); err != nil || len(changes) == 0 {
 		return notes, err
 	}
-	if err := p.vendor(ctx, tree); err != nil {
+	if err := p.Vendor(ctx, tree); err != nil {
 		return nil, err
 	}
 	return notes, p.GenerateIn(ctx, tree, codegen.All)
@@ -178,7 +178,7 @@ func (p *Project) applyEdit(ctx context.Context, tree *worktree.Tree, config *pr
 
 // editWithoutCode applies the options that a project without Go code has to its tree.
 func (p *Project) editWithoutCode(ctx context.Context, tree *worktree.Tree, config *project.Config, o EditOptions) error {
-	options := refactor.MultigroupOptions{Multi: *o.Multigroup, Init: p.projectData(config, ""), NoVerify: true}
+	options := refactor.MultigroupOptions{Multi: *o.Multigroup, Init: p.ProjectData(config, ""), NoVerify: true}
 	if err := refactor.SetMultigroup(ctx, tree, config, options); err != nil {
 		return err
 	}
@@ -243,11 +243,11 @@ func (p *Project) setScope(
 	if err != nil {
 		return nil, err
 	}
-	edited, err := refactor.SetScope(tree, before, config, *o.Namespaced, p.recorded(config, header))
+	edited, err := refactor.SetScope(tree, before, config, *o.Namespaced, p.Recorded(config, header))
 	if err != nil {
 		return nil, err
 	}
-	broken, err := refactor.NewErrors(ctx, tree, before, p.types())
+	broken, err := refactor.NewErrors(ctx, tree, before, p.Types())
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/layouts"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -14,7 +15,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	config := action.Config{
-		FS: afero.NewMemMapFs(), Dir: "/work/memcached-operator", Program: "operon",
+		FS: afero.NewMemMapFs(), Dir: "/work/memcached-operator", Program: "operon", Layouts: layouts.All(),
 		Report: func(found diag.Findings) { fmt.Println(found) },
 	}
 	p, err := action.Open(ctx, config, config.Dir)

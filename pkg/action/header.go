@@ -11,18 +11,18 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// header returns the comment at the beginning of new Go files and the file that contains it. Both are empty if the project
+// Header returns the comment at the beginning of new Go files and the file that contains it. Both are empty if the project
 // has none.
-func (p *Project) header(tree *worktree.Tree) (header, file string, err error) {
+func (p *Project) Header(tree *worktree.Tree) (header, file string, err error) {
 	found, err := calls.Find(tree)
 	if err != nil {
 		return "", "", err
 	}
-	return p.headerOf(tree, found.Calls)
+	return p.HeaderOf(tree, found.Calls)
 }
 
-// headerOf is header for a project whose calls of controller-gen are given.
-func (p *Project) headerOf(tree *worktree.Tree, found []codegen.Call) (header, file string, err error) {
+// HeaderOf is header for a project whose calls of controller-gen are given.
+func (p *Project) HeaderOf(tree *worktree.Tree, found []codegen.Call) (header, file string, err error) {
 	options := codegen.Options{Root: tree.Root(), Overlay: tree.Edits(), Calls: found, Year: p.Year, Env: p.Environ}
 	header, file, err = codegen.Header(options)
 	if err == nil && file == "" {

@@ -51,7 +51,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	}
 	var kind Addition
 	if o.API != nil {
-		if kind, err = p.kinds(config.Facts()).AddKind(ctx, p, config, *o.API); err != nil {
+		if kind, err = p.KindsOf(config.Facts()).AddKind(ctx, p, config, *o.API); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +59,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		if err := p.applyInit(tree, data); err != nil {
 			return err
 		}
-		if err := p.addPlugins(tree, config, o.Plugins); err != nil {
+		if err := p.AddPlugins(tree, config, o.Plugins); err != nil {
 			return err
 		}
 		if tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode); kind == nil {
@@ -76,7 +76,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if kind != nil {
 		kind.AddSteps(p, result)
 	} else {
-		result.nextf("add an API with '%s create api'", p.Program)
+		result.AddStepf("add an API with '%s create api'", p.Program)
 	}
 	p.addPluginSteps(result, o.Plugins)
 	return result, nil
@@ -120,7 +120,7 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Layout: cmp.Or(o.Plugins.Layout, layout.Go()),
 			CLIName: p.Program,
 		},
-		Versions: p.versions(),
+		Versions: p.Versions(),
 	}
 	if o.Plugins.WithoutGo() {
 		return data, findings.Err()
@@ -153,7 +153,7 @@ func (p *Project) applyInit(tree *worktree.Tree, data scaffold.Data) error {
 	if err != nil {
 		return err
 	}
-	p.reportKept(report)
+	p.ReportKept(report)
 	if data.Project.Repo == "" {
 		return nil
 	}

@@ -53,8 +53,8 @@ func FactsOf(layouts []Layout) []*layout.Facts {
 	return facts
 }
 
-// kinds returns what a layout, which is one of Layouts or an older one of Go, does with kinds.
-func (c *Config) kinds(facts *layout.Facts) Kinds {
+// KindsOf returns what a layout, which is one of Layouts or an older one of Go, does with kinds.
+func (c *Config) KindsOf(facts *layout.Facts) Kinds {
 	if facts.Older {
 		facts = layout.Go()
 	}

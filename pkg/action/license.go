@@ -55,7 +55,7 @@ func (o LicenseOptions) header(c *Config) (string, error) {
 
 // readHeader reads a header from a file.
 func (c *Config) readHeader(name string) (string, error) {
-	path := c.absolute(name)
+	path := c.Absolute(name)
 	info, err := c.FS.Stat(path)
 	if err != nil {
 		return "", diag.Cause(err)

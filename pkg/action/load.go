@@ -47,14 +47,14 @@ func (l Layouts) check(config *project.Config) error {
 	return config.CheckLayout()
 }
 
-// load reads PROJECT from a tree and checks the layout.
-func (c *Config) load(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
+// LoadFrom reads PROJECT from a tree and checks the layout.
+func (c *Config) LoadFrom(tree *worktree.Tree, layouts Layouts) (*project.Config, error) {
 	data, err := tree.ReadFile(project.FileName)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", project.FileName, diag.Cause(err))
 	}
 	if layouts&UpgradableLayouts != 0 {
-		data, err = project.Convert(data, formerName(tree), func(dir, kind string) (project.AlphaFacts, error) { return alphaFacts(tree, dir, kind) })
+		data, err = project.Convert(data, formerName(tree), func(dir, kind string) (project.AlphaFacts, error) { return AlphaFacts(tree, dir, kind) })
 		if err != nil {
 			return nil, err
 		}
@@ -86,8 +86,8 @@ func formerName(tree *worktree.Tree) string {
 	return strings.ToLower(filepath.Base(tree.Root()))
 }
 
-// alphaFacts reads the facts about a kind that PROJECT of version 3-alpha does not contain from its code.
-func alphaFacts(tree *worktree.Tree, dir, kind string) (project.AlphaFacts, error) {
+// AlphaFacts reads the facts about a kind that PROJECT of version 3-alpha does not contain from its code.
+func AlphaFacts(tree *worktree.Tree, dir, kind string) (project.AlphaFacts, error) {
 	stem := strings.ToLower(kind)
 	controllers := project.OldControllerDir
 	if strings.HasPrefix(dir, project.OldAPIDir+"/") {

@@ -13,9 +13,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// requireModules adds the module of an external API to go.mod and marks direct requirements. It returns the step that is left
+// RequireModules adds the module of an external API to go.mod and marks direct requirements. It returns the step that is left
 // to the user, if any, also with an error. If fetch is false, a version of the module is added only if it is given.
-func (p *Project) requireModules(ctx context.Context, tree *worktree.Tree, r project.Resource, module string, fetch bool) (next string, err error) {
+func (p *Project) RequireModules(ctx context.Context, tree *worktree.Tree, r project.Resource, module string, fetch bool) (next string, err error) {
 	path, version, exact := strings.Cut(module, "@")
 	if exact {
 		if err := scaffold.AddRequirement(tree, path, version); err != nil {
@@ -44,12 +44,12 @@ func (p *Project) requireModules(ctx context.Context, tree *worktree.Tree, r pro
 	return "", nil
 }
 
-// vendor updates the vendor directory of a project that has one to go.mod and the imports.
-func (p *Project) vendor(ctx context.Context, tree *worktree.Tree) error {
+// Vendor updates the vendor directory of a project that has one to go.mod and the imports.
+func (p *Project) Vendor(ctx context.Context, tree *worktree.Tree) error {
 	stale, err := scaffold.VendorStale(tree)
 	if err != nil || !stale {
 		return err
 	}
-	p.reportf(diag.Progress, "updating the vendor directory")
+	p.Reportf(diag.Progress, "updating the vendor directory")
 	return p.Go.Vendor(ctx, tree)
 }

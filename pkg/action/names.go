@@ -6,8 +6,18 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/project"
 )
+
+// ScaffoldNames returns the names in the scaffold of a project.
+func ScaffoldNames(config *project.Config) migrate.Names {
+	names := migrate.Names{Project: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo()}
+	for _, r := range config.Resources() {
+		names.Resources = append(names.Resources, migrate.Resource{Group: r.Group, Version: r.Version, Kind: r.Kind, Plural: r.Plural})
+	}
+	return names
+}
 
 // FillNames sets an empty group or version if all resources of the kind that match the other one have the same.
 func FillNames(config *project.Config, group, version *string, kind string) {
@@ -53,9 +63,9 @@ func requireNames(config *project.Config, version, kind string) diag.Findings {
 	return findings
 }
 
-// findResource returns the resource of PROJECT with the given names. The group and the version may be empty if the kind has
+// FindResource returns the resource of PROJECT with the given names. The group and the version may be empty if the kind has
 // only one.
-func findResource(config *project.Config, group, version, kind string) (project.Resource, error) {
+func FindResource(config *project.Config, group, version, kind string) (project.Resource, error) {
 	FillNames(config, &group, &version, kind)
 	if findings := requireNames(config, version, kind); len(findings) > 0 {
 		return project.Resource{}, findings
@@ -65,12 +75,12 @@ func findResource(config *project.Config, group, version, kind string) (project.
 			return r, nil
 		}
 	}
-	return project.Resource{}, missingAPI(config, project.GVK{Group: group, Domain: config.Domain(), Version: version, Kind: kind})
+	return project.Resource{}, MissingAPI(config, project.GVK{Group: group, Domain: config.Domain(), Version: version, Kind: kind})
 }
 
-// missingAPI returns the findings for an API that the project does not have. Empty names match all. An API that differs only
+// MissingAPI returns the findings for an API that the project does not have. Empty names match all. An API that differs only
 // in case or in the domain of its group is suggested.
-func missingAPI(config *project.Config, wanted project.GVK) diag.Findings {
+func MissingAPI(config *project.Config, wanted project.GVK) diag.Findings {
 	var names []string
 	for _, r := range config.Resources() {
 		names = append(names, r.GVK.String())
@@ -110,8 +120,8 @@ func missingAPI(config *project.Config, wanted project.GVK) diag.Findings {
 	return diag.Findings{{Field: "--kind", Problem: problem}}
 }
 
-// hubOf returns the version that another one converts to and from.
-func hubOf(config *project.Config, spoke project.Resource) (project.Resource, bool) {
+// HubOf returns the version that another one converts to and from.
+func HubOf(config *project.Config, spoke project.Resource) (project.Resource, bool) {
 	for _, r := range config.Resources() {
 		if r.Webhooks != nil && r.Group == spoke.Group && r.Domain == spoke.Domain && r.Kind == spoke.Kind && slices.Contains(r.Webhooks.Spoke, spoke.Version) {
 			return r, true

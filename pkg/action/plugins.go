@@ -10,12 +10,12 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// addPlugins writes the files of optional plugins into the tree, and records the plugins. Existing files are kept, except for the
+// AddPlugins writes the files of optional plugins into the tree, and records the plugins. Existing files are kept, except for the
 // dashboard of the project's own metrics, to which panels are added.
-func (p *Project) addPlugins(tree *worktree.Tree, config *project.Config, plugins project.Plugins) error {
+func (p *Project) AddPlugins(tree *worktree.Tree, config *project.Config, plugins project.Plugins) error {
 	var kept []string
 	for _, key := range plugins.Optional() {
-		report, err := p.addPlugin(tree, config, key)
+		report, err := p.AddPlugin(tree, config, key)
 		if err != nil {
 			return err
 		}
@@ -30,15 +30,15 @@ func (p *Project) addPlugins(tree *worktree.Tree, config *project.Config, plugin
 		}
 	}
 	if len(kept) > 0 {
-		p.reportf(diag.Note, "kept as they are: %s; to have one written anew, delete it and repeat the command", strings.Join(kept, ", "))
+		p.Reportf(diag.Note, "kept as they are: %s; to have one written anew, delete it and repeat the command", strings.Join(kept, ", "))
 	}
 	return nil
 }
 
-// addPlugin writes the files of an optional plugin that the tree does not have.
-func (p *Project) addPlugin(tree *worktree.Tree, config *project.Config, key string) (*scaffold.Report, error) {
+// AddPlugin writes the files of an optional plugin that the tree does not have.
+func (p *Project) AddPlugin(tree *worktree.Tree, config *project.Config, key string) (*scaffold.Report, error) {
 	event, _, _ := strings.Cut(key, ".")
-	return scaffold.AddPlugin(tree, event, p.projectData(config, ""))
+	return scaffold.AddPlugin(tree, event, p.ProjectData(config, ""))
 }
 
 // updateDashboard writes the panels of the project's own metrics.
@@ -55,7 +55,7 @@ func (p *Project) updateDashboard(tree *worktree.Tree, config *project.Config) e
 	if err != nil {
 		return err
 	}
-	p.report(diag.Warning, unknown...)
+	p.ReportFindings(diag.Warning, unknown...)
 	if current == nil && len(metrics) == 0 {
 		return nil
 	}
@@ -64,14 +64,14 @@ func (p *Project) updateDashboard(tree *worktree.Tree, config *project.Config) e
 		return err
 	}
 	for _, note := range notes {
-		p.reportf(diag.Note, "%s: %s", grafana.DashboardFile, note)
+		p.Reportf(diag.Note, "%s: %s", grafana.DashboardFile, note)
 	}
 	tree.WriteFile(grafana.DashboardFile, next, worktree.FileMode)
 	return nil
 }
 
-// dashboardPair returns the dashboard of the project's own metrics, without panels, for the old and the new name of the project.
-func dashboardPair(before, after *project.Config) (scaffold.RenderedPair, error) {
+// DashboardPair returns the dashboard of the project's own metrics, without panels, for the old and the new name of the project.
+func DashboardPair(before, after *project.Config) (scaffold.RenderedPair, error) {
 	pair := scaffold.RenderedPair{From: grafana.DashboardFile, To: grafana.DashboardFile}
 	for text, config := range map[*string]*project.Config{&pair.Old: before, &pair.New: after} {
 		content, _, err := grafana.Dashboard(nil, config.ProjectName(), nil)
@@ -86,9 +86,9 @@ func dashboardPair(before, after *project.Config) (scaffold.RenderedPair, error)
 // addPluginSteps adds what the user does with the files of optional plugins.
 func (p *Project) addPluginSteps(result *Result, plugins project.Plugins) {
 	if plugins.Grafana {
-		result.nextf("import the dashboards in grafana/ into Grafana; for your own metrics, list them in %s and run '%s edit --plugins grafana/v1-alpha'", grafana.ConfigFile, p.Program)
+		result.AddStepf("import the dashboards in grafana/ into Grafana; for your own metrics, list them in %s and run '%s edit --plugins grafana/v1-alpha'", grafana.ConfigFile, p.Program)
 	}
 	if plugins.AutoUpdate {
-		result.nextf("push %s, and allow GitHub Actions to create pull requests in the settings of the repository", project.AutoUpdateFile)
+		result.AddStepf("push %s, and allow GitHub Actions to create pull requests in the settings of the repository", project.AutoUpdateFile)
 	}
 }

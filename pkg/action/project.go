@@ -19,12 +19,12 @@ type Project struct {
 	Root string
 	// tx is the transaction of the command, or nil if it writes nothing.
 	tx *worktree.Transaction
-	// files are the files of the project, with the changes of the command.
-	files *worktree.Tree
+	// Files are the files of the project, with the changes of the command.
+	Files *worktree.Tree
 	// config is PROJECT, or nil if it is not read yet.
 	config *project.Config
-	// roles are the marker roles of the last generation of code.
-	roles generatedRoles
+	// Roles are the marker roles of the last generation of code.
+	Roles GeneratedRoles
 }
 
 // Open locks the directory root, which need not have a PROJECT file, and undoes what an interrupted command left. It returns
@@ -39,11 +39,11 @@ func Open(ctx context.Context, config Config, root string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.tx, p.files = tx, tx.Tree
+	p.tx, p.Files = tx, tx.Tree
 	if tx.Recovered == nil {
 		return p, nil
 	}
-	p.reportf(diag.Progress, "%s", tx.Recovered)
+	p.Reportf(diag.Progress, "%s", tx.Recovered)
 	if tx.Recovered.Completed && tx.Recovered.Command == p.Command {
 		p.Close()
 		return nil, ErrCompleted
@@ -53,7 +53,7 @@ func Open(ctx context.Context, config Config, root string) (*Project, error) {
 
 // Read returns the project at root for a command that writes nothing.
 func Read(config Config, root string) *Project {
-	return &Project{Config: config, Root: root, files: worktree.NewTree(config.FS, root)}
+	return &Project{Config: config, Root: root, Files: worktree.NewTree(config.FS, root)}
 }
 
 // Close ends the command: others can change the project.
@@ -65,25 +65,25 @@ func (p *Project) Close() {
 
 // Load returns PROJECT, which is read once, and checks its layout. The result contains the changes that the command makes to it.
 func (p *Project) Load(layouts Layouts) (*project.Config, error) {
-	p.refresh()
+	p.Refresh()
 	if p.config != nil {
 		return p.config, layouts.check(p.config)
 	}
-	config, err := p.load(p.files, layouts)
+	config, err := p.LoadFrom(p.Files, layouts)
 	p.config = config
 	return config, err
 }
 
-// refresh makes the command read PROJECT again if the user has edited it, such as during prompts.
-func (p *Project) refresh() {
-	if !p.files.HasChanges() && p.files.IsOutdated(project.FileName) {
-		p.reread()
+// Refresh makes the command read PROJECT again if the user has edited it, such as during prompts.
+func (p *Project) Refresh() {
+	if !p.Files.HasChanges() && p.Files.IsOutdated(project.FileName) {
+		p.Reread()
 	}
 }
 
-// reread discards what was read, and changes that were not committed, for the next command.
-func (p *Project) reread() {
-	p.files.Discard()
+// Reread discards what was read, and changes that were not committed, for the next command.
+func (p *Project) Reread() {
+	p.Files.Discard()
 	p.config = nil
 }
 
@@ -96,5 +96,5 @@ func (p *Project) location() worktree.Location {
 	return worktree.Location{FS: p.FS, Root: p.Root, StateDirs: p.StateDirs}
 }
 
-// tree returns the files of the project, without changes.
-func (p *Project) tree() *worktree.Tree { return p.files.Original() }
+// Original returns the files of the project, without changes.
+func (p *Project) Original() *worktree.Tree { return p.Files.Original() }

@@ -25,25 +25,25 @@ const (
 // the code. A build record contains the inputs and the output of kustomize, a findings record the findings about a bundle, a
 // rules record the permissions that charts require, a content record what a chart creates, and an images record its images.
 const (
-	baseRecord     = "base"
-	bundleRecord   = "bundle"
-	buildRecord    = "build"
-	findingsRecord = "findings"
-	rulesRecord    = "rules"
-	contentRecord  = "content"
-	imagesRecord   = "images"
+	BaseRecord     = "base"
+	BundleRecord   = "bundle"
+	BuildRecord    = "build"
+	FindingsRecord = "findings"
+	RulesRecord    = "rules"
+	ContentRecord  = "content"
+	ImagesRecord   = "images"
 )
 
-// A recordCache contains records of a project in the user's cache directory. Without a cache, it stores nothing.
-type recordCache struct {
+// A RecordCache contains records of a project in the user's cache directory. Without a cache, it stores nothing.
+type RecordCache struct {
 	fs afero.Fs
 	// root is the project, and dir the directory of its records, or empty for no cache.
 	root, dir string
 }
 
-// records returns the record cache of the project.
-func (p *Project) records() recordCache {
-	c := recordCache{fs: p.FS, root: p.Root}
+// Records returns the record cache of the project.
+func (p *Project) Records() RecordCache {
+	c := RecordCache{fs: p.FS, root: p.Root}
 	if p.CacheDir != "" {
 		c.dir = filepath.Join(p.CacheDir, "projects", shortSum(p.Root))
 	}
@@ -52,7 +52,7 @@ func (p *Project) records() recordCache {
 
 // OpenCache returns the directory for caches of the project, which it creates if necessary. It returns an empty string if there
 // is none.
-func (p *Project) OpenCache() string { return p.records().open() }
+func (p *Project) OpenCache() string { return p.Records().open() }
 
 func shortSum(key string) string {
 	sum := sha256.Sum256([]byte(key))
@@ -60,7 +60,7 @@ func shortSum(key string) string {
 }
 
 // Get returns a record, or nil if there is none.
-func (c recordCache) Get(kind, key string) []byte {
+func (c RecordCache) Get(kind, key string) []byte {
 	if c.dir == "" {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (c recordCache) Get(kind, key string) []byte {
 
 // Put stores a record and removes the oldest ones of its kind if there are too many. It ignores errors, since records can be
 // replaced by new ones.
-func (c recordCache) Put(kind, key string, data []byte) {
+func (c RecordCache) Put(kind, key string, data []byte) {
 	if old := c.Get(kind, key); c.dir == "" || old != nil && bytes.Equal(old, data) || c.open() == "" {
 		return
 	}
@@ -90,7 +90,7 @@ func (c recordCache) Put(kind, key string, data []byte) {
 }
 
 // Prune removes the records of projects that no longer exist.
-func (c recordCache) Prune() {
+func (c RecordCache) Prune() {
 	projects := filepath.Dir(c.dir)
 	dirs, err := afero.ReadDir(c.fs, projects)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c recordCache) Prune() {
 }
 
 // open returns the directory of the records and creates it if it does not exist. It returns an empty string on failure.
-func (c recordCache) open() string {
+func (c RecordCache) open() string {
 	if c.dir == "" {
 		return ""
 	}
@@ -124,7 +124,7 @@ func (c recordCache) open() string {
 }
 
 // writeFile writes a file in one step, since other processes may write it at the same time.
-func (c recordCache) writeFile(name string, data []byte) {
+func (c RecordCache) writeFile(name string, data []byte) {
 	f, err := afero.TempFile(c.fs, c.dir, name+".")
 	if err != nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// refuse returns an error if the layout of the project has a reason why it does not support a command.
-func (p *Project) refuse(reason func(*layout.Facts) string) error {
+// Refuse returns an error if the layout of the project has a reason why it does not support a command.
+func (p *Project) Refuse(reason func(*layout.Facts) string) error {
 	config, err := p.Load(AnyLayout)
 	if err != nil || reason(config.Facts()) == "" {
 		return nil // other problems are reported when the project is loaded
@@ -16,17 +16,14 @@ func (p *Project) refuse(reason func(*layout.Facts) string) error {
 
 // RefuseWebhooks returns an error if the layout of the project has no webhooks.
 func (p *Project) RefuseWebhooks() error {
-	return p.refuse(func(f *layout.Facts) string { return f.NoWebhooks })
+	return p.Refuse(func(f *layout.Facts) string { return f.NoWebhooks })
 }
 
-// loadWithCharts reads PROJECT of a project that may have charts.
-func (p *Project) loadWithCharts() (*project.Config, error) {
+// LoadWithCharts reads PROJECT of a project that may have charts.
+func (p *Project) LoadWithCharts() (*project.Config, error) {
 	config, err := p.Load(ScaffoldedLayouts)
 	if err == nil && config.Facts().NoCharts != "" {
 		err = config.Refuse(config.Facts().NoCharts)
 	}
 	return config, err
 }
-
-// goRescaffold is the reason why Go projects with charts are not scaffolded again.
-const goRescaffold = "projects with charts cannot be scaffolded again yet; scaffold the Go kinds alone, and add the charts with 'create api --helm-chart'"

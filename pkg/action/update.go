@@ -29,8 +29,8 @@ type Result struct {
 	NextSteps []string
 }
 
-// nextf adds a next step of the user.
-func (r *Result) nextf(format string, args ...any) {
+// AddStepf adds a next step of the user.
+func (r *Result) AddStepf(format string, args ...any) {
 	if !r.DryRun {
 		r.NextSteps = append(r.NextSteps, fmt.Sprintf(format, args...))
 	}
@@ -39,7 +39,7 @@ func (r *Result) nextf(format string, args ...any) {
 // Update lets change edit the files of the project, and writes all changes or none. It fails if files that change reads contain merge
 // conflicts.
 func (p *Project) Update(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
-	return p.updateOverConflicts(ctx, withoutConflicts(change))
+	return p.UpdateOverConflicts(ctx, withoutConflicts(change))
 }
 
 // withoutConflicts makes change fail if files that it reads from disk contain merge conflicts, since its other errors may
@@ -57,18 +57,18 @@ func withoutConflicts(change func(*worktree.Tree) error) func(*worktree.Tree) er
 	}
 }
 
-// updateOverConflicts is Update for a change that handles files with merge conflicts itself.
-func (p *Project) updateOverConflicts(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
-	defer p.reread()
-	if err := change(p.files); err != nil {
+// UpdateOverConflicts is Update for a change that handles files with merge conflicts itself.
+func (p *Project) UpdateOverConflicts(ctx context.Context, change func(*worktree.Tree) error) (*Result, error) {
+	defer p.Reread()
+	if err := change(p.Files); err != nil {
 		return nil, err
 	}
 	if p.tx == nil {
-		changes, err := p.files.Changes()
+		changes, err := p.Files.Changes()
 		if err != nil {
 			return nil, err
 		}
-		return &Result{Changes: p.files.Paired(changes), DryRun: true}, nil
+		return &Result{Changes: p.Files.Paired(changes), DryRun: true}, nil
 	}
 	changes, err := p.tx.Commit(ctx)
 	if err != nil {
@@ -89,9 +89,9 @@ func withoutVendored(changes []worktree.Change) []worktree.Change {
 // IsOutside reports whether a slash-separated path relative to the root is outside of the project.
 func IsOutside(rel string) bool { return rel == ".." || strings.HasPrefix(rel, "../") }
 
-// updateAt is Update for a change whose results are in dir, relative to the root. If dir is outside of the project, change
+// UpdateAt is Update for a change whose results are in dir, relative to the root. If dir is outside of the project, change
 // still receives the files of the project, with results named like ../out/file, but only those in dir are written.
-func (p *Project) updateAt(ctx context.Context, dir string, change func(*worktree.Tree) error) (*Result, error) {
+func (p *Project) UpdateAt(ctx context.Context, dir string, change func(*worktree.Tree) error) (*Result, error) {
 	if !IsOutside(dir) {
 		return p.Update(ctx, change)
 	}
@@ -108,10 +108,10 @@ func (p *Project) updateAt(ctx context.Context, dir string, change func(*worktre
 	}
 	defer out.Close()
 	return out.Update(ctx, func(tree *worktree.Tree) error {
-		if err := withoutConflicts(change)(p.files); err != nil {
+		if err := withoutConflicts(change)(p.Files); err != nil {
 			return err
 		}
-		changes, err := p.files.Changes()
+		changes, err := p.Files.Changes()
 		if err != nil {
 			return err
 		}

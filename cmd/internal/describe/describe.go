@@ -17,7 +17,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/cmd/internal/prompt"
 	"github.com/operon-sdk/operon/cmd/internal/words"
-	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -142,7 +142,7 @@ type Interview struct {
 
 // Metadata returns the description of the operator: from flags, and from prompts for the rest if there is no base yet or
 // --interactive is given.
-func (v *Interview) Metadata(current *action.CurrentBase, o *Options) (base.Metadata, error) {
+func (v *Interview) Metadata(current *bundles.CurrentBase, o *Options) (base.Metadata, error) {
 	m, err := o.Metadata(v.Env)
 	if err != nil {
 		return m, err
@@ -182,7 +182,7 @@ func (v *Interview) inputIsEmpty() bool {
 }
 
 // warnUnanswered reports that required questions about the operator have no answer.
-func (v *Interview) warnUnanswered(current *action.CurrentBase) {
+func (v *Interview) warnUnanswered(current *bundles.CurrentBase) {
 	v.Warnf("%s still has the scaffold's display name, description, provider, keywords or maintainers; run '%s --interactive' at a terminal, "+
 		"pass --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, v.Command)
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/prompt"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/buildinfo"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -259,7 +260,9 @@ func (e *Env) ProjectOrDir() (string, error) {
 }
 
 // Stdin returns the standard input for commands that read it if necessary.
-func (e *Env) Stdin() action.Stdin { return action.Stdin{Reader: e.In, Pipe: e.InPipe, File: e.InFile} }
+func (e *Env) Stdin() bundles.Stdin {
+	return bundles.Stdin{Reader: e.In, Pipe: e.InPipe, File: e.InFile}
+}
 
 // Facts returns the facts of the layouts that layout.All does not contain.
 func (e *Env) Facts() []*layout.Facts { return action.FactsOf(e.Layouts) }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
-	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/codegen/calls"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/manifest"
@@ -59,7 +59,7 @@ type Bundle struct {
 	FS        afero.Fs
 	// Flags are the flags of the call, and Options what they set.
 	Flags   *pflag.FlagSet
-	Options *action.BundleOptions
+	Options *bundles.Options
 	// NewFlags returns the flags of the command of a step. The flags of the Makefile are not the user's: they set nothing else.
 	NewFlags func(calls.BundleStep) *pflag.FlagSet
 	// Notef prints a note, and Verbosef a detail.
@@ -94,7 +94,7 @@ func (b *Bundle) Makefile() error {
 			b.Notef("note: %s: this command writes its Dockerfile to %s; '%s bundle' writes it to the directory of the project", bundle.Position, bundle.Dir, b.Program)
 		}
 	}
-	if action.BundleVersionProblem(o.ProjectVersion) != "" {
+	if bundles.VersionProblem(o.ProjectVersion) != "" {
 		o.ProjectVersion = ""
 	}
 	if tree.CheckConflicts() == nil { // notes about a makefile with conflicts would follow from these

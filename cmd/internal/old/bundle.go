@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
@@ -37,7 +37,7 @@ func IsCSVFlag(arg string) bool {
 // Check validates the flags. findings are those about other flags.
 func (o *CSV) Check(findings diag.Findings) error {
 	for _, v := range []struct{ flag, value string }{{"--csv-version", o.version}, {"--from-version", o.from}} {
-		if problem := action.BundleVersionProblem(v.value); problem != "" {
+		if problem := bundles.VersionProblem(v.value); problem != "" {
 			findings.Add(v.flag, v.value, problem)
 		}
 	}

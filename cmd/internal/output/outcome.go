@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/upgrade"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/migrate"
 	"github.com/operon-sdk/operon/pkg/refactor"
@@ -90,7 +91,7 @@ func (p *Printer) remaining(remaining *refactor.Remaining) {
 }
 
 // Preview prints the changes that an upgrade would make, and fails if there are any.
-func (p *Printer) Preview(preview *action.UpgradePreview) error {
+func (p *Printer) Preview(preview *upgrade.Preview) error {
 	p.result.changes, p.result.DryRun = preview.Changes, true
 	printf := func(format string, args ...any) error {
 		if p.Structured() {

@@ -1,0 +1,62 @@
+package ansiblekinds
+
+import (
+	"errors"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/ansiblerole"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// A guardedFS fails to open files with the extension .guarded.
+type guardedFS struct{ afero.Fs }
+
+func (g guardedFS) Open(name string) (afero.File, error) {
+	if path.Ext(name) == ".guarded" {
+		return nil, errors.New("must not be opened")
+	}
+	return g.Fs.Open(name)
+}
+
+// TestRoleFiles checks that large files and virtual environments are not read, and that a link to a missing file is only an error
+// where roles and playbooks are.
+func TestRoleFiles(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	fsys := afero.NewOsFs()
+	for name, size := range map[string]int{
+		"watches.yaml": 2, "roles/site/tasks/main.yml": 2, "roles/site/files/app.guarded": ansiblerole.MaxFileSize + 1,
+		"tools/env/pyvenv.cfg": 1, "tools/env/lib/a.guarded": 1,
+	} {
+		if err := fsys.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := afero.WriteFile(fsys, filepath.Join(root, name), make([]byte, size), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(name string) {
+		t.Helper()
+		if err := fsys.(afero.Linker).SymlinkIfPossible("missing", filepath.Join(root, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	link("data.json")
+	files, err := roleFiles(worktree.NewTree(guardedFS{fsys}, root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(files)), []string{"roles/site/files/app.guarded", "roles/site/tasks/main.yml", "watches.yaml"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	link("roles/site/tasks/other.yml")
+	if _, err := roleFiles(worktree.NewTree(fsys, root)); err == nil {
+		t.Error("a task file that does not exist is ignored")
+	}
+}

@@ -1,0 +1,77 @@
+package gokinds
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// CreateWebhookOptions are the options of CreateWebhook.
+type CreateWebhookOptions struct {
+	project.WebhookOptions
+	Plugins project.Plugins
+	// Generate generates code and manifests afterwards.
+	Generate bool
+}
+
+// CreateWebhook adds webhooks to a kind.
+func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOptions) (*action.Result, error) {
+	if err := p.RefuseWebhooks(); err != nil {
+		return nil, err
+	}
+	var generate codegen.Generators
+	if o.Generate {
+		generate = codegen.All
+	}
+	return create(ctx, p, creation{
+		layouts: action.CurrentLayout, resolve: o.resolve, module: o.ExternalModule, generate: generate, next: "fill in the webhooks and their tests",
+		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
+			data := p.WebhookData(config, r, header, project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion})
+			var existing []scaffold.Webhooks
+			for _, other := range config.Resources() {
+				existing = append(existing, p.RecordedWebhooks(config, other, header)...)
+			}
+			report, err := scaffold.CreateWebhook(tree, data, o.newSpokes(config, r), existing, o.Force)
+			if err != nil {
+				return nil, err
+			}
+			return func() {
+				if len(report.Missing) > 0 {
+					p.Reportf(diag.Warning, "config/default/kustomization.yaml lacks entries for webhooks; add: %s", strings.Join(report.Missing, "; "))
+				}
+				if len(report.Skipped) > 0 {
+					p.Reportf(diag.Warning, "no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))
+				}
+				if len(report.NotConverted) > 0 {
+					p.Reportf(diag.Warning, "fields without an equal in the other version are not converted yet: %s", strings.Join(report.NotConverted, ", "))
+				}
+			}, nil
+		},
+	})
+}
+
+// resolve validates the options and returns the resource that they describe.
+func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
+	findings := o.Plugins.CheckKinds()
+	if o.Plugins.WithoutGo() {
+		findings.Add("--plugins", o.Plugins.String(), "is for projects without Go code, which have no webhooks")
+	}
+	resource, others := project.ResolveWebhook(config, o.WebhookOptions)
+	return resource, append(findings, others...).Err()
+}
+
+// newSpokes returns the versions that a conversion is scaffolded for.
+func (o CreateWebhookOptions) newSpokes(config *project.Config, r project.Resource) []scaffold.Spoke {
+	var existing []string
+	if old, ok := config.Resource(r.GVK); ok && old.Webhooks != nil && !o.Force {
+		existing = old.Webhooks.Spoke
+	}
+	return action.SpokesOf(config, r, slices.DeleteFunc(slices.Clone(o.Spokes), func(version string) bool { return slices.Contains(existing, version) }))
+}
