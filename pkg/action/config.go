@@ -90,10 +90,12 @@ func (c *Config) Versions() scaffold.Versions {
 	return versions
 }
 
+// Reportf reports a message while the command runs.
 func (c *Config) Reportf(severity diag.Severity, format string, args ...any) {
 	c.ReportFindings(severity, diag.Finding{Problem: fmt.Sprintf(format, args...)})
 }
 
+// ReportFindings reports findings with a severity while the command runs.
 func (c *Config) ReportFindings(severity diag.Severity, findings ...diag.Finding) {
 	if c.Report == nil {
 		return
@@ -105,6 +107,7 @@ func (c *Config) ReportFindings(severity diag.Severity, findings ...diag.Finding
 	c.Report(findings)
 }
 
+// RunStep runs a step that may take long. The description begins with a present participle.
 func (c *Config) RunStep(description string, step func() error) error {
 	if c.Step == nil {
 		return step()

@@ -29,6 +29,7 @@ func (p *Project) ConflictError(other string, names []string, next string) error
 		"choose between the lines marked there, then run "+next)
 }
 
+// ConflictSides returns the values of --conflict: which side wins where the user and an update changed the same lines.
 func ConflictSides() map[string]merge.Side {
 	return map[string]merge.Side{"": merge.Markers, "ours": merge.Ours, "theirs": merge.Theirs}
 }

@@ -115,6 +115,7 @@ func (o CreateAPIOptions) Resolve(config *project.Config) (project.Resource, err
 	return resource, findings.Err()
 }
 
+// Generators returns the generators that run afterwards.
 func (o CreateAPIOptions) Generators() codegen.Generators {
 	switch {
 	case !o.Generate:

@@ -32,7 +32,7 @@ func (p *Project) ProjectData(config *project.Config, header string) scaffold.Da
 	}
 }
 
-// resourceData returns projectData with the fields that describe a resource.
+// resourceData returns ProjectData with the fields that describe a resource.
 func (p *Project) resourceData(config *project.Config, r project.Resource, header string) scaffold.Data {
 	data := p.ProjectData(config, header)
 	data.Resource = scaffold.Resource{

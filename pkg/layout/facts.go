@@ -3,7 +3,7 @@
 // action.Kinds.
 //
 // A command asks for the layout of its project once, as the method Facts of the PROJECT file, and never compares names. To add a layout,
-// write its facts, its directory of templates and its action.Kinds, and list them in [All] and in cmd.
+// write its facts, its directory of templates and its action.Kinds, and list them in [All] and in action/layouts.
 package layout
 
 import (

@@ -35,7 +35,7 @@ type SourceOptions struct {
 	Findings diag.Findings
 }
 
-// GenerateOptions are the options of GenerateBundle.
+// GenerateOptions are the options of Generate.
 type GenerateOptions struct {
 	SourceOptions
 	// Version is the version of the bundle; empty means the base's version.

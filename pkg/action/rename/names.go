@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// APIOptions are the options of RenameAPI.
+// APIOptions are the options of API.
 type APIOptions struct {
 	// From has the current names, To the new ones. Empty names in From are completed if the project has only one; empty names
 	// in To do not change.

@@ -68,6 +68,7 @@ func RemoveWatch(tree *worktree.Tree, r project.Resource) error {
 	return EditWatches(tree, func(data []byte) ([]byte, error) { return watches.Remove(data, GVK(r)) })
 }
 
+// EditWatches replaces watches.yaml by what edit returns for its content.
 func EditWatches(tree *worktree.Tree, edit func([]byte) ([]byte, error)) error {
 	data, err := tree.ReadFile(watches.FileName)
 	if err != nil {

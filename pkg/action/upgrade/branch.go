@@ -17,7 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// BranchOptions are the options of UpgradeBranch.
+// BranchOptions are the options of Branch.
 type BranchOptions struct {
 	Options
 	// Git runs git in the root of the project.
@@ -36,7 +36,7 @@ type BranchOptions struct {
 	Push, OpenIssue bool
 }
 
-// A branchUpgrade is a run of UpgradeBranch.
+// A branchUpgrade is a run of Branch.
 type branchUpgrade struct {
 	*action.Project
 	BranchOptions

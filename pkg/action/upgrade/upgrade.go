@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Options are the options of Upgrade.
+// Options are the options of Run.
 type Options struct {
 	// From is the release that scaffolded the project; empty means that it is detected.
 	From string
