@@ -66,16 +66,7 @@ func (Kinds) RemoveKind(_ context.Context, p *action.Project, tree *worktree.Tre
 			}
 		}
 	}
-	report, err := scaffold.Delete(tree, deletion)
-	if err != nil {
-		return err
-	}
-	edited = scaffold.SortPlaces(append(edited, report.Lost...))
-	if len(edited) > 0 && !o.Force {
-		return scaffold.EditedError(edited)
-	}
-	p.ReportLost(edited)
-	return nil
+	return runtimekinds.Delete(p, tree, deletion, edited, o.Force)
 }
 
 // removeRuns removes the role and the playbook of a kind, unless others use them. It returns what the user has edited: files that

@@ -10,7 +10,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/rename"
 	"github.com/operon-sdk/operon/pkg/action/runtimekinds"
-	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/crd"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
@@ -66,12 +65,7 @@ func (Kinds) Rename(ctx context.Context, p *action.Project, tree *worktree.Tree,
 		plan.Variables["_"+from.VariableName()+"_spec"] = "_" + to.VariableName() + "_spec"
 		plan.Variables[path.Base(scaffold.SampleFile(old))] = path.Base(scaffold.SampleFile(now))
 	}
-	remaining, err := refactor.Rename(ctx, tree, plan, p.Types())
-	if err != nil {
-		return nil, err
-	}
-	tree.WriteFile(project.FileName, after.Bytes(), worktree.FileMode)
-	return remaining, p.GenerateIn(ctx, tree, codegen.All)
+	return runtimekinds.Rename(ctx, p, tree, after, plan)
 }
 
 // planRuns plans to rename the role and the playbook with the name of a kind, unless other kinds have that name, too, or the new name

@@ -46,7 +46,7 @@ func (api *helmAPI) Apply(ctx context.Context, p *action.Project, tree *worktree
 			return err
 		}
 	}
-	if err := runtimekinds.AddWatch(tree, resource, api.dir, api.Force); err != nil {
+	if err := addWatch(tree, resource, api.dir, api.Force); err != nil {
 		return err
 	}
 	if err := writeSample(p, tree, config, resource, api); err != nil {

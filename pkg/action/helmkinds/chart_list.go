@@ -22,7 +22,7 @@ type chartSample struct {
 
 // uneditedSamples returns the samples of the chart's kinds that the user has not edited, by path, and records the others.
 func (u *chartUpdate) uneditedSamples(tree *worktree.Tree, config *project.Config, ours helmchart.Files) (map[string]chartSample, error) {
-	list, err := runtimekinds.ReadWatches(tree)
+	list, err := readWatches(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func ListCharts(p *action.Project) ([]ChartStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := runtimekinds.ReadWatches(tree)
+	list, err := readWatches(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/action/runtimekinds"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/merge"
@@ -112,7 +111,7 @@ func prepareChartUpdate(ctx context.Context, p *action.Project, o UpdateOptions)
 
 // selectChart returns the record of the chart that the options select. A chart that other programs added has only a name.
 func selectChart(tree *worktree.Tree, config *project.Config, o UpdateOptions, findings *diag.Findings) (project.Chart, error) {
-	list, err := runtimekinds.ReadWatches(tree)
+	list, err := readWatches(tree)
 	if err != nil {
 		return project.Chart{}, err
 	}

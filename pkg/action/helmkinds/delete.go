@@ -26,7 +26,7 @@ func (Kinds) RemoveKind(ctx context.Context, p *action.Project, tree *worktree.T
 	if err := dropRelatedImages(tree, runtimekinds.GVK(r)); err != nil {
 		return err
 	}
-	if err := runtimekinds.RemoveWatch(tree, r); err != nil {
+	if err := removeWatch(tree, r); err != nil {
 		return err
 	}
 	if err := config.RemoveResource(r.GVK); err != nil {
@@ -48,16 +48,7 @@ func (Kinds) RemoveKind(ctx context.Context, p *action.Project, tree *worktree.T
 		deletion.Kept = append(deletion.Kept, p.RecordedAPIs(config, other, header)...)
 		deletion.KeptWebhooks = append(deletion.KeptWebhooks, p.RecordedWebhooks(config, other, header)...)
 	}
-	report, err := scaffold.Delete(tree, deletion)
-	if err != nil {
-		return err
-	}
-	edited = scaffold.SortPlaces(append(edited, report.Lost...))
-	if len(edited) > 0 && !o.Force {
-		return scaffold.EditedError(edited)
-	}
-	p.ReportLost(edited)
-	return nil
+	return runtimekinds.Delete(p, tree, deletion, edited, o.Force)
 }
 
 // chartData returns the data of create api for a kind with a chart, which PROJECT need not record.
@@ -70,7 +61,7 @@ func chartData(p *action.Project, config *project.Config, r project.Resource, he
 // removeCharts removes the chart of a kind, unless other kinds have it, and the sample. It returns what the user has edited: a chart
 // whose files differ from its record in PROJECT, and a sample that differs from the chart's.
 func removeCharts(p *action.Project, tree *worktree.Tree, config *project.Config, r project.Resource) (edited diag.Findings, err error) {
-	list, err := runtimekinds.ReadWatches(tree)
+	list, err := readWatches(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (Kinds) Describe(ctx context.Context, p *action.Project, tree *worktree.Tre
 	if !tree.Exists(watches.FileName) {
 		return nil, nil, nil
 	}
-	list, err := runtimekinds.ReadWatches(tree)
+	list, err := readWatches(tree)
 	if err != nil {
 		return nil, nil, err
 	}

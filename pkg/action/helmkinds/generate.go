@@ -67,7 +67,7 @@ type chartKind struct {
 
 // readChartKinds returns the kinds of watches.yaml with the files of their charts. Kinds of PROJECT without a chart are findings.
 func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, error) {
-	list, err := runtimekinds.ReadWatches(tree)
+	list, err := readWatches(tree)
 	if err != nil {
 		return nil, err
 	}

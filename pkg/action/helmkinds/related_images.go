@@ -231,7 +231,7 @@ func relatedVariables(overrides map[string]string) map[string]bool {
 
 // dropRelatedImages removes the variables with images that only an entry uses.
 func dropRelatedImages(tree *worktree.Tree, gvk schema.GroupVersionKind) error {
-	list, err := runtimekinds.ReadWatches(tree)
+	list, err := readWatches(tree)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/rename"
 	"github.com/operon-sdk/operon/pkg/action/runtimekinds"
-	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/refactor"
@@ -39,12 +38,7 @@ func (Kinds) Rename(ctx context.Context, p *action.Project, tree *worktree.Tree,
 			plan.Pairs = append(plan.Pairs, pairs...)
 		}
 	}
-	remaining, err := refactor.Rename(ctx, tree, plan, p.Types())
-	if err != nil {
-		return nil, err
-	}
-	tree.WriteFile(project.FileName, after.Bytes(), worktree.FileMode)
-	return remaining, p.GenerateIn(ctx, tree, codegen.All)
+	return runtimekinds.Rename(ctx, p, tree, after, plan)
 }
 
 // renamed returns what depends on the chart of a kind, or on the program that wrote it, for the old and the new names: the CRD, and
