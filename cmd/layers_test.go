@@ -46,7 +46,7 @@ func layers() map[string][]string {
 		"cmd/internal/help":             {"cmd/internal/words"},
 		"cmd/internal/images":           {"cmd/internal/env", "cmd/internal/output", "pkg/action", "pkg/diag", "pkg/image", "pkg/project"},
 		"cmd/internal/old":              {"cmd/internal/env", "cmd/internal/words", "pkg/action", "pkg/action/bundles", "pkg/diag", "pkg/project"},
-		"cmd/internal/output":           {"cmd/internal/env", "pkg/action", "pkg/action/upgrade", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/project", "pkg/refactor", "pkg/report", "pkg/transport", "pkg/worktree"},
+		"cmd/internal/output":           {"cmd/internal/env", "pkg/action", "pkg/action/upgrade", "pkg/bundle/validate", "pkg/diag", "pkg/kube", "pkg/migrate", "pkg/olm", "pkg/refactor", "pkg/report", "pkg/transport", "pkg/worktree"},
 		"cmd/internal/prompt":           {"cmd/internal/words", "pkg/diag"},
 		"cmd/internal/words":            {},
 		"cmd/operon-runtime":            {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},

@@ -8,7 +8,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// An unready describes the objects that were not ready in time.
+// unready collects the objects that were not ready in time, and why.
 type unready struct{ Diagnosis }
 
 // notReady finds the causes of objects that are not ready, after ctx has ended.
@@ -16,28 +16,28 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 	cause := context.Cause(ctx)
 	ctx, cancel := DiagnosisContext(ctx)
 	defer cancel()
-	e := &unready{}
+	d := &unready{}
 	for _, object := range objects {
 		s, err := inspect(ctx, in.Client, object)
 		if err != nil {
-			e.AddProblem(kube.FullName(object), "cannot be read: "+err.Error())
+			d.AddProblem(kube.FullName(object), "cannot be read: "+err.Error())
 			continue
 		}
 		if !s.Ready {
-			e.explain(ctx, in.Client, object, s)
+			d.explain(ctx, in.Client, object, s)
 		}
 	}
-	e.Advise("run 'olm install' again to continue, with a longer --timeout if the cluster is slow")
-	return e.Err(fmt.Sprintf("OLM is not ready: %v", cause), cause)
+	d.Advise("run 'olm install' again to continue, with a longer --timeout if the cluster is slow")
+	return d.Err(fmt.Sprintf("OLM is not ready: %v", cause), cause)
 }
 
 // explain adds an object that is not ready, and what OLM created for it.
-func (e *unready) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
+func (d *unready) explain(ctx context.Context, client *kube.Client, object *kube.Object, s state) {
 	t := diag.Finding{Object: kube.FullName(object), Problem: s.Reason}
 	switch {
 	case s.live == nil:
 	case object.GetKind() == "Deployment":
-		t.Related = e.pods(ctx, client, s.live)
+		t.Related = d.pods(ctx, client, s.live)
 	case object.GetKind() == CSVKind:
 		t.Related = UnmetRequirements(s.live)
 	default:
@@ -47,31 +47,31 @@ func (e *unready) explain(ctx context.Context, client *kube.Client, object *kube
 			}
 		}
 	}
-	if s.live != nil && object.GetKind() == CSVKind && len(e.Problems) == 0 && kube.ValueAt(s.live.Object, "status", "phase") == nil {
-		e.Advise("olm-operator runs, but does not process %s: see 'kubectl logs deployment/%s --namespace %s'", t.Object, olmOperator, object.GetNamespace())
+	if s.live != nil && object.GetKind() == CSVKind && len(d.Problems) == 0 && kube.ValueAt(s.live.Object, "status", "phase") == nil {
+		d.Advise("olm-operator runs, but does not process %s: see 'kubectl logs deployment/%s --namespace %s'", t.Object, olmOperator, object.GetNamespace())
 	}
-	e.Problems = append(e.Problems, t)
+	d.Problems = append(d.Problems, t)
 	for _, p := range s.parts {
 		if p.Ready || p.live == nil {
 			continue
 		}
 		t := diag.Finding{Object: kube.FullName(p.wanted), Problem: p.Reason}
 		if p.wanted.GetKind() == "Deployment" {
-			t.Related = e.pods(ctx, client, p.live)
+			t.Related = d.pods(ctx, client, p.live)
 		} else {
-			e.Advise("the API server must reach the pods of service %s/%s-service on port 5443: check firewalls and network policies between them",
+			d.Advise("the API server must reach the pods of service %s/%s-service on port 5443: check firewalls and network policies between them",
 				object.GetNamespace(), packageServer)
 		}
-		e.Problems = append(e.Problems, t)
+		d.Problems = append(d.Problems, t)
 	}
 }
 
 // pods describes why the pods of a deployment are not ready.
-func (e *unready) pods(ctx context.Context, client *kube.Client, live *kube.Object) diag.Findings {
-	found := e.ExplainDeployment(ctx, client, live,
+func (d *unready) pods(ctx context.Context, client *kube.Client, live *kube.Object) diag.Findings {
+	found := d.ExplainDeployment(ctx, client, live,
 		"pass --image-registry with a registry that they can reach and that has it, or --olm-image", "Linux, free resources, no taints, not cordoned")
 	if len(found.WithRule(kube.Crashed)) > 0 {
-		e.Advise("the lines above show why %s exits; an image of another version rejects its arguments", kube.FullName(live))
+		d.Advise("the lines above show why %s exits; an image of another version rejects its arguments", kube.FullName(live))
 	}
 	return found
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // inActions reports whether the command runs in a job of GitHub Actions, where errors and warnings are annotations.
@@ -34,7 +33,7 @@ func (p *Printer) locate(f diag.Finding) (placed diag.Finding, path string) {
 		return f, ""
 	}
 	if p.dirs == nil {
-		if root, err := project.FindRoot(p.FS, p.Dir); err == nil {
+		if root, err := p.ProjectRoot(); err == nil {
 			p.dirs = append(p.dirs, root)
 		}
 		p.dirs = append(p.dirs, p.Dir)

@@ -11,36 +11,36 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// installError reports why an operator was not installed.
-type installError struct{ olm.Diagnosis }
+// causes collects why an operator was not installed.
+type causes struct{ olm.Diagnosis }
 
 // failed adds the causes to the error of a step. ctx may have ended.
 func (r *run) failed(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	ctx, cancel := olm.DiagnosisContext(ctx)
 	defer cancel()
-	e := &installError{}
-	r.registryCause(ctx, e)
-	if len(e.Problems) == 0 {
-		r.catalogCause(ctx, e)
-		r.subscriptionCause(ctx, e)
-		r.operatorCause(ctx, e)
+	d := &causes{}
+	r.registryCause(ctx, d)
+	if len(d.Problems) == 0 {
+		r.catalogCause(ctx, d)
+		r.subscriptionCause(ctx, d)
+		r.operatorCause(ctx, d)
 	}
-	if cause != nil && len(e.Problems) == 0 {
-		e.Advise("pass a longer --timeout, and see 'kubectl get events --namespace %s'", r.Namespace)
+	if cause != nil && len(d.Problems) == 0 {
+		d.Advise("pass a longer --timeout, and see 'kubectl get events --namespace %s'", r.Namespace)
 	}
 	if !r.CleanUp {
-		e.Advise("run the command again to continue after fixing the cause; 'cleanup %s' removes the created objects", r.Bundle.Package)
+		d.Advise("run the command again to continue after fixing the cause; 'cleanup %s' removes the created objects", r.Bundle.Package)
 	}
 	summary := err.Error()
 	if cause != nil {
 		summary += fmt.Sprintf(" (%v)", cause)
 	}
-	return e.Err(summary, err)
+	return d.Err(summary, err)
 }
 
 // registryCause explains why the registry's pod is not ready.
-func (r *run) registryCause(ctx context.Context, e *installError) {
+func (r *run) registryCause(ctx context.Context, d *causes) {
 	if r.Serving.CatalogImage != "" {
 		return
 	}
@@ -49,22 +49,22 @@ func (r *run) registryCause(ctx context.Context, e *installError) {
 		return
 	}
 	if health := kube.HealthOf(live); !health.Ready {
-		e.explain(ctx, r, live, health.Reason, "--index-image or --decompression-image")
+		d.explain(ctx, r, live, health.Reason, "--index-image or --decompression-image")
 	}
 }
 
 // explain describes why the pods of a deployment are not ready. flag is the setting of their images.
-func (e *installError) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
-	found := e.ExplainDeployment(ctx, r.Client, live,
+func (d *causes) explain(ctx context.Context, r *run, live *kube.Object, reason, flag string) {
+	found := d.ExplainDeployment(ctx, r.Client, live,
 		"push it to a registry that they can reach, pass --pull-secret-name, or set another image with "+flag, "free resources, no taints, the labels of --node-selector")
-	e.AddProblem(kube.FullName(live), reason, found...)
+	d.AddProblem(kube.FullName(live), reason, found...)
 	if len(found.WithRule(kube.Crashed)) > 0 {
-		e.Advise("the log above shows why %s exits", kube.FullName(live))
+		d.Advise("the log above shows why %s exits", kube.FullName(live))
 	}
 }
 
 // catalogCause explains why OLM cannot read the catalog.
-func (r *run) catalogCause(ctx context.Context, e *installError) {
+func (r *run) catalogCause(ctx context.Context, d *causes) {
 	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CatalogSourceKind, r.Namespace, catalogName(r.Bundle.Package)))
 	if err != nil || live == nil {
 		return
@@ -73,21 +73,21 @@ func (r *run) catalogCause(ctx context.Context, e *installError) {
 	if r.Serving.CatalogImage != "" {
 		found := r.Client.ExplainPods(ctx, r.Namespace, catalogPods(live))
 		for _, f := range found.WithRule(kube.Unpulled) {
-			e.Advise("the nodes cannot pull the catalog %s: push it to a registry that they can reach, or pass --pull-secret-name", f.Value)
+			d.Advise("the nodes cannot pull the catalog %s: push it to a registry that they can reach, or pass --pull-secret-name", f.Value)
 		}
 		if len(found) > 0 {
-			e.AddProblem(kube.FullName(live), "its pod is not ready", found...)
+			d.AddProblem(kube.FullName(live), "its pod is not ready", found...)
 			return
 		}
 	}
 	if !health.Ready {
-		e.AddProblem(kube.FullName(live), health.Reason)
-		e.Advise("catalog-operator must reach the registry's service on port %d: check network policies and its log", grpcPort)
+		d.AddProblem(kube.FullName(live), health.Reason)
+		d.Advise("catalog-operator must reach the registry's service on port %d: check network policies and its log", grpcPort)
 	}
 }
 
 // subscriptionCause describes the state of the Subscription, its InstallPlan and the unpacking of the bundle.
-func (r *run) subscriptionCause(ctx context.Context, e *installError) {
+func (r *run) subscriptionCause(ctx context.Context, d *causes) {
 	live, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, "Subscription", r.Namespace, r.subscription))
 	if err != nil || live == nil {
 		return
@@ -98,15 +98,15 @@ func (r *run) subscriptionCause(ctx context.Context, e *installError) {
 			continue
 		}
 		unpacking = unpacking || strings.HasPrefix(c.Type, "BundleUnpack")
-		e.AddProblem(kube.FullName(live), strings.TrimRight(strings.Join([]string{c.Type, c.Reason, c.Message}, ": "), ": "))
+		d.AddProblem(kube.FullName(live), strings.TrimRight(strings.Join([]string{c.Type, c.Reason, c.Message}, ": "), ": "))
 		if namespace, name := brokenCatalog(c.Message); c.Type == "ResolutionFailed" && name != "" && name != catalogName(r.Bundle.Package) {
-			e.Advise("OLM installs nothing while catalogsource %s/%s does not respond: repair it, or 'kubectl --namespace %[1]s delete catalogsource %s'", namespace, name)
+			d.Advise("OLM installs nothing while catalogsource %s/%s does not respond: repair it, or 'kubectl --namespace %[1]s delete catalogsource %s'", namespace, name)
 		} else if c.Type == "ResolutionFailed" {
-			e.Advise("OLM cannot install it together with the installed operators: see the message, and dependencies.yaml of the bundle")
+			d.Advise("OLM cannot install it together with the installed operators: see the message, and dependencies.yaml of the bundle")
 		}
 	}
 	if unpacking {
-		r.unpackCause(ctx, e)
+		r.unpackCause(ctx, d)
 	}
 	plan, err := r.planOf(ctx, live)
 	if err != nil || plan == nil {
@@ -122,7 +122,7 @@ func (r *run) subscriptionCause(ctx context.Context, e *installError) {
 			steps.Addf(diag.Position{}, "%v %v is %s", kube.ValueAt(step, "resource", "kind"), kube.ValueAt(step, "resource", "name"), status)
 		}
 	}
-	e.AddProblem(kube.FullName(plan), fmt.Sprintf("its phase is %s: %s", phase, planMessage(plan)), steps...)
+	d.AddProblem(kube.FullName(plan), fmt.Sprintf("its phase is %s: %s", phase, planMessage(plan)), steps...)
 }
 
 // brokenCatalog returns the CatalogSource that does not respond according to a message of OLM's resolver. One such catalog
@@ -138,7 +138,7 @@ func brokenCatalog(message string) (namespace, name string) {
 }
 
 // unpackCause describes OLM's jobs that unpack bundle images.
-func (r *run) unpackCause(ctx context.Context, e *installError) {
+func (r *run) unpackCause(ctx context.Context, d *causes) {
 	jobs, err := r.Client.List(ctx, jobs(), r.Namespace, url.Values{"labelSelector": {unpackLabel}})
 	if err != nil {
 		return
@@ -148,29 +148,29 @@ func (r *run) unpackCause(ctx context.Context, e *installError) {
 			continue
 		}
 		found := r.Client.ExplainPods(ctx, r.Namespace, url.Values{"labelSelector": {"job-name=" + job.GetName()}})
-		e.AddProblem(kube.FullName(job), "the bundle is not unpacked", found...)
+		d.AddProblem(kube.FullName(job), "the bundle is not unpacked", found...)
 		for _, f := range found.WithRule(kube.Unpulled) {
 			image := f.Value
 			if image == r.Bundle.Image {
-				e.Advise("the nodes cannot pull the bundle %s: push it to a registry that they can reach, or pass --pull-secret-name; a bundle directory needs no registry", image)
+				d.Advise("the nodes cannot pull the bundle %s: push it to a registry that they can reach, or pass --pull-secret-name; a bundle directory needs no registry", image)
 				continue
 			}
-			e.Advise("the nodes cannot pull %s, with which OLM unpacks bundles: push it to a registry that they can reach, or install OLM with --image-registry; a bundle directory needs no unpacking", image)
+			d.Advise("the nodes cannot pull %s, with which OLM unpacks bundles: push it to a registry that they can reach, or install OLM with --image-registry; a bundle directory needs no unpacking", image)
 		}
 	}
 }
 
 // operatorCause describes the state of the ClusterServiceVersion and its deployments.
-func (r *run) operatorCause(ctx context.Context, e *installError) {
+func (r *run) operatorCause(ctx context.Context, d *causes) {
 	csv, err := r.Client.Get(ctx, kube.Named(olm.V1Alpha1, olm.CSVKind, r.Namespace, r.Bundle.CSV))
 	if err != nil || csv == nil {
 		return
 	}
 	text := func(field string) string { return kube.StringAt(csv.Object, "status", field) }
 	unmet := append(olm.UnmetRequirements(csv), missingPermissions(csv)...)
-	e.AddProblem(kube.FullName(csv), strings.TrimRight(strings.Join([]string{"its phase is " + text("phase"), text("reason"), text("message")}, ": "), ": "), unmet...)
+	d.AddProblem(kube.FullName(csv), strings.TrimRight(strings.Join([]string{"its phase is " + text("phase"), text("reason"), text("message")}, ": "), ": "), unmet...)
 	if text("reason") == "RequirementsNotMet" {
-		e.Advise("add what is missing to the bundle, or install what provides it, such as CRDs that the operator requires")
+		d.Advise("add what is missing to the bundle, or install what provides it, such as CRDs that the operator requires")
 	}
 	for _, name := range deploymentsOf(csv) {
 		live, err := r.Client.Get(ctx, kube.Named("apps/v1", "Deployment", r.Namespace, name))
@@ -178,7 +178,7 @@ func (r *run) operatorCause(ctx context.Context, e *installError) {
 			continue
 		}
 		if health := kube.HealthOf(live); !health.Ready {
-			e.explain(ctx, r, live, health.Reason, "the bundle's ClusterServiceVersion")
+			d.explain(ctx, r, live, health.Reason, "the bundle's ClusterServiceVersion")
 		}
 	}
 }

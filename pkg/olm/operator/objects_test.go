@@ -16,7 +16,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/olm"
 )
 
-// mailOptions are those of a bundle that supports all install modes.
+// mailOptions returns the options for a bundle that supports all install modes.
 func mailOptions() RunOptions {
 	return RunOptions{Namespace: "mem", Bundle: Bundle{
 		Package: "mail.operator", CSV: "mail.operator.v1.0.0", Channel: Channel, Image: "example.com/bundle:v1", Catalog: []byte("schema: olm.package\n"), Modes: Modes(),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/olm"
 )
 
 // checkPermissions returns an error if an installed operator may not watch any of the APIs that it owns: its pods are ready
@@ -37,13 +38,13 @@ func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 		r.Reportf("the operator is not permitted to read all of its custom resources: %s", problem)
 		return nil
 	}
-	e := &installError{}
-	e.AddProblem(kube.FullName(csv), problem)
-	e.Advise("add permissions to the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
+	d := &olm.Diagnosis{}
+	d.AddProblem(kube.FullName(csv), problem)
+	d.Advise("add permissions to the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
 	if !r.CleanUp {
-		e.Advise("'cleanup %s' removes the created objects", r.Bundle.Package)
+		d.Advise("'cleanup %s' removes the created objects", r.Bundle.Package)
 	}
-	return e.Err("OLM has installed the operator, but it is not permitted to read its custom resources", nil)
+	return d.Err("OLM has installed the operator, but it is not permitted to read its custom resources", nil)
 }
 
 // accountsOf returns the service accounts of a ClusterServiceVersion's deployments.
