@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/kube"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // A client is Helm's client with the ownership of the release. Objects get label and owner when they are built from a manifest,
@@ -20,6 +21,8 @@ type client struct {
 	release *Release
 	// skipUnserved ignores objects of kinds that the cluster does not serve, which is correct only for deletion.
 	skipUnserved bool
+	// skipped are kinds that are ignored while the cluster doesn't serve them. It may be nil.
+	skipped map[schema.GroupKind]bool
 	// clientSide overrides the method of Helm's delete hooks, which is always server-side apply.
 	clientSide bool
 	// rewriter changes the rendered manifest. It may be nil.
@@ -45,7 +48,7 @@ func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.release.infos(manifest, c.skipUnserved)
+	return c.release.infos(manifest, func(kind schema.GroupKind) bool { return c.skipUnserved || c.skipped[kind] })
 }
 
 // IsReachable implements kube.Interface. The following requests fail if the cluster is not reachable.

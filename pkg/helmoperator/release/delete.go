@@ -75,8 +75,15 @@ func (r *Release) forEach(revisions []*releasev1.Release, unserved func(*unstruc
 }
 
 // deleteObjects deletes the objects of revisions that a current revision, if any, does not contain. Objects that are to be kept,
-// or that belong to another release, are not deleted.
+// or that belong to another release or custom resource, are not deleted.
 func (r *Release) deleteObjects(ctx context.Context, revisions []*releasev1.Release, current *releasev1.Release) (*Removal, error) {
+	return r.deleteObjectsIf(ctx, revisions, current, func(live metav1.Object) bool {
+		return r.owner.owns(live) || r.isOwned(live) && !r.owner.isForeign(live)
+	})
+}
+
+// deleteObjectsIf is deleteObjects with another condition on live objects.
+func (r *Release) deleteObjectsIf(ctx context.Context, revisions []*releasev1.Release, current *releasev1.Release, deletable func(metav1.Object) bool) (*Removal, error) {
 	needed := map[key]bool{}
 	if current != nil {
 		objects, err := parseManifest(current.Manifest)
@@ -103,7 +110,7 @@ func (r *Release) deleteObjects(ctx context.Context, revisions []*releasev1.Rele
 			return err
 		}
 		described := Object{object.GroupVersionKind(), info.Namespace, info.Name, isKept(object) || isKept(live), info.Namespaced()}
-		if described.Keep || !r.isOwned(live) && !r.owner.owns(live) {
+		if described.Keep || !deletable(live) {
 			removal.Kept = append(removal.Kept, described)
 			return nil
 		}

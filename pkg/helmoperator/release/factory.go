@@ -48,7 +48,9 @@ type Factory struct {
 	core        *corev1.CoreV1Client
 	hookTimeout time.Duration
 
-	clients      restClients
+	clients restClients
+	// dryClients send requests that the server doesn't store.
+	dryClients   restClients
 	capabilities capabilities
 	verified     byOwner[verifiedStates]
 	// states are the last read states, without charts and hooks.
@@ -84,6 +86,7 @@ func NewFactory(c Config) (*Factory, error) {
 		return nil, fmt.Errorf("release factory: %w", err)
 	}
 	f.clients.config, f.clients.http = f.rest, client
+	f.dryClients.config, f.dryClients.http = f.rest, dryRunClient(client)
 	return f, nil
 }
 
@@ -104,6 +107,8 @@ type Options struct {
 	MaxHistory int
 	// PostRender changes the objects of the release after rendering. It must be deterministic. Hooks are not passed to it.
 	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+	// InstallStrategy and UpgradeStrategy are what happens after a failure.
+	InstallStrategy, UpgradeStrategy Strategy
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
 	Observer Observer
 }
@@ -126,6 +131,8 @@ type Release struct {
 	isOwner    bool
 	// recordVersions are the versions of the records of the revisions that history has read.
 	recordVersions map[int]string
+	// records are the records that this pass has read or written, by name.
+	records map[string]storedRecord
 }
 
 // Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.
@@ -144,6 +151,9 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	case "", "client", "none", "server":
 	default:
 		return nil, fmt.Errorf("dryRunOption %q: must be client, none or server", o.DryRun)
+	}
+	if err := CheckStrategies(o.InstallStrategy, o.UpgradeStrategy); err != nil {
+		return nil, err
 	}
 	if o.MaxHistory < 0 {
 		return nil, fmt.Errorf("maximum history %d: must not be negative", o.MaxHistory)

@@ -10,8 +10,8 @@ import (
 )
 
 // Install installs the release, after what remains of an interrupted or failed installation. If it fails, its objects are
-// deleted and its records removed, so that the next pass starts again. If the context ends, they are kept: the next pass
-// continues.
+// deleted and its records removed, unless Options.InstallStrategy is StrategyNone. If the context ends, they are kept: the next
+// pass continues.
 func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	revisions, err := r.history()
 	if err != nil {
@@ -26,6 +26,7 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	if err := r.installCRDs(ctx); err != nil {
 		return nil, err
 	}
+	defer r.prune(ctx)
 	// An interrupted installation may have initialized data with its passwords.
 	steps, fingerprints, err := r.prepareRender(ctx, revisions, continuable(revisions), situation{revision: 1, install: true})
 	if err != nil {
@@ -43,10 +44,10 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	installed, _ := result.(*releasev1.Release)
 	if err != nil {
 		err = r.redact(r.errorf("install: %w", err), installed)
-		if installed == nil || ctx.Err() != nil {
+		if installed == nil || ctx.Err() != nil || r.options.InstallStrategy == StrategyNone {
 			return nil, err
 		}
-		return nil, errors.Join(err, r.discard(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, r.discard(context.WithoutCancel(ctx), installed))
 	}
 	if err := r.removeStale(ctx, revisions, installed); err != nil {
 		return nil, err
@@ -64,7 +65,10 @@ func (r *Release) prepareInstall(ctx context.Context, revisions []*releasev1.Rel
 	}
 	switch last.Info.Status {
 	case rcommon.StatusUninstalling:
-		return nil, r.discard(ctx)
+		if !r.ownsRevision(last.Version) {
+			return nil, r.errorf("it is being uninstalled: %w", errBusy)
+		}
+		return nil, r.discardOwned(ctx)
 	case rcommon.StatusUninstalled, rcommon.StatusFailed:
 		return revisions, nil
 	}
@@ -79,45 +83,26 @@ func continuable(revisions []*releasev1.Release) *releasev1.Release {
 	return nil
 }
 
+// interrupted begins the description of a revision that was interrupted.
+const interrupted = "Interrupted while "
+
 // markFailed records that a revision was interrupted, as Helm refuses to continue after a pending one.
 func (r *Release) markFailed(revision *releasev1.Release) error {
-	revision.SetStatus(rcommon.StatusFailed, "Interrupted while "+revision.Info.Status.String())
+	if err := r.checkBusy(revision); err != nil {
+		return err
+	}
+	revision.SetStatus(rcommon.StatusFailed, interrupted+revision.Info.Status.String())
 	if err := r.storage(nil).Update(revision); err != nil {
 		return r.errorf("record that revision %d was interrupted: %w", revision.Version, err)
 	}
 	return nil
 }
 
-// discard deletes the objects and the records of all revisions, without hooks.
-func (r *Release) discard(ctx context.Context) error {
-	revisions, err := r.history()
-	if err != nil {
-		return err
-	}
-	if _, err := r.deleteObjects(ctx, revisions, nil); err != nil {
-		return r.errorf("delete the objects of the failed installation: %w", err)
-	}
-	if err := r.deleteHooks(ctx, revisions); err != nil {
-		return r.errorf("delete the hooks of the failed installation: %w", err)
-	}
-	return r.purge(revisions)
-}
-
-func (r *Release) purge(revisions []*releasev1.Release) error {
-	store := r.storage(nil)
-	for _, revision := range revisions {
-		if _, err := store.Delete(revision.Name, revision.Version); err != nil && !isMissing(err) {
-			return r.errorf("delete the record of revision %d: %w", revision.Version, err)
-		}
-	}
-	return nil
-}
-
 // removeStale deletes objects of failed and interrupted revisions that the current one does not contain: Helm compares with the
-// deployed revision only.
+// deployed revision only. Revisions of others are not touched.
 func (r *Release) removeStale(ctx context.Context, revisions []*releasev1.Release, current *releasev1.Release) error {
 	var stale []*releasev1.Release
-	for _, revision := range revisions {
+	for _, revision := range r.owned(revisions) {
 		if revision.Info.Status == rcommon.StatusFailed && revision.Version < current.Version {
 			stale = append(stale, revision)
 		}

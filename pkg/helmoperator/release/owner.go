@@ -70,12 +70,21 @@ func (o owner) adopt(object *unstructured.Unstructured, namespaced bool, chart s
 	object.SetAnnotations(annotations)
 }
 
-// owns reports whether an object in the cluster belongs to the custom resource.
-func (o owner) owns(object metav1.Object) bool {
-	for _, reference := range object.GetOwnerReferences() {
-		if reference.UID == o.uid {
+// ownsAny reports whether owner references name the custom resource, or an earlier one of its name.
+func (o owner) ownsAny(references []metav1.OwnerReference) bool {
+	for _, reference := range references {
+		kind := schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind).GroupKind()
+		if reference.UID == o.uid || kind == o.gvk.GroupKind() && reference.Name == o.name {
 			return true
 		}
+	}
+	return false
+}
+
+// owns reports whether an object in the cluster belongs to the custom resource.
+func (o owner) owns(object metav1.Object) bool {
+	if (object.GetNamespace() == o.namespace || object.GetNamespace() == "") && o.ownsAny(object.GetOwnerReferences()) {
+		return true
 	}
 	annotations := object.GetAnnotations()
 	for key, value := range o.annotations() {
@@ -84,6 +93,16 @@ func (o owner) owns(object metav1.Object) bool {
 		}
 	}
 	return true
+}
+
+// isForeign reports whether an object belongs to something else: it has another controller, or its annotations name another
+// custom resource.
+func (o owner) isForeign(object metav1.Object) bool {
+	if o.owns(object) {
+		return false
+	}
+	_, _, annotated := dependents.AnnotatedOwner(object)
+	return annotated || metav1.GetControllerOf(object) != nil
 }
 
 // other returns the kind of the controller among owner references, such as "Web.example.com", if the custom resource has another kind.

@@ -13,6 +13,7 @@ import (
 // Plan compares the deployed revision with the chart and the values. It changes nothing in the cluster. It fails if the
 // storage does, or the chart: it refuses the values, its templates fail, or it requires another version of Kubernetes.
 func (r *Release) Plan(ctx context.Context) (Plan, error) {
+	r.records = nil
 	settled, err := r.settledState(ctx)
 	if err != nil {
 		return Plan{}, err

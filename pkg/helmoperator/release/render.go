@@ -108,7 +108,7 @@ func (r *Release) newUpgrade(configuration *action.Configuration) *action.Upgrad
 	upgrade := action.NewUpgrade(configuration)
 	upgrade.Namespace = r.namespace
 	upgrade.ResetValues = true // otherwise empty values stand for the values of the last revision
-	upgrade.MaxHistory = r.options.MaxHistory
+	upgrade.MaxHistory = 0     // prune deletes old records
 	upgrade.Timeout = r.factory.hookTimeout
 	return upgrade
 }

@@ -140,6 +140,14 @@ func (r *Release) applied(info *resource.Info) {
 	object := info.Object.(*unstructured.Unstructured)
 	normalizeValue(object.Object) // a null would remove what others, or the server, have set
 	r.owner.adopt(object, info.Namespaced(), r.chartName())
+	r.mark(object)
+	if object.GetKind() == "Secret" && object.GetAPIVersion() == "v1" {
+		encodeStringData(object)
+	}
+}
+
+// mark sets the metadata by which Helm recognizes the objects of a release.
+func (r *Release) mark(object *unstructured.Unstructured) {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	if labels == nil {
 		labels = map[string]string{}
@@ -151,9 +159,6 @@ func (r *Release) applied(info *resource.Info) {
 	annotations[releaseAnnotation], annotations[namespaceAnnotation] = r.name, r.namespace
 	object.SetLabels(labels)
 	object.SetAnnotations(annotations)
-	if object.GetKind() == "Secret" && object.GetAPIVersion() == "v1" {
-		encodeStringData(object)
-	}
 }
 
 // repairDrift patches a live object if that changes it. It returns the patched object, or nil if there is no drift. The server

@@ -76,8 +76,9 @@ func (r *Release) info(object *unstructured.Unstructured) (*resource.Info, error
 	}, nil
 }
 
-// infos returns the objects of a manifest as they are applied: with label and owner.
-func (r *Release) infos(manifest string, skipUnserved bool) (kube.ResourceList, error) {
+// infos returns the objects of a manifest as they are applied: with label and owner. Objects of kinds that the cluster doesn't serve
+// are left out if skip reports true, and an error otherwise.
+func (r *Release) infos(manifest string, skip func(schema.GroupKind) bool) (kube.ResourceList, error) {
 	objects, err := parseManifest(manifest)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (r *Release) infos(manifest string, skipUnserved bool) (kube.ResourceList, 
 	list := make(kube.ResourceList, 0, len(objects))
 	for _, object := range objects {
 		info, err := r.info(object.Unstructured)
-		if skipUnserved && isUnserved(err) {
+		if isUnserved(err) && skip(object.GroupVersionKind().GroupKind()) {
 			continue
 		}
 		if err != nil {

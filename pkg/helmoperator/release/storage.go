@@ -23,7 +23,7 @@ func (r *Release) storage(fingerprints map[string]string) *storage.Storage {
 	secrets.SetLogger(slog.DiscardHandler)
 	store := storage.Init(secrets)
 	store.SetLogger(slog.DiscardHandler)
-	store.MaxHistory = r.options.MaxHistory
+	store.MaxHistory = 0 // prune deletes old records
 	return store
 }
 
@@ -46,7 +46,11 @@ func (s *ownedSecrets) Create(ctx context.Context, secret *v1.Secret, o metav1.C
 		}
 		secret.Data[fingerprintsKey] = data
 	}
-	return s.SecretInterface.Create(ctx, secret, o)
+	created, err := s.SecretInterface.Create(ctx, secret, o)
+	if err == nil {
+		s.release.noteWritten(created, true)
+	}
+	return created, err
 }
 
 // Update keeps the owner and the fingerprints: Helm replaces all metadata and data.
@@ -55,11 +59,19 @@ func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.U
 	if err != nil {
 		return nil, err
 	}
+	if err := s.release.checkRecord(stored); err != nil {
+		return nil, err
+	}
 	if data, ok := stored.Data[fingerprintsKey]; ok {
 		secret.Data[fingerprintsKey] = data
 	}
 	secret.OwnerReferences = []metav1.OwnerReference{s.release.owner.reference()}
-	return s.SecretInterface.Update(ctx, secret, o)
+	secret.UID, secret.ResourceVersion = stored.UID, stored.ResourceVersion
+	updated, err := s.SecretInterface.Update(ctx, secret, o)
+	if err == nil {
+		s.release.noteWritten(updated, false)
+	}
+	return updated, err
 }
 
 // List reads the fingerprints of all revisions.
@@ -75,6 +87,7 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 			continue
 		}
 		s.release.readOwners(secret.OwnerReferences)
+		s.release.noteRead(&secret)
 		s.release.recordVersions[version] = secret.ResourceVersion
 		if data, ok := secret.Data[fingerprintsKey]; ok && json.Unmarshal(data, &fingerprints) == nil {
 			s.release.fingerprints[version] = fingerprints

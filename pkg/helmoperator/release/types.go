@@ -19,6 +19,19 @@ const (
 	Upgrade Action = "Upgrade"
 )
 
+// A Strategy is what happens after a failed installation or upgrade.
+type Strategy string
+
+// The strategies. The empty string is the default: StrategyUninstall after installations, StrategyRollback after upgrades.
+const (
+	// StrategyRollback returns to the last revision that was deployed. It is not possible after an installation.
+	StrategyRollback Strategy = "rollback"
+	// StrategyUninstall removes the release.
+	StrategyUninstall Strategy = "uninstall"
+	// StrategyNone leaves objects and records as they are.
+	StrategyNone Strategy = "none"
+)
+
 // A Plan is the result of comparing a release with its chart and values.
 type Plan struct {
 	Action Action

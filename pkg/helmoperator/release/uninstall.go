@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/resource"
 )
 
 // UninstallOptions are the settings of an uninstallation.
@@ -34,7 +36,11 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 		r.factory.remove(r.owner.uid)
 		return &Removal{Done: true}, nil
 	}
-	if r.isForeign(last) {
+	foreign, err := r.isForeign(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	if foreign {
 		return &Removal{Done: true}, nil
 	}
 	removal := &Removal{}
@@ -64,9 +70,32 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 	return removal, hookError
 }
 
-// isForeign reports whether a release of the same name belongs to another custom resource, or to nobody and is of another chart.
-func (r *Release) isForeign(last *releasev1.Release) bool {
-	return r.otherOwner != "" || !r.isOwner && r.checkChart(last) != nil
+// isForeign reports whether a release of the same name belongs to another custom resource, or to nobody and is of another chart. If
+// nobody owns the records of a release of the chart, as after "helm install", its objects decide: it was taken over if one of them
+// belongs to the custom resource.
+func (r *Release) isForeign(ctx context.Context, last *releasev1.Release) (bool, error) {
+	if r.otherOwner != "" || r.isOwner {
+		return r.otherOwner != "", nil
+	}
+	if r.checkChart(last) != nil {
+		return true, nil
+	}
+	if _, deployed, _ := unstructured.NestedMap(r.options.Owner.Object, "status", "deployedRelease"); deployed {
+		return false, nil
+	}
+	exist, owned := false, false
+	err := r.forEach([]*releasev1.Release{last}, func(*unstructured.Unstructured) {}, func(info *resource.Info) error {
+		live, err := r.get(ctx, info)
+		if isMissing(err) {
+			return nil
+		}
+		exist, owned = true, owned || err == nil && r.owner.owns(live)
+		return err
+	})
+	if err != nil {
+		return false, r.errorf("uninstall: %w", err)
+	}
+	return exist && !owned, nil
 }
 
 // runUninstall calls Helm's action. It keeps the records. The first error is one of a post-delete hook, which does not prevent

@@ -37,7 +37,8 @@ func (e *RolledBackError) Error() string {
 func (e *RolledBackError) Unwrap() error { return e.Err }
 
 // Upgrade upgrades the release to the chart and the values. If objects cannot be applied or a hook fails, it rolls back to the
-// deployed revision and returns a *RolledBackError. If the context ends, it does not roll back: the next pass upgrades again.
+// deployed revision and returns a *RolledBackError, or follows another Options.UpgradeStrategy. If the context ends, it does not
+// roll back: the next pass upgrades again.
 func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, error) {
 	revisions, err := r.history()
 	if err != nil {
@@ -58,6 +59,7 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 	if err := r.installCRDs(ctx); err != nil {
 		return nil, err
 	}
+	defer r.prune(ctx)
 	base := deployedOf(revisions)
 	if base == nil {
 		base = last
@@ -81,7 +83,7 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, r.rollback(context.WithoutCancel(ctx), revisions, o, err)
+		return nil, r.remediate(context.WithoutCancel(ctx), revisions, o, err)
 	}
 	if err := r.removeStale(ctx, revisions, upgraded); err != nil {
 		return nil, err
@@ -97,9 +99,13 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	if err != nil {
 		return errors.Join(cause, err)
 	}
-	failed, target := lastOf(revisions), deployedOf(before)
-	if failed == nil || target == nil || failed.Version <= lastOf(before).Version || failed.Info.Status == rcommon.StatusDeployed {
+	failed, target := lastOf(revisions), rollbackTarget(before)
+	// A revision that this pass has not created is of others, who had the number first.
+	if failed == nil || target == nil || !r.hasCreated(failed.Version) || failed.Info.Status == rcommon.StatusDeployed {
 		return cause
+	}
+	if err := r.checkRollback(ctx, failed, target, o); err != nil {
+		return errors.Join(cause, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...))
 	}
 	configuration, err := r.configuration(r.client(), r.fingerprints[target.Version])
 	if err != nil {
@@ -107,7 +113,7 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	}
 	rollback := action.NewRollback(configuration)
 	serverSide := target.ApplyMethod == string(releasev1.ApplyMethodServerSideApply)
-	rollback.Version, rollback.MaxHistory, rollback.Timeout = target.Version, r.options.MaxHistory, r.factory.hookTimeout
+	rollback.Version, rollback.Timeout = target.Version, r.factory.hookTimeout
 	rollback.ForceReplace, rollback.ForceConflicts = o.RollbackForce && !serverSide, serverSide
 	rollback.WaitStrategy, rollback.WaitOptions = kube.HookOnlyStrategy, waitOptions(ctx)
 	if err := rollback.Run(r.name); err != nil {
