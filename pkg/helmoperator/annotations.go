@@ -25,6 +25,14 @@ const (
 	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It takes precedence over
 	// WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
+	// AnnotationInstallRetries and AnnotationUpgradeRetries are how often a failed operation is tried again, -1 without limit. They
+	// take precedence over WithInstallRemediation and WithUpgradeRemediation, and are Operon's.
+	AnnotationInstallRetries = annotationPrefix + "install-retries"
+	AnnotationUpgradeRetries = annotationPrefix + "upgrade-retries"
+	// AnnotationInstallStrategy and AnnotationUpgradeStrategy are what happens after a failed operation: "uninstall", "none" or, for
+	// upgrades, "rollback".
+	AnnotationInstallStrategy = annotationPrefix + "install-strategy"
+	AnnotationUpgradeStrategy = annotationPrefix + "upgrade-strategy"
 )
 
 // The finalizers that uninstall a release before its custom resource is removed.
@@ -47,6 +55,7 @@ func hasFinalizer(obj *unstructured.Unstructured) bool {
 type settings struct {
 	upgradeForce, rollbackForce, uninstallWait bool
 	period                                     time.Duration
+	install, upgrade                           Remediation
 }
 
 // readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have their defaults; the error names all

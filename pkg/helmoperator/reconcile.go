@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -100,13 +101,24 @@ type pass struct {
 	settings settings
 	secrets  redactor
 	values   map[string]any
+	// rendered is the chart, and release the release, once they are known.
+	rendered *chartv2.Chart
+	release  *release.Release
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
 func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	p.change.set(condition{kind: ConditionInitialized, status: metav1.ConditionTrue})
 	deployed, err := p.deploy(ctx)
+	var held *heldError
+	if errors.As(err, &held) {
+		return p.hold(ctx, p.release, held)
+	}
+	p.tracked.held = nil
 	if err != nil {
+		return reconcile.Result{}, p.fail(ctx, err)
+	}
+	if err := p.forgetFailure(ctx, p.release); err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
 	p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
@@ -161,13 +173,19 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	p.secrets.AddValues(p.values)
+	install, upgrade, err := p.remediations(p.obj)
+	if err != nil {
+		return nil, err
+	}
+	p.settings.install, p.settings.upgrade = install, upgrade
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents,
+		Observer: p.dependents, InstallStrategy: install.Strategy, UpgradeStrategy: upgrade.Strategy,
 	})
 	if err != nil {
 		return nil, err
 	}
+	p.rendered, p.release = chart, rel
 	plan, err := rel.Plan(ctx)
 	if err != nil {
 		return nil, err
@@ -196,12 +214,21 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan) (*release.Deployed, error) {
 	switch plan.Action {
 	case release.Install:
-		return p.operate(ctx, plan, "install", ReasonInstalling, ReasonInstallSuccessful, ReasonInstallError, rel.Install)
+		return p.try(ctx, rel, plan, p.settings.install, ReasonInstallError, func() (*release.Deployed, error) {
+			return p.operate(ctx, plan, "install", ReasonInstalling, ReasonInstallSuccessful, ReasonInstallError, rel.Install)
+		})
 	case release.Upgrade:
-		return p.operate(ctx, plan, "upgrade", ReasonUpgrading, ReasonUpgradeSuccessful, ReasonUpgradeError, func(ctx context.Context) (*release.Deployed, error) {
-			return rel.Upgrade(ctx, release.UpgradeOptions{Force: p.settings.upgradeForce, RollbackForce: p.settings.rollbackForce})
+		return p.try(ctx, rel, plan, p.settings.upgrade, ReasonUpgradeError, func() (*release.Deployed, error) {
+			return p.operate(ctx, plan, "upgrade", ReasonUpgrading, ReasonUpgradeSuccessful, ReasonUpgradeError, func(ctx context.Context) (*release.Deployed, error) {
+				return rel.Upgrade(ctx, p.upgradeOptions())
+			})
 		})
 	}
+	return p.repair(ctx, rel)
+}
+
+// repair repairs the objects of the deployed revision.
+func (p *pass) repair(ctx context.Context, rel *release.Release) (*release.Deployed, error) {
 	start := p.kind.Now()
 	deployed, repaired, err := rel.Repair(ctx)
 	if err != nil || len(repaired) > 0 {

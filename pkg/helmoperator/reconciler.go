@@ -27,15 +27,17 @@ type Reconciler struct {
 	typedOverrides    map[string]any
 	suppressOverrides bool
 	maxHistory        int
-	preHooks          []Hook
-	postHooks         []Hook
-	translator        ValueTranslator
-	postRender        func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
-	skipDependents    bool
-	dryRun            string
-	namespaces        []string
-	manifestLimit     int
-	events            record.EventRecorder
+	// installRemediation and upgradeRemediation are what happens after failures.
+	installRemediation, upgradeRemediation Remediation
+	preHooks                               []Hook
+	postHooks                              []Hook
+	translator                             ValueTranslator
+	postRender                             func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+	skipDependents                         bool
+	dryRun                                 string
+	namespaces                             []string
+	manifestLimit                          int
+	events                                 record.EventRecorder
 
 	// These are set by Setup.
 	factory    *release.Factory

@@ -21,6 +21,8 @@ type statusChange struct {
 	conditions map[string]*condition
 	// release is the content of status.deployedRelease if it is not nil; if it is empty, the key is removed.
 	release map[string]any
+	// failure is the same for status.failedRelease.
+	failure map[string]any
 }
 
 func newStatusChange() *statusChange {
@@ -49,6 +51,11 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 	if s.release != nil {
 		if change := releaseChange(old[statusDeployedRelease], s.release); change != nil {
 			written[statusDeployedRelease] = change.value
+		}
+	}
+	if s.failure != nil {
+		if change := releaseChange(old[statusFailedRelease], s.failure); change != nil {
+			written[statusFailedRelease] = change.value
 		}
 	}
 	return written

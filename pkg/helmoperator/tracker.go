@@ -29,6 +29,10 @@ type trackedResource struct {
 	// readinessDue is set when such a pass is requested.
 	readinessDue bool
 
+	// failure is the last failed operation, and held is set while an operation isn't tried. Both may be nil.
+	failure *failure
+	held    *heldError
+
 	objects []release.Object
 	// secrets are the secrets of the release, which the messages of light passes must not contain.
 	secrets *redactor
@@ -63,7 +67,7 @@ func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.resources[key]
-	if r == nil || r.failing {
+	if r == nil || r.failing || r.held != nil {
 		return false
 	}
 	r.readinessDue = true
@@ -75,7 +79,7 @@ func (t *tracker) takeLight(obj *unstructured.Unstructured, now time.Time) (*tra
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.resources[client.ObjectKeyFromObject(obj)]
-	if r == nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
+	if r == nil || r.held != nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
 		return nil, false
 	}
 	r.readinessDue = false

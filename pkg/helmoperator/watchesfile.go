@@ -75,7 +75,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	if w.Selector != nil {
 		options = append(options, WithSelector(*w.Selector))
 	}
-	return options, nil
+	return append(options, remediationOptions(w)...), nil
 }
 
 // chartProblem returns why a directory is not a chart, or "".

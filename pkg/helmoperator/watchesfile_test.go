@@ -34,6 +34,7 @@ func TestLoadWatches(t *testing.T) {
 	t.Setenv("OPERON_TEST_REGION", "north")
 	file := writeWatches(t, `
 - {group: example.com, version: v1, kind: First, chart: CHART, reconcilePeriod: 2m, maxHistory: 3, watchDependentResources: false,
+   install: {retries: 2, strategy: none}, upgrade: {retries: -1},
    overrideValues: {region: "$OPERON_TEST_REGION"}, selector: {matchLabels: {tier: gold}}}
 - {group: example.com, version: v1, kind: Second, chart: CHART, maxConcurrentReconciles: 4, reconcilePeriod: 3m}
 - {group: example.com, version: v1, kind: Third, chart: gone}
@@ -53,12 +54,12 @@ func TestLoadWatches(t *testing.T) {
 	}
 	var got []string
 	for _, r := range reconcilers {
-		got = append(got, fmt.Sprintln(r.GroupVersionKind().Kind, r.kind.Period, r.kind.MaxConcurrent, r.maxHistory, r.skipDependents, r.overrides, r.kind.Selector, r.namespaces, r.chart.chart != nil))
+		got = append(got, fmt.Sprintln(r.GroupVersionKind().Kind, r.kind.Period, r.kind.MaxConcurrent, r.maxHistory, r.skipDependents, r.overrides, r.kind.Selector, r.namespaces, r.chart.chart != nil, r.installRemediation, r.upgradeRemediation))
 	}
 	want := []string{
-		"First 2m0s 2 3 true map[region:north] tier=gold [a] false\n",
-		"Second 1h0m0s 4 10 false map[]  [a] false\n",
-		"Third 1m0s 2 10 false map[]  [a] true\n",
+		"First 2m0s 2 3 true map[region:north] tier=gold [a] false {2 none} {-1 }\n",
+		"Second 1h0m0s 4 10 false map[]  [a] false {0 } {0 }\n",
+		"Third 1m0s 2 10 false map[]  [a] true {0 } {0 }\n",
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("options\n%q\nwant\n%q", got, want)

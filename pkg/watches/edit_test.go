@@ -45,12 +45,13 @@ func TestAdd(t *testing.T) {
 // TestAddAllKeys checks that all keys of an entry are written as they are read.
 func TestAddAllKeys(t *testing.T) {
 	t.Parallel()
-	five := 5
+	five, zero, three := 5, 0, 3
 	got, err := watches.Add(nil, watches.Watch{
 		Version: "v1", Kind: "New", Chart: "yes", OverrideValues: map[string]string{"b": "1", "a": "x\ny"},
 		TypedOverrideValues: map[string]any{"b": int64(1), "a": []any{"1", true}},
 		Selector:            &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: "Exists"}}},
 		ReconcilePeriod:     time.Hour, DryRunOption: "none", MaxHistory: &five, MaxConcurrentReconciles: 2,
+		Install: watches.Remediation{Retries: &zero}, Upgrade: watches.Remediation{Retries: &three, Strategy: "uninstall"},
 	})
 	const want = `- group: ""
   version: v1
@@ -76,6 +77,11 @@ func TestAddAllKeys(t *testing.T) {
   reconcilePeriod: 1h0m0s
   dryRunOption: none
   maxHistory: 5
+  install:
+    retries: 0
+  upgrade:
+    retries: 3
+    strategy: uninstall
   maxConcurrentReconciles: 2
 `
 	if err != nil || string(got) != want {

@@ -1,10 +1,8 @@
 package watches
 
 import (
-	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +32,7 @@ func helmFormat() format[Watch] {
 
 // helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
-	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption"}
+	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "install", "upgrade"}
 }
 
 // readers returns the functions that read the values of an entry's keys.
@@ -49,17 +47,9 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"reconcilePeriod":         func(value *yaml.Node) { w.ReconcilePeriod = p.duration(value) },
 		"maxHistory":              p.number(0, func(n int) { w.MaxHistory = &n }),
 		"maxConcurrentReconciles": p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
-		"dryRunOption": func(value *yaml.Node) {
-			valid := []string{dryRunClient, dryRunNone, dryRunServer}
-			if w.DryRunOption = value.Value; value.Kind == yaml.ScalarNode && (value.Value == "" || slices.Contains(valid, value.Value)) {
-				return
-			}
-			problem := fmt.Sprintf("%q: must be client, none or server", value.Value)
-			if near, ok := diag.Nearest(value.Value, valid); ok {
-				problem += fmt.Sprintf("; did you mean %q?", near)
-			}
-			p.addf(value, "%s", problem)
-		},
+		"dryRunOption":            p.choice(&w.DryRunOption, dryRunClient, dryRunNone, dryRunServer),
+		"install":                 p.remediation(&w.Install, strategyUninstall, strategyNone),
+		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
 	})
 	return readers
 }

@@ -34,6 +34,9 @@ func (w *Watch) text() ([]byte, error) {
 	optional("reconcilePeriod", w.ReconcilePeriod != 0, w.ReconcilePeriod.String())
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
+	install, upgrade := w.Install.values(), w.Upgrade.values()
+	optional("install", len(install) > 0, install)
+	optional("upgrade", len(upgrade) > 0, upgrade)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,9 @@ func TestParse(t *testing.T) {
   reconcilePeriod: 1m30s
   dryRunOption: server
   maxHistory: 0
+  install: {retries: 2, strategy: none}
+  upgrade:
+    retries: -1
   maxConcurrentReconciles: 4
 - {kind: Memcached, version: v1, group: other.example.com, chart: x, reconcilePeriod: , overrideValues: *values}
 # +kubebuilder:scaffold:watch
@@ -46,7 +49,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	zero := 0
+	zero, two, unlimited := 0, 2, -1
 	values := map[string]string{"image.tag": "1.0", "replicas": "3", "on": "true", "none": "", "expanded": "$HOME ${X}"}
 	at := func(line int) diag.Position { return diag.Position{File: "watches.yaml", Line: line, Column: 3} }
 	want := []watches.Watch{
@@ -59,8 +62,9 @@ func TestParse(t *testing.T) {
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: "In", Values: []string{"d", "e"}}},
 			},
 			ReconcilePeriod: 90 * time.Second, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, Position: at(6),
+			Install: watches.Remediation{Retries: &two, Strategy: "none"}, Upgrade: watches.Remediation{Retries: &unlimited},
 		},
-		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(27)},
+		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(30)},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
@@ -95,8 +99,8 @@ func TestParseFindings(t *testing.T) {
   version: v1
   kind: Other
   chart: ""
-- {group: b, version: v1, kind: A, chart: x}
-- {group: b, version: v1, kind: A, chart: y, watchDependentResources: maybe, selector: {matchExpressions: [{key: a, operator: Is}]}}
+- {group: b, version: v1, kind: A, chart: x, install: {retries: -2, strategy: rollback}, upgrade: {retrys: 1, strategy: rolback}}
+- {group: b, version: v1, kind: A, chart: y, install: 3, watchDependentResources: maybe, selector: {matchExpressions: [{key: a, operator: Is}]}}
 `: `watches.yaml:1:10: "Cache_": a lowercase RFC 1123 subdomain must consist of
 watches.yaml:2:12: "V 1": a DNS-1035 label must consist of
 watches.yaml:3:9: "my_kind": a DNS-1035 label must consist of
@@ -116,9 +120,14 @@ watches.yaml:15:3: kind is required
 watches.yaml:15:3: version is required
 watches.yaml:16:3: chart is required
 watches.yaml:19:3: key "kind" is given twice, first in line 17
+watches.yaml:21:65: must be a whole number, at least -1
+watches.yaml:21:79: "rollback": must be uninstall or none
+watches.yaml:21:100: unknown key "retrys"; did you mean "retries"?
+watches.yaml:21:121: "rolback": must be rollback, uninstall or none; did you mean "rollback"?
 watches.yaml:22:3: group, version and kind are the same as in line 21; remove one of the two
-watches.yaml:22:71: must be true or false
-watches.yaml:22:88: must be a label selector: "Is" is not a valid label selector operator`,
+watches.yaml:22:55: must have the keys retries and strategy
+watches.yaml:22:83: must be true or false
+watches.yaml:22:100: must be a label selector: "Is" is not a valid label selector operator`,
 		"a: b\n":                        "watches.yaml:1:1: must be a list of entries with group, version, kind and chart",
 		"- a: [\n":                      "watches.yaml: not valid YAML: line 1: did not find expected node content",
 		"- {}\n---\n- {}\n":             "watches.yaml:3:1: a second YAML document starts here; write all entries in one list",
