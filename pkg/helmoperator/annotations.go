@@ -55,7 +55,6 @@ func hasFinalizer(obj *unstructured.Unstructured) bool {
 type settings struct {
 	upgradeForce, rollbackForce, uninstallWait bool
 	period                                     time.Duration
-	install, upgrade                           Remediation
 }
 
 // readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have their defaults; the error names all

@@ -15,7 +15,7 @@ func TestForceAnnotations(t *testing.T) {
 	e := newEnv(t)
 	e.start(helmoperator.WithChart(chart("app", "port: 80", map[string]string{
 		"service.yaml": "{apiVersion: v1, kind: Service, metadata: {name: {{ .Release.Name }}-a}, spec: {ports: [{port: {{ .Values.port }}}]}}",
-		"invalid.yaml": "{apiVersion: v1, kind: Service, metadata: {name: {{ .Release.Name }}-b}, spec: {ports: [{port: {{ .Values.other | default 80 }}}]}}",
+		"job.yaml":     failingHook,
 	})))
 	for name, test := range map[string]struct {
 		annotation, value, change string
@@ -24,9 +24,9 @@ func TestForceAnnotations(t *testing.T) {
 	}{
 		"upgrade":        {helmoperator.AnnotationUpgradeForce, "false", "port: 81", false, helmoperator.ConditionReady},
 		"upgrade-force":  {helmoperator.AnnotationUpgradeForce, "true", "port: 81", true, helmoperator.ConditionReady},
-		"rollback":       {helmoperator.AnnotationUpgradeForce, "false", "port: 81, other: -1", false, helmoperator.ConditionReleaseFailed},
-		"rollback-false": {helmoperator.AnnotationRollbackForce, "false", "port: 81, other: -1", false, helmoperator.ConditionReleaseFailed},
-		"rollback-force": {helmoperator.AnnotationRollbackForce, "true", "port: 81, other: -1", true, helmoperator.ConditionReleaseFailed},
+		"rollback":       {helmoperator.AnnotationUpgradeForce, "false", "port: 81, fail: true", false, helmoperator.ConditionReleaseFailed},
+		"rollback-false": {helmoperator.AnnotationRollbackForce, "false", "port: 81, fail: true", false, helmoperator.ConditionReleaseFailed},
+		"rollback-force": {helmoperator.AnnotationRollbackForce, "true", "port: 81, fail: true", true, helmoperator.ConditionReleaseFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

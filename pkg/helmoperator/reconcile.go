@@ -104,6 +104,8 @@ type pass struct {
 	// rendered is the chart, and release the release, once they are known.
 	rendered *chartv2.Chart
 	release  *release.Release
+	// install and upgrade are what happens after failures.
+	install, upgrade Remediation
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
@@ -173,14 +175,12 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	p.secrets.AddValues(p.values)
-	install, upgrade, err := p.remediations(p.obj)
-	if err != nil {
+	if p.install, p.upgrade, err = p.remediations(p.obj); err != nil {
 		return nil, err
 	}
-	p.settings.install, p.settings.upgrade = install, upgrade
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents, InstallStrategy: install.Strategy, UpgradeStrategy: upgrade.Strategy,
+		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy,
 	})
 	if err != nil {
 		return nil, err
@@ -214,11 +214,11 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan) (*release.Deployed, error) {
 	switch plan.Action {
 	case release.Install:
-		return p.try(ctx, rel, plan, p.settings.install, ReasonInstallError, func() (*release.Deployed, error) {
+		return p.try(ctx, rel, plan, p.install, ReasonInstallError, func() (*release.Deployed, error) {
 			return p.operate(ctx, plan, "install", ReasonInstalling, ReasonInstallSuccessful, ReasonInstallError, rel.Install)
 		})
 	case release.Upgrade:
-		return p.try(ctx, rel, plan, p.settings.upgrade, ReasonUpgradeError, func() (*release.Deployed, error) {
+		return p.try(ctx, rel, plan, p.upgrade, ReasonUpgradeError, func() (*release.Deployed, error) {
 			return p.operate(ctx, plan, "upgrade", ReasonUpgrading, ReasonUpgradeSuccessful, ReasonUpgradeError, func(ctx context.Context) (*release.Deployed, error) {
 				return rel.Upgrade(ctx, p.upgradeOptions())
 			})

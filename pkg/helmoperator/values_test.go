@@ -166,6 +166,7 @@ func TestFailedUpgrade(t *testing.T) {
 	e.start(helmoperator.WithMaxReleaseHistory(3), helmoperator.WithChart(chart("app", "port: 80", map[string]string{
 		"configmap.yaml": configMap,
 		"service.yaml":   "{apiVersion: v1, kind: Service, metadata: {name: {{ .Release.Name }}}, spec: {ports: [{port: {{ .Values.port }}}]}}",
+		"job.yaml":       failingHook,
 	})))
 	obj := e.create("one", map[string]any{"text": "good"})
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
@@ -173,7 +174,7 @@ func TestFailedUpgrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.patch(obj, "spec: {text: bad, port: -1}")
+	e.patch(obj, "spec: {text: bad, port: 82, fail: true}")
 	obj = e.waitFor("one", helmoperator.ConditionReleaseFailed, "True/UpgradeError")
 	if _, message := conditionOf(obj, helmoperator.ConditionReleaseFailed); !strings.Contains(message, "rolled back to revision 1") {
 		t.Errorf("message %q", message)
@@ -182,7 +183,7 @@ func TestFailedUpgrade(t *testing.T) {
 	if err != nil || text(config) != "good" {
 		t.Errorf("got %q (%v), want the value before the upgrade", text(config), err)
 	}
-	e.patch(obj, "spec: {text: better, port: 81}")
+	e.patch(obj, "spec: {text: better, port: 81, fail: false}")
 	obj = e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	if got, message := conditionOf(obj, helmoperator.ConditionReleaseFailed); got != "absent" {
 		t.Errorf("ReleaseFailed is %s %q", got, message)
