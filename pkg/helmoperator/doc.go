@@ -12,6 +12,14 @@
 // repairs it. If nothing has changed, it reads the records of the release and writes nothing. If only the status of objects has
 // changed, it computes the condition Ready anew. A failed pass is repeated with delays of 1 second to 5 minutes.
 //
+// # Failures
+//
+// An installation or upgrade begins with a dry run of all objects. What the API server refuses changes nothing, and is checked again
+// until the server accepts it. An operation that fails nevertheless is tried again only as often as [WithInstallRemediation] and
+// [WithUpgradeRemediation] allow, until the resource, its values or the chart change. Meanwhile, the deployed revision is repaired.
+// status.failedRelease describes the failure. Failures that say nothing about the release, such as an overloaded API server, don't
+// count.
+//
 // # Status
 //
 // The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic and
@@ -27,7 +35,8 @@
 //   - helm_operator_build_info {commit, version}: 1
 //   - resource_created_at_seconds {name, namespace, group, version, kind}: the time of creation of each resource
 //   - helm_operator_release_operations_total {group, version, kind, operation, result}: the number of operations install, upgrade,
-//     repair and uninstall, with the result success or error. Repairs without drift are not counted.
+//     repair and uninstall, with the result success or error, and of the dry runs before installations and upgrades (check), whose
+//     errors are mostly refusals. Repairs without drift are not counted.
 //   - helm_operator_release_operation_duration_seconds {group, version, kind, operation}: their duration
 //
 // # Permissions

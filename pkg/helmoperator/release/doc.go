@@ -45,8 +45,15 @@
 //
 // # Failures
 //
-// A failed installation is removed, so that the next pass starts again. A failed upgrade is rolled back ([RolledBackError]). If the
-// context ends, neither happens: the next pass, maybe of another process, continues.
+// Check asks the API server by dry runs whether it accepts what Install or Upgrade would do. It uses Helm's client for each object,
+// with a transport that makes requests dry runs, so that what is checked is what is sent later.
+//
+// A failed installation is removed, so that the next pass starts again. A failed upgrade is rolled back ([RolledBackError]). Options
+// contain other strategies. If the context ends, neither happens: the next pass, maybe of another process, continues.
+//
+// Others can work on a release of the same name at any time: a custom resource of another kind, the helm command, or the operator's
+// next leader. A pass therefore deletes and changes only records that still are as it has read or written them (storedRecord), and
+// what it cleans up belongs to the custom resource.
 //
 // # Repair
 //
