@@ -58,9 +58,20 @@ func failedRelease(obj *unstructured.Unstructured) map[string]any {
 // TestRefusedUpgrade changes nothing while the API server refuses an object of an upgrade, and repairs what is deployed.
 func TestRefusedUpgrade(t *testing.T) {
 	t.Parallel()
+	for _, force := range []string{"false", "true"} {
+		t.Run("force "+force, func(t *testing.T) {
+			t.Parallel()
+			testRefusedUpgrade(t, force)
+		})
+	}
+}
+
+func testRefusedUpgrade(t *testing.T, force string) {
 	e := newEnv(t)
 	e.start(webChart(), helmoperator.WithReconcilePeriod(100*time.Millisecond))
-	obj := e.create("one", map[string]any{})
+	obj := e.create("one", map[string]any{}, func(obj *unstructured.Unstructured) {
+		obj.SetAnnotations(map[string]string{helmoperator.AnnotationUpgradeForce: force})
+	})
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	before, err := e.get("apps/v1", "Deployment", "one-web")
 	if err != nil {

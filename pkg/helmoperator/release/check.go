@@ -75,10 +75,13 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	existing := map[*resource.Info]bool{}
-	for _, info := range append(slices.Clone(targets), hooks...) {
+	for i, info := range append(slices.Clone(targets), hooks...) {
 		live, err := c.find(ctx, info)
+		if apierrors.IsForbidden(err) && i >= len(targets) {
+			continue // Helm doesn't read hooks before it creates them
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", c.keyOf(info.Object.(*unstructured.Unstructured)), err)
 		}
 		c.noteGuard(info.Object.(*unstructured.Unstructured))
 		if existing[info] = live != nil; live == nil {

@@ -252,6 +252,26 @@ subjects: [{kind: ServiceAccount, name: default, namespace: {{ .Release.Namespac
 	user.install(release)
 }
 
+// TestCheckTakenOver checks upgrades of a release that operator-sdk's helm-operator has made.
+func TestCheckTakenOver(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.storePeerRelease(peerManifest)
+	before := e.must("apps/v1 Deployment web").GetResourceVersion()
+	chart := e.chart(basicChart)
+	for _, force := range []bool{false, true} {
+		o := UpgradeOptions{Force: force}
+		e.refused(e.check(e.release(chart, values("port", int64(0), "replicas", int64(3))), Upgrade, o), "Service/web: ", "ports[0].port")
+		if err := e.check(e.release(chart, values("port", int64(81), "replicas", int64(3))), Upgrade, o); err != nil {
+			t.Error(err)
+		}
+	}
+	if after := e.must("apps/v1 Deployment web").GetResourceVersion(); after != before {
+		t.Error("the deployment has changed")
+	}
+	e.upgrade(e.release(chart, values("port", int64(81), "replicas", int64(3))))
+}
+
 func TestNeedsMissing(t *testing.T) {
 	t.Parallel()
 	object := func(kind, plural, group, name string) *resource.Info {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"testing"
 
+	"helm.sh/helm/v4/pkg/storage/driver"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,7 +36,10 @@ func TestIsTransient(t *testing.T) {
 		{apierrors.NewInternalError(errors.New("etcd")), true},
 		{apierrors.NewServiceUnavailable("starting"), true},
 		{apierrors.NewConflict(resource, "a", errors.New("changed")), true},
-		{apierrors.NewAlreadyExists(resource, "a"), true},
+		{apierrors.NewAlreadyExists(resource, "a"), false}, // a chart that has an object twice
+		{fmt.Errorf("x: %w", driver.ErrReleaseExists), true},
+		{errors.New("another operation (install/upgrade/rollback) is in progress"), true},
+		{apierrors.NewInternalError(errors.New("etcdserver: request is too large")), false},
 		{apierrors.NewUnauthorized("expired"), true},
 		{&url.Error{Op: "Get", URL: "https://example.com", Err: io.ErrUnexpectedEOF}, true},
 		{errors.Join(busy, apierrors.NewTimeoutError("slow", 1)), true},

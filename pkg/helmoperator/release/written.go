@@ -22,6 +22,8 @@ type storedRecord struct {
 	content [sha256.Size]byte
 	// created and written report whether this pass has created the record, and whether it has created or updated it.
 	created, written bool
+	// lost reports whether somebody else has changed it since.
+	lost bool
 	// owned reports whether the custom resource owns the record.
 	owned bool
 }
@@ -33,8 +35,14 @@ func (r *Release) recordName(version int) string {
 
 // noteRead remembers a record that was read. What this pass has written is not confused with what others made of it since.
 func (r *Release) noteRead(secret *v1.Secret) {
-	if !r.records[secret.Name].written {
+	known := r.records[secret.Name]
+	if !known.written {
 		r.note(secret, storedRecord{owned: r.owner.ownsAny(secret.OwnerReferences)})
+		return
+	}
+	if known.uid != secret.UID || known.content != recordContent(secret) {
+		known.lost = true
+		r.records[secret.Name] = known
 	}
 }
 
@@ -68,8 +76,11 @@ func (r *Release) checkRecord(stored *v1.Secret) error {
 	return nil
 }
 
-// hasCreated reports whether this pass has created the record of a revision.
-func (r *Release) hasCreated(version int) bool { return r.records[r.recordName(version)].created }
+// hasCreated reports whether this pass has created the record of a revision, and nobody has changed it since.
+func (r *Release) hasCreated(version int) bool {
+	record := r.records[r.recordName(version)]
+	return record.created && !record.lost
+}
 
 // ownsRevision reports whether the record of a revision, as read, belongs to the custom resource.
 func (r *Release) ownsRevision(version int) bool { return r.records[r.recordName(version)].owned }
