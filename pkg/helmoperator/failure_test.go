@@ -61,7 +61,11 @@ type transport struct {
 // startCounting is start with a transport.
 func (e *env) startCounting(c *transport, options ...helmoperator.Option) func() {
 	e.Helper()
-	config := rest.CopyConfig(e.config)
+	return e.startWith(c.wrap(e.config), nil, append([]helmoperator.Option{helmoperator.WithGroupVersionKind(e.gvk)}, options...))
+}
+
+func (c *transport) wrap(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
 			dry := request.URL.Query().Get("dryRun") != ""
@@ -80,7 +84,7 @@ func (e *env) startCounting(c *transport, options ...helmoperator.Option) func()
 			return next.RoundTrip(request)
 		})
 	})
-	return e.startWith(config, nil, append([]helmoperator.Option{helmoperator.WithGroupVersionKind(e.gvk)}, options...))
+	return config
 }
 
 // TestFailedHook runs a failing hook once, rolls back, and does so again after a change only, also after a restart.

@@ -169,6 +169,20 @@ func (e *env) start(options ...helmoperator.Option) func() {
 
 func (e *env) startWith(config *rest.Config, change func(*manager.Options), reconcilers ...[]helmoperator.Option) func() {
 	e.Helper()
+	var all []*helmoperator.Reconciler
+	for _, options := range reconcilers {
+		r, err := helmoperator.New(options...)
+		if err != nil {
+			e.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return e.startAll(config, change, all...)
+}
+
+// startAll is start for reconcilers.
+func (e *env) startAll(config *rest.Config, change func(*manager.Options), all ...*helmoperator.Reconciler) func() {
+	e.Helper()
 	skip := true
 	options := manager.Options{
 		Metrics: metricsserver.Options{BindAddress: "0"},
@@ -181,14 +195,6 @@ func (e *env) startWith(config *rest.Config, change func(*manager.Options), reco
 	mgr, err := manager.New(rest.CopyConfig(config), options)
 	if err != nil {
 		e.Fatal(err)
-	}
-	var all []*helmoperator.Reconciler
-	for _, options := range reconcilers {
-		r, err := helmoperator.New(options...)
-		if err != nil {
-			e.Fatal(err)
-		}
-		all = append(all, r)
 	}
 	if err := helmoperator.Setup(mgr, all...); err != nil {
 		e.Fatal(err)
