@@ -121,7 +121,7 @@ func (p *pass) hold(ctx context.Context, rel *release.Release, held *heldError) 
 		return reconcile.Result{}, p.fail(ctx, errors.Join(held, err))
 	}
 	message := p.secrets.Redact(held.Error())
-	if old := readCondition(p.obj, ConditionReleaseFailed); p.tracked.held == nil || old.reason != held.reason {
+	if before := p.tracked.held; before == nil || before.Error() != held.Error() {
 		log.FromContext(ctx).Error(errors.New(message), "the release is not changed")
 	}
 	p.change.set(condition{ConditionReleaseFailed, metav1.ConditionTrue, held.reason, message})
