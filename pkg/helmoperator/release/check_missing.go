@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v4/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
@@ -85,7 +86,23 @@ func (c *check) needsMissing(info *resource.Info, err error) bool {
 			return true
 		}
 	}
+	if apierrors.IsNotFound(err) && c.bindsMissing(info.Object) {
+		return true
+	}
 	return slices.ContainsFunc(c.guards, func(guard string) bool { return strings.Contains(text, guard) })
+}
+
+// bindsMissing reports whether an object is a binding whose role is missing. The error of the server names the binding.
+func (c *check) bindsMissing(object runtime.Object) bool {
+	binding, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	kind, _, _ := unstructured.NestedString(binding.Object, "roleRef", "kind")
+	name, _, _ := unstructured.NestedString(binding.Object, "roleRef", "name")
+	return slices.ContainsFunc(c.missing, func(other *resource.Info) bool {
+		return other.Name == name && other.Mapping.GroupVersionKind.Kind == kind
+	})
 }
 
 // noteGuard notes what errors say if an object of the release itself refuses others: a quota that the operation may raise, or a

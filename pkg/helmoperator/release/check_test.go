@@ -76,7 +76,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: immutable}
 immutable: true
-data: {v: {{ .Values.immutable | quote }}}
+data: {v: {{ .Values.immutable | default "a" | quote }}}
 {{- if .Values.foreign }}
 ---
 apiVersion: v1

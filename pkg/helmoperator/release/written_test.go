@@ -104,7 +104,8 @@ func TestFailedInstallLeavesOthers(t *testing.T) {
 		"helm": {"POST /api/v1/namespaces/NS/secrets", func(e *env, chart *chartv2.Chart) {
 			e.helmInstall(chart, values("v", "other"))
 		}, "1 deployed"},
-		"leader": {"POST /apis/apps/v1/namespaces/NS/deployments", func(e *env, chart *chartv2.Chart) {
+		// The failure is about to be recorded.
+		"leader": {"GET /api/v1/namespaces/NS/secrets/sh.helm.release.v1.web.v1", func(e *env, chart *chartv2.Chart) {
 			leader := e.leader()
 			leader.install(leader.release(chart, values("v", "other")))
 		}, "1 failed, 2 deployed"},
