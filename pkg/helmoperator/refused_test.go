@@ -80,7 +80,7 @@ func testRefusedUpgrade(t *testing.T, force string) {
 	e.patch(obj, `spec: {tag: "2", port: 0}`)
 	obj = e.waitFor("one", helmoperator.ConditionReleaseFailed, "True/UpgradeError")
 	if _, message := conditionOf(obj, helmoperator.ConditionReleaseFailed); !strings.Contains(message, "Ingress/one-web") ||
-		!strings.Contains(message, "port.number: Invalid value: 0") || !strings.Contains(message, "nothing was changed") {
+		!strings.Contains(message, "port name or number is required") || !strings.Contains(message, "nothing was changed") {
 		t.Errorf("message %q", message)
 	}
 	if got, _ := conditionOf(obj, helmoperator.ConditionReady); got != "False/UpgradeError" {
