@@ -76,6 +76,21 @@ func (e *env) helmUpgrade(chart *chartv2.Chart, values map[string]any) {
 	}
 }
 
+// setLast changes the status and the age of the last revision, as the helm command.
+func (e *env) setLast(status rcommon.Status, age time.Duration) {
+	e.Helper()
+	leader := e.leader()
+	revisions, err := leader.release(nil, nil).history()
+	if err != nil {
+		e.Fatal(err)
+	}
+	revision := lastOf(revisions)
+	revision.Info.Status, revision.Info.LastDeployed = status, time.Now().Add(-age)
+	if err := e.helm().Releases.Update(revision); err != nil {
+		e.Fatal(err)
+	}
+}
+
 // meanwhile calls do before the first request that begins with a text is sent.
 func (e *env) meanwhile(before string, do func()) {
 	once := sync.OnceFunc(do)
@@ -143,17 +158,21 @@ func TestFailedUpgradeLeavesOthers(t *testing.T) {
 	e.install(e.release(chart, values("v", "1")))
 	next := e.release(chart, values("v", "2"))
 	e.plan(next, Upgrade)
-	e.meanwhile("POST /api/v1/namespaces/"+e.namespace+"/secrets", func() { e.helmUpgrade(chart, values("v", "other")) })
+	e.meanwhile("POST /api/v1/namespaces/"+e.namespace+"/secrets", func() {
+		e.helmUpgrade(chart, values("v", "other"))
+		e.setLast(rcommon.StatusPendingUpgrade, 0) // its hooks are running
+	})
 	if _, err := next.Upgrade(t.Context(), UpgradeOptions{}); err == nil || !IsTransient(err) {
 		t.Fatalf("error %v", err)
 	}
 	e.connect()
-	if records := e.records(); records != "1 superseded, 2 deployed" {
+	if records := e.records(); records != "1 superseded, 2 pending-upgrade" {
 		t.Errorf("records %s", records)
 	}
 	if v := e.field("v1 ConfigMap before", "data", "v"); v != "other" {
 		t.Errorf("v %s", v)
 	}
+	e.setLast(rcommon.StatusDeployed, 0)
 	next = e.release(chart, values("v", "2"))
 	e.upgrade(next)
 	e.settled(next)
@@ -196,19 +215,7 @@ func TestBusy(t *testing.T) {
 	e := newEnv(t)
 	chart := e.chart(failingChart)
 	e.helmInstall(chart, values("v", "1"))
-	store := e.helm().Releases
-	age := func(status rcommon.Status, age time.Duration) {
-		revisions, err := e.release(nil, nil).history()
-		if err != nil {
-			t.Fatal(err)
-		}
-		revision := lastOf(revisions)
-		revision.Info.Status, revision.Info.LastDeployed = status, time.Now().Add(-age)
-		if err := store.Update(revision); err != nil {
-			t.Fatal(err)
-		}
-	}
-	age(rcommon.StatusPendingInstall, time.Minute)
+	e.setLast(rcommon.StatusPendingInstall, time.Minute)
 	release := e.release(chart, values("v", "2"))
 	e.plan(release, Install)
 	if err := release.Check(t.Context(), Install, UpgradeOptions{}); !IsTransient(err) {
@@ -217,12 +224,12 @@ func TestBusy(t *testing.T) {
 	if _, err := release.Install(t.Context()); !errors.Is(err, errBusy) {
 		t.Errorf("install: %v", err)
 	}
-	age(rcommon.StatusUninstalling, time.Hour)
+	e.setLast(rcommon.StatusUninstalling, time.Hour)
 	if _, err := e.release(chart, nil).Install(t.Context()); !errors.Is(err, errBusy) {
 		t.Errorf("install: %v", err)
 	}
 	e.must("v1 ConfigMap before")
-	age(rcommon.StatusPendingInstall, time.Hour)
+	e.setLast(rcommon.StatusPendingInstall, time.Hour)
 	again := e.release(chart, values("v", "2"))
 	e.install(again)
 	e.settled(again)
