@@ -3,19 +3,17 @@ package release
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-const (
-	crdTimeout  = time.Minute
-	crdInterval = 100 * time.Millisecond
-)
+// crdTimeout limits the wait for a CRD.
+const crdTimeout = time.Minute
 
 // installCRDs creates the objects of the crds directory of the chart that do not exist, and waits until their kinds are served.
 // They do not belong to the release: they are neither updated nor deleted.
@@ -69,21 +67,14 @@ func (r *Release) waitEstablished(ctx context.Context, info *resource.Info) erro
 	if info.Mapping.GroupVersionKind.Kind != "CustomResourceDefinition" {
 		return nil
 	}
-	err := wait.PollUntilContextTimeout(ctx, crdInterval, crdTimeout, true, func(ctx context.Context) (bool, error) {
-		live, err := r.get(ctx, info)
-		if err != nil {
-			return false, err
+	return r.await(ctx, Waiting{Object: describeObject(info)}, info, crdTimeout, func(live *unstructured.Unstructured) (bool, error) {
+		if live == nil {
+			return false, errors.New("it was deleted")
 		}
-		conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-		for _, item := range conditions {
-			if condition, ok := item.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
-				return true, nil
-			}
+		if message, refused := conditionMessage(live, "NamesAccepted", "False"); refused {
+			return false, fmt.Errorf("its names are not accepted: %s", message)
 		}
-		return false, nil
+		_, established := conditionMessage(live, "Established", "True")
+		return established, nil
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("not established after %s", crdTimeout)
-	}
-	return err
 }

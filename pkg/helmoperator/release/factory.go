@@ -23,8 +23,6 @@ const (
 	FieldManager = "helm-operator"
 	// DefaultMaxHistory is the usual value of Options.MaxHistory.
 	DefaultMaxHistory = 10
-	// defaultHookTimeout is Helm's.
-	defaultHookTimeout = 5 * time.Minute
 )
 
 // Config is shared by all releases of a process.
@@ -34,7 +32,7 @@ type Config struct {
 	// Mapper maps kinds to resources, and detects kinds that are added later. The default is a mapper that discovers each
 	// group when it is needed, so that a group that cannot be discovered does not affect others.
 	Mapper meta.RESTMapper
-	// HookTimeout limits the wait for one hook. The default is 5 minutes, as in Helm.
+	// HookTimeout limits the wait for one hook. The default, 0, means no limit.
 	HookTimeout time.Duration
 }
 
@@ -69,9 +67,6 @@ func NewFactory(c Config) (*Factory, error) {
 		return nil, fmt.Errorf("release factory: %w", err)
 	}
 	f := &Factory{rest: rest.CopyConfig(c.REST), http: client, mapper: c.Mapper, hookTimeout: c.HookTimeout}
-	if f.hookTimeout <= 0 {
-		f.hookTimeout = defaultHookTimeout
-	}
 	if f.mapper == nil {
 		if f.mapper, err = apiutil.NewDynamicRESTMapper(c.REST, client); err != nil {
 			return nil, fmt.Errorf("release factory: %w", err)
@@ -106,6 +101,11 @@ type Options struct {
 	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
 	Observer Observer
+	// HookTimeout limits the wait for one hook. 0 stands for the limit of the factory.
+	HookTimeout time.Duration
+	// Wait is called when Install, Upgrade or Uninstall has to wait. It must call until, which blocks until the wait or the context
+	// ends, once, and return its error. Before and after, it can let others work. It may be nil.
+	Wait func(w Waiting, until func() error) error
 }
 
 // A Release is one release during one pass.

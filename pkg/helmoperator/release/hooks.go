@@ -1,0 +1,319 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/kube"
+	releasev1 "helm.sh/helm/v4/pkg/release/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+// hookEvents are the events before and after an action changes the objects of a release.
+type hookEvents struct{ before, after releasev1.HookEvent }
+
+var (
+	installHooks   = hookEvents{releasev1.HookPreInstall, releasev1.HookPostInstall}
+	upgradeHooks   = hookEvents{releasev1.HookPreUpgrade, releasev1.HookPostUpgrade}
+	rollbackHooks  = hookEvents{releasev1.HookPreRollback, releasev1.HookPostRollback}
+	uninstallHooks = hookEvents{releasev1.HookPreDelete, releasev1.HookPostDelete}
+)
+
+// hooks run the hooks of one action. Helm's actions delete, create and await the objects of hooks, one hook after the other, by the
+// methods of a client; hooks know for which hook. A Job or Pod that an interrupted action has created for the same hook is adopted: it
+// is neither deleted nor created again, but waited for.
+type hooks struct {
+	release *Release
+	ctx     context.Context //nolint:containedctx // Helm's clients have no contexts.
+	events  hookEvents
+	// isAfter is set when the action has changed the objects of the release.
+	isAfter bool
+	// ids identify the hooks of both events. adopt permits their adoption.
+	ids   hookIDs
+	adopt bool
+	// list are the hooks of the revision, and completed is the last revision whose runs are over.
+	list                []*releasev1.Hook
+	revision, completed int
+
+	// built are the hooks whose objects were built, and runs what became of them in the current event.
+	built map[*resource.Info]*releasev1.Hook
+	runs  map[*releasev1.Hook]*hookRun
+}
+
+// A hookRun is the execution of a hook in one event.
+type hookRun struct {
+	// objects are those that exist, with their names.
+	objects kube.ResourceList
+	created bool
+	// adopted are the Jobs and Pods of an interrupted run, by their position in the manifest.
+	adopted map[int]*unstructured.Unstructured
+}
+
+// runHooks makes the client of a configuration run the hooks of an action. The revisions are those that exist, and planned identifies
+// the hooks that the chart renders; without it, the hooks of the new revision identify themselves.
+func (r *Release) runHooks(ctx context.Context, configuration *action.Configuration, events hookEvents, revisions []*releasev1.Release, planned hookIDs) *hooks {
+	h := &hooks{
+		release: r, ctx: ctx, events: events, ids: planned, completed: lastCompleted(revisions),
+		built: map[*resource.Info]*releasev1.Hook{}, runs: map[*releasev1.Hook]*hookRun{},
+	}
+	if c, ok := configuration.KubeClient.(*client); ok {
+		c.hooks = h
+	}
+	h.adopt = len(revisions) > 0 && h.completed < lastOf(revisions).Version
+	configuration.Releases.Driver = &interruptible{Driver: configuration.Releases.Driver, ctx: ctx, created: func(revision *releasev1.Release) error {
+		return h.begin(revision, revisions)
+	}}
+	return h
+}
+
+// begin is called with the revision whose hooks are run, before the first one is. Runs of interrupted revisions that no hook continues
+// end here: they would compete with those of this revision.
+func (h *hooks) begin(revision *releasev1.Release, before []*releasev1.Release) error {
+	h.list, h.revision = revision.Hooks, revision.Version
+	if h.ids == nil {
+		h.ids = identifyHooks(revision, h.events)
+	}
+	if !h.adopt {
+		return nil
+	}
+	if err := h.release.endRuns(h.ctx, before, h.completed, h.ids); err != nil {
+		return fmt.Errorf("end the hooks of an interrupted revision: %w", err)
+	}
+	return nil
+}
+
+func (h *hooks) event() releasev1.HookEvent {
+	if h.isAfter {
+		return h.events.after
+	}
+	return h.events.before
+}
+
+// applied is called when the action has changed the objects of the release.
+func (h *hooks) applied() {
+	h.isAfter = true
+	clear(h.runs)
+	clear(h.built)
+}
+
+// register remembers whose objects were built, if the manifest is that of a hook.
+func (h *hooks) register(manifest string, infos kube.ResourceList) {
+	if h == nil {
+		return
+	}
+	for _, hook := range h.list {
+		if hook.Manifest == manifest {
+			for _, info := range infos {
+				h.built[info] = hook
+			}
+			return
+		}
+	}
+}
+
+// hookOf returns the hook that objects belong to, or nil.
+func (h *hooks) hookOf(infos kube.ResourceList) *releasev1.Hook {
+	if h == nil || len(infos) == 0 {
+		return nil
+	}
+	return h.built[infos[0]]
+}
+
+// run returns the run of a hook in the current event. Its first call looks for the run of an interrupted action.
+func (h *hooks) run(hook *releasev1.Hook, infos kube.ResourceList) (*hookRun, error) {
+	if run, ok := h.runs[hook]; ok {
+		return run, nil
+	}
+	run := &hookRun{adopted: map[int]*unstructured.Unstructured{}}
+	for i, info := range infos {
+		id := h.ids.of(h.event(), hook, h.list)
+		if !h.adopt || id == "" || !isRun(info) {
+			continue
+		}
+		live, err := h.release.findRun(h.ctx, info, id, func(live *unstructured.Unstructured) bool { return h.isContinued(live) })
+		if err != nil {
+			return nil, err
+		}
+		if live != nil {
+			run.adopted[i] = live
+		}
+	}
+	h.runs[hook] = run
+	return run, nil
+}
+
+// isContinued reports whether the Job or Pod of an interrupted revision still counts. A failed pre-delete hook has failed the
+// uninstallation, which was not recorded, and is run again.
+func (h *hooks) isContinued(live *unstructured.Unstructured) bool {
+	revision, ok := runRevision(live)
+	if !ok || revision <= h.completed || live.GetDeletionTimestamp() != nil || !h.release.owner.owns(live) {
+		return false
+	}
+	_, err := runProgress(live)
+	return err == nil || h.events != uninstallHooks
+}
+
+// delete deletes the objects of a hook according to its policy, before or after its run. The objects of a run that is continued are
+// deleted only afterwards.
+func (h *hooks) delete(hook *releasev1.Hook, infos kube.ResourceList, deleteAll func(kube.ResourceList) (*kube.Result, []error)) (*kube.Result, []error) {
+	run, err := h.run(hook, infos)
+	if err != nil {
+		return nil, []error{err}
+	}
+	deleted := run.objects
+	if !run.created {
+		deleted = nil
+		for i, info := range infos {
+			// The server names objects without a name, so that an earlier one has another name.
+			if run.adopted[i] == nil && info.Name != "" {
+				deleted = append(deleted, info)
+			}
+		}
+	}
+	if len(deleted) == 0 {
+		return &kube.Result{}, nil
+	}
+	return deleteAll(deleted)
+}
+
+// create creates the objects of a hook, except for those of a run that is continued.
+func (h *hooks) create(hook *releasev1.Hook, infos kube.ResourceList, createAll func(kube.ResourceList) (*kube.Result, error)) (*kube.Result, error) {
+	run, err := h.run(hook, infos)
+	if err != nil {
+		return nil, err
+	}
+	run.created = true
+	var missing kube.ResourceList
+	for i, info := range infos {
+		live := run.adopted[i]
+		if live == nil {
+			if id := h.ids.of(h.event(), hook, h.list); id != "" && isRun(info) {
+				markRun(info.Object.(*unstructured.Unstructured), id, h.revision)
+			}
+			missing = append(missing, info)
+			continue
+		}
+		if err := info.Refresh(live, true); err != nil {
+			return nil, err
+		}
+	}
+	run.objects = infos
+	if len(missing) == 0 {
+		return &kube.Result{}, nil
+	}
+	return createAll(missing)
+}
+
+// A hookWaiter waits for the objects of hooks. The objects of releases are not waited for.
+type hookWaiter struct{ *hooks }
+
+// Wait implements kube.Waiter. It is called between the hooks before and after the change of the objects.
+func (w hookWaiter) Wait(kube.ResourceList, time.Duration) error {
+	w.applied()
+	return nil
+}
+
+// WaitWithJobs implements kube.Waiter.
+func (w hookWaiter) WaitWithJobs(kube.ResourceList, time.Duration) error {
+	w.applied()
+	return nil
+}
+
+// WaitForDelete implements kube.Waiter. An object of a hook has to be gone before it can be created again.
+func (w hookWaiter) WaitForDelete(infos kube.ResourceList, _ time.Duration) error {
+	hook := w.hookOf(infos)
+	if hook == nil {
+		w.applied()
+		return nil
+	}
+	run := w.runs[hook]
+	if run == nil || run.created { // the next run waits for it
+		return nil
+	}
+	for i, info := range infos {
+		if run.adopted[i] != nil || info.Name == "" {
+			continue
+		}
+		waiting := Waiting{Object: describeObject(info), Hook: w.event(), Deletion: true}
+		err := w.release.await(w.ctx, waiting, info, w.release.hookTimeout(), func(live *unstructured.Unstructured) (bool, error) {
+			return live == nil || live.GetDeletionTimestamp() == nil, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WatchUntilReady implements kube.Waiter. Jobs and Pods have to finish; other objects have to exist only.
+func (w hookWaiter) WatchUntilReady(infos kube.ResourceList, _ time.Duration) error {
+	for _, info := range infos {
+		if !isRun(info) {
+			continue
+		}
+		waiting := Waiting{Object: describeObject(info), Hook: w.event()}
+		timeout := w.release.hookTimeout()
+		if object, ok := info.Object.(metav1.Object); ok && timeout > 0 {
+			// A run that is continued may have used up a part of its time, or all.
+			if created := object.GetCreationTimestamp(); !created.IsZero() {
+				timeout = max(timeout-time.Since(created.Time), time.Second)
+			}
+		}
+		err := w.release.await(w.ctx, waiting, info, min(timeout, w.release.hookTimeout()), func(live *unstructured.Unstructured) (bool, error) {
+			if live == nil {
+				return false, errors.New("it was deleted before it finished")
+			}
+			return runProgress(live)
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", describeObject(info), err)
+		}
+	}
+	return nil
+}
+
+// hookTimeout returns the limit of the wait for a hook; 0 means none.
+func (r *Release) hookTimeout() time.Duration {
+	if r.options.HookTimeout > 0 {
+		return r.options.HookTimeout
+	}
+	return r.factory.hookTimeout
+}
+
+// isRun reports whether an object runs to completion.
+func isRun(info *resource.Info) bool {
+	kind := info.Mapping.GroupVersionKind.GroupKind()
+	return kind.Group == "batch" && kind.Kind == "Job" || kind.Group == "" && kind.Kind == "Pod"
+}
+
+// runProgress reports whether a Job or Pod has completed. The error is why it has failed.
+func runProgress(live *unstructured.Unstructured) (done bool, err error) {
+	if live.GetKind() == "Pod" {
+		switch phase, _, _ := unstructured.NestedString(live.Object, "status", "phase"); phase {
+		case "Succeeded":
+			return true, nil
+		case "Failed":
+			message, _, _ := unstructured.NestedString(live.Object, "status", "message")
+			return false, failedRun("the pod has failed", message)
+		}
+		return false, nil
+	}
+	if _, ok := conditionMessage(live, "Complete", "True"); ok {
+		return true, nil
+	}
+	if message, ok := conditionMessage(live, "Failed", "True"); ok {
+		return false, failedRun("the job has failed", message)
+	}
+	return false, nil
+}
+
+func failedRun(problem, message string) error {
+	return errors.New(strings.Join(slices.DeleteFunc([]string{problem, message}, func(s string) bool { return s == "" }), ": "))
+}
