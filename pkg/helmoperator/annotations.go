@@ -25,6 +25,9 @@ const (
 	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It takes precedence over
 	// WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
+	// AnnotationTimeout limits the wait for one hook of the chart, such as "1h"; "0" means no limit. It takes precedence over
+	// WithTimeout. It does not exist in operator-sdk.
+	AnnotationTimeout = annotationPrefix + "timeout"
 )
 
 // The finalizers that uninstall a release before its custom resource is removed.
@@ -46,16 +49,17 @@ func hasFinalizer(obj *unstructured.Unstructured) bool {
 // settings are the annotations of one custom resource, parsed.
 type settings struct {
 	upgradeForce, rollbackForce, uninstallWait bool
-	period                                     time.Duration
+	period, timeout                            time.Duration
 }
 
 // readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have their defaults; the error names all
 // invalid ones.
-func readSettings(obj metav1.Object, period time.Duration) (settings, error) {
-	s := settings{period: period}
+func readSettings(obj metav1.Object, period, timeout time.Duration) (settings, error) {
+	s := settings{period: period, timeout: timeout}
 	err := errors.Join(customresource.ReadBool(obj, AnnotationUpgradeForce, &s.upgradeForce),
 		customresource.ReadBool(obj, AnnotationRollbackForce, &s.rollbackForce),
 		customresource.ReadBool(obj, AnnotationUninstallWait, &s.uninstallWait),
-		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period))
+		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period),
+		customresource.ReadPeriod(obj, AnnotationTimeout, &s.timeout))
 	return s, err
 }

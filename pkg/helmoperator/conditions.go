@@ -59,6 +59,10 @@ const (
 	ReasonNondeterministicTemplate = "NondeterministicTemplate"
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
+	// ReasonWaitingForHook means that a Job or Pod of a hook of the chart has not finished yet.
+	ReasonWaitingForHook = "WaitingForHook"
+	// ReasonWaitingForCRD means that the API server does not serve a CRD of the chart yet.
+	ReasonWaitingForCRD = "WaitingForCRD"
 )
 
 // maxMessage is the maximum length of the message of a condition or event in bytes. Longer notes and errors are cut.

@@ -49,19 +49,20 @@ func TestConditions(t *testing.T) {
 func TestReadSettings(t *testing.T) {
 	t.Parallel()
 	obj := &unstructured.Unstructured{}
-	if got, err := readSettings(obj, time.Minute); err != nil || got != (settings{period: time.Minute}) {
+	if got, err := readSettings(obj, time.Minute, time.Hour); err != nil || got != (settings{period: time.Minute, timeout: time.Hour}) {
 		t.Errorf("got %+v (%v), want the defaults", got, err)
 	}
 	obj.SetAnnotations(map[string]string{
 		AnnotationUpgradeForce: "true", AnnotationRollbackForce: "true", AnnotationUninstallWait: "1", AnnotationReconcilePeriod: "5m",
+		AnnotationTimeout: "0",
 	})
-	if got, err := readSettings(obj, time.Minute); err != nil || got != (settings{true, true, true, 5 * time.Minute}) {
+	if got, err := readSettings(obj, time.Minute, time.Hour); err != nil || got != (settings{true, true, true, 5 * time.Minute, 0}) {
 		t.Errorf("got %+v (%v), want all", got, err)
 	}
-	obj.SetAnnotations(map[string]string{AnnotationUpgradeForce: "yes", AnnotationReconcilePeriod: "often", AnnotationUninstallWait: "true"})
-	got, err := readSettings(obj, time.Minute)
+	obj.SetAnnotations(map[string]string{AnnotationUpgradeForce: "yes", AnnotationReconcilePeriod: "often", AnnotationUninstallWait: "true", AnnotationTimeout: "-1s"})
+	got, err := readSettings(obj, time.Minute, 0)
 	if err == nil || !strings.Contains(err.Error(), `upgrade-force "yes": must be true or false`) ||
-		!strings.Contains(err.Error(), `reconcile-period "often": must be a duration`) || got != (settings{uninstallWait: true, period: time.Minute}) {
+		!strings.Contains(err.Error(), `reconcile-period "often": must be a duration`) || !strings.Contains(err.Error(), `/timeout "-1s": must be a duration`) || got != (settings{uninstallWait: true, period: time.Minute}) {
 		t.Errorf("got %+v (%v), want both errors and the valid setting", got, err)
 	}
 }

@@ -12,6 +12,11 @@
 // repairs it. If nothing has changed, it reads the records of the release and writes nothing. If only the status of objects has
 // changed, it computes the condition Ready anew. A failed pass is repeated with delays of 1 second to 5 minutes.
 //
+// # Waits
+//
+// A pass that waits for a hook or a CRD of the chart says so in the condition Ready and occupies no worker of the controller until the
+// wait ends. A change or the deletion of the resource ends the wait; so does the end of the process, and the next one continues it.
+//
 // # Status
 //
 // The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic and

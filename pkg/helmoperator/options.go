@@ -112,6 +112,14 @@ func WithReconcilePeriod(period time.Duration) Option {
 	return func(r *Reconciler) error { return r.kind.SetPeriod(period) }
 }
 
+// WithTimeout limits the wait for one hook of the chart, after which an installation, upgrade or removal fails; 0, the default, means no
+// limit. AnnotationTimeout takes precedence.
+func WithTimeout(timeout time.Duration) Option {
+	return func(r *Reconciler) error {
+		return customresource.SetNotNegative(&r.timeout, "timeout", timeout)
+	}
+}
+
 // WithMaxConcurrentReconciles sets the number of custom resources that are reconciled at the same time. The default is 1.
 func WithMaxConcurrentReconciles(n int) Option {
 	return func(r *Reconciler) error { return r.kind.SetMaxConcurrent(n) }

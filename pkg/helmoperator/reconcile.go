@@ -24,6 +24,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if result, over, err := r.continueOperation(ctx, request.NamespacedName, obj); over {
+		return result, err
+	}
 	if obj == nil {
 		r.tracker.drop(request.NamespacedName)
 		r.metrics.deleteCreated(request.NamespacedName, r.kind.GVK)
@@ -41,11 +44,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return r.reconcileReadiness(ctx, obj, tracked)
 		}
 	}
-	return r.reconcileFull(ctx, obj)
+	return r.operations.run(ctx, request.NamespacedName, r.targetOf(obj), func(ctx context.Context, op *operation) (reconcile.Result, error) {
+		return r.reconcileFull(ctx, op, obj)
+	})
 }
 
 // reconcileFull installs, upgrades, repairs or uninstalls the release of obj.
-func (r *Reconciler) reconcileFull(ctx context.Context, obj *unstructured.Unstructured) (result reconcile.Result, err error) {
+func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unstructured.Unstructured) (result reconcile.Result, err error) {
 	tracked := r.tracker.begin(obj)
 	defer func() {
 		// Changes that others make during the pass are examined in another one. The pass itself makes most changes.
@@ -54,9 +59,9 @@ func (r *Reconciler) reconcileFull(ctx context.Context, obj *unstructured.Unstru
 		}
 	}()
 	if obj.GetDeletionTimestamp() != nil {
-		return r.reconcileDeleted(ctx, obj)
+		return r.reconcileDeleted(ctx, op, obj, tracked)
 	}
-	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked}
+	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
 	return p.run(ctx)
 }
 
@@ -94,18 +99,23 @@ func (r *Reconciler) nextPass(obj *unstructured.Unstructured, tracked *trackedRe
 // A pass reconciles one custom resource once.
 type pass struct {
 	*Reconciler
-	obj      *unstructured.Unstructured
-	change   *statusChange
-	tracked  *trackedResource
-	settings settings
-	secrets  redactor
-	values   map[string]any
+	obj       *unstructured.Unstructured
+	change    *statusChange
+	tracked   *trackedResource
+	operation *operation
+	settings  settings
+	secrets   redactor
+	values    map[string]any
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
 func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	p.change.set(condition{kind: ConditionInitialized, status: metav1.ConditionTrue})
 	deployed, err := p.deploy(ctx)
+	if err != nil && ctx.Err() != nil {
+		// The next pass, maybe of another process, continues. It writes the status.
+		return reconcile.Result{}, err
+	}
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
@@ -150,7 +160,7 @@ func (p *pass) fail(ctx context.Context, err error) error {
 // deploy installs, upgrades or repairs the release.
 func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	var err error
-	if p.settings, err = readSettings(p.obj, p.kind.Period); err != nil {
+	if p.settings, err = readSettings(p.obj, p.kind.Period, p.timeout); err != nil {
 		return nil, err
 	}
 	chart, err := p.chart.load()
@@ -163,7 +173,10 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	p.secrets.AddValues(p.values)
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents,
+		Observer: p.dependents, HookTimeout: p.settings.timeout,
+		Wait: func(w release.Waiting, until func() error) error {
+			return p.await(ctx, p.operation, p.obj, p.change, w, until)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -224,6 +237,9 @@ func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progre
 	}
 	start := p.kind.Now()
 	deployed, err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
 	p.metrics.observe(p.kind.GVK, operation, p.kind.Now().Sub(start), err)
 	if err != nil {
 		p.emitOverrides(p.obj, &p.secrets)

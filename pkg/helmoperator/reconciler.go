@@ -1,10 +1,12 @@
 package helmoperator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,6 +37,7 @@ type Reconciler struct {
 	dryRun            string
 	namespaces        []string
 	manifestLimit     int
+	timeout           time.Duration
 	events            record.EventRecorder
 
 	// These are set by Setup.
@@ -42,8 +45,9 @@ type Reconciler struct {
 	dependents *releaseWatcher
 	metrics    *collectors
 
-	tracker tracker
-	watched watchedKinds
+	tracker    tracker
+	watched    watchedKinds
+	operations operations
 }
 
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
@@ -91,6 +95,9 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	}
 	for _, r := range reconcilers {
 		r.dependents, r.factory, r.metrics = watches, factory, collectors
+		if err := mgr.Add(&r.operations); err != nil {
+			return err
+		}
 		if err := r.addController(mgr); err != nil {
 			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}
@@ -106,5 +113,8 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 	changed := func(before, after *unstructured.Unstructured) bool {
 		return !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) || !maps.Equal(before.GetLabels(), after.GetLabels())
 	}
-	return r.kind.AddController(mgr, r, &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, changed, r.watched.start)
+	return r.kind.AddController(mgr, r, &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, changed, func(ctx context.Context, queue customresource.Queue) {
+		r.operations.bind(ctx, queue)
+		r.watched.start(ctx, queue)
+	})
 }

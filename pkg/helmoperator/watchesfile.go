@@ -66,6 +66,9 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	if w.ReconcilePeriod > 0 {
 		options = append(options, WithReconcilePeriod(w.ReconcilePeriod))
 	}
+	if w.Timeout != nil {
+		options = append(options, WithTimeout(*w.Timeout))
+	}
 	if w.MaxConcurrentReconciles > 0 {
 		options = append(options, WithMaxConcurrentReconciles(w.MaxConcurrentReconciles))
 	}

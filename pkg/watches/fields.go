@@ -34,7 +34,7 @@ func helmFormat() format[Watch] {
 
 // helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
-	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption"}
+	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "timeout"}
 }
 
 // readers returns the functions that read the values of an entry's keys.
@@ -47,6 +47,11 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"typedOverrideValues":     func(value *yaml.Node) { w.TypedOverrideValues = p.typedValues(value, "as in a values.yaml") },
 		"selector":                func(value *yaml.Node) { w.Selector = p.selector(value) },
 		"reconcilePeriod":         func(value *yaml.Node) { w.ReconcilePeriod = p.duration(value) },
+		"timeout": func(value *yaml.Node) {
+			if timeout := p.duration(value); !p.isVariable(value) {
+				w.Timeout = &timeout
+			}
+		},
 		"maxHistory":              p.number(0, func(n int) { w.MaxHistory = &n }),
 		"maxConcurrentReconciles": p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
 		"dryRunOption": func(value *yaml.Node) {

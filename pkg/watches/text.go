@@ -32,6 +32,9 @@ func (w *Watch) text() ([]byte, error) {
 	optional("typedOverrideValues", len(w.TypedOverrideValues) > 0, w.TypedOverrideValues)
 	optional("selector", w.Selector != nil, selectorValues(w.Selector))
 	optional("reconcilePeriod", w.ReconcilePeriod != 0, w.ReconcilePeriod.String())
+	if w.Timeout != nil {
+		optional("timeout", true, w.Timeout.String())
+	}
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)

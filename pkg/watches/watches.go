@@ -40,6 +40,8 @@ type Watch struct {
 	Selector *metav1.LabelSelector
 	// ReconcilePeriod is the time between two passes of a custom resource; 0 is the operator's default.
 	ReconcilePeriod time.Duration
+	// Timeout limits the wait for one hook of the chart; 0 means no limit, and nil is the operator's default.
+	Timeout *time.Duration
 	// DryRunOption is how releases are rendered for comparisons; empty is dryRunClient.
 	DryRunOption string
 	// MaxHistory is the number of revisions that are kept of a release. 0 keeps all; nil is the default.

@@ -48,6 +48,13 @@
 // A failed installation is removed, so that the next pass starts again. A failed upgrade is rolled back ([RolledBackError]). If the
 // context ends, neither happens: the next pass, maybe of another process, continues.
 //
+// # Hooks
+//
+// The Jobs and Pods of hooks have a label that identifies what they were made of ([HookLabel]) and the revision that started them. If an
+// action was interrupted, because its context or the process ended, the next one adopts those that it would create in the same way,
+// and waits for them; it deletes the others. A failed action is not continued: its hooks run again. [Options].Wait is called for each
+// wait.
+//
 // # Repair
 //
 // Repair compares live objects with the manifest, creates missing ones and patches those that differ, in the fields that the
