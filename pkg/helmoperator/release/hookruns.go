@@ -176,6 +176,25 @@ func (r *Release) listRuns(ctx context.Context, info *resource.Info, selector st
 	return runs, nil
 }
 
+// deleteGenerated deletes the Jobs or Pods of earlier runs of a hook whose objects the server names.
+func (r *Release) deleteGenerated(ctx context.Context, info *resource.Info) error {
+	runs, err := r.listRuns(ctx, info, HookLabel)
+	if err != nil {
+		return err
+	}
+	prefix := info.Object.(*unstructured.Unstructured).GetGenerateName()
+	for _, live := range runs {
+		if live.GetGenerateName() == prefix && live.GetDeletionTimestamp() == nil && r.owner.owns(live) {
+			found := *info
+			found.Name = live.GetName()
+			if err := r.delete(ctx, &found, live); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // endRuns deletes the Jobs and Pods that interrupted revisions after completed have started, except for those with identifiers that are
 // continued.
 func (r *Release) endRuns(ctx context.Context, revisions []*releasev1.Release, completed int, continued hookIDs) error {

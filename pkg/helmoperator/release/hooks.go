@@ -171,9 +171,14 @@ func (h *hooks) delete(hook *releasev1.Hook, infos kube.ResourceList, deleteAll 
 	if !run.created {
 		deleted = nil
 		for i, info := range infos {
-			// The server names objects without a name, so that an earlier one has another name.
-			if run.adopted[i] == nil && info.Name != "" {
+			switch {
+			case run.adopted[i] != nil:
+			case info.Name != "":
 				deleted = append(deleted, info)
+			case isRun(info): // the server has named it
+				if err := h.release.deleteGenerated(h.ctx, info); err != nil {
+					return nil, []error{err}
+				}
 			}
 		}
 	}
