@@ -33,6 +33,15 @@ spec:
       restartPolicy: Never
       containers: [{name: migrate, image: example.com/migrate}]
 `,
+		// Helm creates it before the Job and deletes it at the end, but not before the next creation.
+		"settings.yaml": `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}-settings
+  annotations: {helm.sh/hook: "` + events + `", helm.sh/hook-weight: "-1", helm.sh/hook-delete-policy: hook-succeeded}
+data:
+  name: {{ .Values.name | quote }}
+`,
 	})
 }
 
@@ -210,7 +219,7 @@ func TestRestartAdoptsHook(t *testing.T) {
 	for name, test := range map[string]struct{ name, policy string }{
 		"fixed":     {"name: '{{ .Release.Name }}-migrate'", "before-hook-creation"},
 		"revision":  {"name: '{{ .Release.Name }}-migrate-{{ .Release.Revision }}'", "hook-succeeded"},
-		"random":    {"name: '{{ .Release.Name }}-{{ randAlphaNum 5 | lower }}'", "before-hook-creation,hook-succeeded"},
+		"random":    {"name: '{{ .Release.Name }}-{{ randAlphaNum 5 | lower }}'", "hook-succeeded,hook-failed"},
 		"generated": {"generateName: '{{ .Release.Name }}-'", "before-hook-creation"},
 	} {
 		for _, finished := range []bool{false, true} {

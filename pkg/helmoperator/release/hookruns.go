@@ -195,6 +195,26 @@ func (r *Release) deleteGenerated(ctx context.Context, info *resource.Info) erro
 	return nil
 }
 
+// hookObjects returns the objects of the hooks of revisions after completed.
+func (r *Release) hookObjects(revisions []*releasev1.Release, completed int) map[key]bool {
+	objects := map[key]bool{}
+	for _, revision := range revisions {
+		if revision.Version <= completed {
+			continue
+		}
+		for _, hook := range revision.Hooks {
+			infos, err := r.infos(hook.Manifest, true)
+			if err != nil || onlyTests(hook) {
+				continue // it was not created either
+			}
+			for _, info := range infos {
+				objects[r.keyOf(info.Object.(*unstructured.Unstructured))] = true
+			}
+		}
+	}
+	return objects
+}
+
 // endRuns deletes the Jobs and Pods that interrupted revisions after completed have started, except for those with identifiers that are
 // continued.
 func (r *Release) endRuns(ctx context.Context, revisions []*releasev1.Release, completed int, continued hookIDs) error {

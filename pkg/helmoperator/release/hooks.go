@@ -2,16 +2,11 @@ package release
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"helm.sh/helm/v4/pkg/action"
 	"helm.sh/helm/v4/pkg/kube"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
 )
@@ -41,6 +36,8 @@ type hooks struct {
 	// list are the hooks of the revision, and completed is the last revision whose runs are over.
 	list                []*releasev1.Hook
 	revision, completed int
+	// begun are the objects of hooks that interrupted revisions have created, or would have.
+	begun map[key]bool
 
 	// built are the hooks whose objects were built, and runs what became of them in the current event.
 	built map[*resource.Info]*releasev1.Hook
@@ -83,6 +80,7 @@ func (h *hooks) begin(revision *releasev1.Release, before []*releasev1.Release) 
 	if !h.adopt {
 		return nil
 	}
+	h.begun = h.release.hookObjects(before, h.completed)
 	if err := h.release.endRuns(h.ctx, before, h.completed, h.ids); err != nil {
 		return fmt.Errorf("end the hooks of an interrupted revision: %w", err)
 	}
@@ -161,8 +159,11 @@ func (h *hooks) isContinued(live *unstructured.Unstructured) bool {
 }
 
 // delete deletes the objects of a hook according to its policy, before or after its run. The objects of a run that is continued are
-// deleted only afterwards.
+// deleted only afterwards. After the end of the context, nothing is deleted: the hook has not failed, as Helm believes, and goes on.
 func (h *hooks) delete(hook *releasev1.Hook, infos kube.ResourceList, deleteAll func(kube.ResourceList) (*kube.Result, []error)) (*kube.Result, []error) {
+	if h.ctx.Err() != nil {
+		return &kube.Result{}, nil
+	}
 	run, err := h.run(hook, infos)
 	if err != nil {
 		return nil, []error{err}
@@ -198,6 +199,11 @@ func (h *hooks) create(hook *releasev1.Hook, infos kube.ResourceList, createAll 
 	var missing kube.ResourceList
 	for i, info := range infos {
 		live := run.adopted[i]
+		if live == nil && !isRun(info) {
+			if live, err = h.update(info); err != nil {
+				return nil, err
+			}
+		}
 		if live == nil {
 			if id := h.ids.of(h.event(), hook, h.list); id != "" && isRun(info) {
 				markRun(info.Object.(*unstructured.Unstructured), id, h.revision)
@@ -216,109 +222,24 @@ func (h *hooks) create(hook *releasev1.Hook, infos kube.ResourceList, createAll 
 	return createAll(missing)
 }
 
-// A hookWaiter waits for the objects of hooks. The objects of releases are not waited for.
-type hookWaiter struct{ *hooks }
-
-// Wait implements kube.Waiter. It is called between the hooks before and after the change of the objects.
-func (w hookWaiter) Wait(kube.ResourceList, time.Duration) error {
-	w.applied()
-	return nil
-}
-
-// WaitWithJobs implements kube.Waiter.
-func (w hookWaiter) WaitWithJobs(kube.ResourceList, time.Duration) error {
-	w.applied()
-	return nil
-}
-
-// WaitForDelete implements kube.Waiter. An object of a hook has to be gone before it can be created again.
-func (w hookWaiter) WaitForDelete(infos kube.ResourceList, _ time.Duration) error {
-	hook := w.hookOf(infos)
-	if hook == nil {
-		w.applied()
-		return nil
+// update updates an object that an interrupted revision has created for a hook and that the policy of the hook did not delete, such as
+// settings of a Job. It returns nil if there is none.
+func (h *hooks) update(info *resource.Info) (*unstructured.Unstructured, error) {
+	object, ok := info.Object.(*unstructured.Unstructured)
+	if !ok || info.Name == "" || !h.begun[h.release.keyOf(object)] {
+		return nil, nil
 	}
-	run := w.runs[hook]
-	if run == nil || run.created { // the next run waits for it
-		return nil
+	live, err := h.release.getIfExists(h.ctx, info)
+	if live == nil || err != nil || live.GetDeletionTimestamp() != nil || !h.release.owner.owns(live) {
+		return nil, err
 	}
-	for i, info := range infos {
-		if run.adopted[i] != nil || info.Name == "" {
-			continue
-		}
-		waiting := Waiting{Object: describeObject(info), Hook: w.event(), Deletion: true}
-		err := w.release.await(w.ctx, waiting, info, w.release.hookTimeout(), func(live *unstructured.Unstructured) (bool, error) {
-			return live == nil || live.GetDeletionTimestamp() == nil, nil
-		})
-		if err != nil {
-			return err
-		}
+	normalizeValue(object.Object)
+	if object.GetKind() == "Secret" && object.GetAPIVersion() == "v1" {
+		encodeStringData(object)
 	}
-	return nil
-}
-
-// WatchUntilReady implements kube.Waiter. Jobs and Pods have to finish; other objects have to exist only.
-func (w hookWaiter) WatchUntilReady(infos kube.ResourceList, _ time.Duration) error {
-	for _, info := range infos {
-		if !isRun(info) {
-			continue
-		}
-		waiting := Waiting{Object: describeObject(info), Hook: w.event()}
-		timeout := w.release.hookTimeout()
-		if object, ok := info.Object.(metav1.Object); ok && timeout > 0 {
-			// A run that is continued may have used up a part of its time, or all.
-			if created := object.GetCreationTimestamp(); !created.IsZero() {
-				timeout = max(timeout-time.Since(created.Time), time.Second)
-			}
-		}
-		err := w.release.await(w.ctx, waiting, info, min(timeout, w.release.hookTimeout()), func(live *unstructured.Unstructured) (bool, error) {
-			if live == nil {
-				return false, errors.New("it was deleted before it finished")
-			}
-			return runProgress(live)
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", describeObject(info), err)
-		}
+	patched, err := h.release.repairDrift(h.ctx, info, live)
+	if patched != nil {
+		live = patched
 	}
-	return nil
-}
-
-// hookTimeout returns the limit of the wait for a hook; 0 means none.
-func (r *Release) hookTimeout() time.Duration {
-	if r.options.HookTimeout > 0 {
-		return r.options.HookTimeout
-	}
-	return r.factory.hookTimeout
-}
-
-// isRun reports whether an object runs to completion.
-func isRun(info *resource.Info) bool {
-	kind := info.Mapping.GroupVersionKind.GroupKind()
-	return kind.Group == "batch" && kind.Kind == "Job" || kind.Group == "" && kind.Kind == "Pod"
-}
-
-// runProgress reports whether a Job or Pod has completed. The error is why it has failed.
-func runProgress(live *unstructured.Unstructured) (done bool, err error) {
-	if live.GetKind() == "Pod" {
-		switch phase, _, _ := unstructured.NestedString(live.Object, "status", "phase"); phase {
-		case "Succeeded":
-			return true, nil
-		case "Failed":
-			message, _, _ := unstructured.NestedString(live.Object, "status", "message")
-			return false, failedRun("the pod has failed", message)
-		}
-		return false, nil
-	}
-	if _, ok := conditionMessage(live, "Complete", "True"); ok {
-		return true, nil
-	}
-	if message, ok := conditionMessage(live, "Failed", "True"); ok {
-		return false, failedRun("the job has failed", message)
-	}
-	return false, nil
-}
-
-func failedRun(problem, message string) error {
-	return errors.New(strings.Join(slices.DeleteFunc([]string{problem, message}, func(s string) bool { return s == "" }), ": "))
+	return live, err
 }
