@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,8 +75,17 @@ func (ids hookIDs) of(event releasev1.HookEvent, hook *releasev1.Hook, list []*r
 	return ids[placeOf(event, hook, list)]
 }
 
-// contain reports whether there is a hook with an identifier.
-func (ids hookIDs) contain(id string) bool {
+// runID returns the identifier of an object of a hook by its position, as a hook can be a list.
+func runID(id string, position int) string {
+	if id == "" || position == 0 {
+		return id
+	}
+	return id + "-" + strconv.Itoa(position)
+}
+
+// contain reports whether there is a hook whose object has an identifier.
+func (ids hookIDs) contain(runID string) bool {
+	id, _, _ := strings.Cut(runID, "-")
 	for _, known := range ids {
 		if known == id {
 			return true
@@ -121,7 +131,7 @@ func identifyHooks(revision *releasev1.Release, events hookEvents) hookIDs {
 func (r *Release) planHooks(ctx context.Context, revisions []*releasev1.Release, events hookEvents) (hookIDs, error) {
 	s := situation{revision: 1, install: true}
 	if events != installHooks {
-		s = situation{revision: lastCompleted(revisions) + 1}
+		s = situation{revision: max(lastCompleted(revisions), 1) + 1}
 	}
 	for _, cluster := range []bool{false, true} {
 		calls := &lookups{release: r, mode: readCluster(cluster)}

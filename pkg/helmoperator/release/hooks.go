@@ -64,7 +64,7 @@ func (r *Release) runHooks(ctx context.Context, configuration *action.Configurat
 		c.hooks = h
 	}
 	h.adopt = len(revisions) > 0 && h.completed < lastOf(revisions).Version
-	configuration.Releases.Driver = &interruptible{Driver: configuration.Releases.Driver, ctx: ctx, created: func(revision *releasev1.Release) error {
+	configuration.Releases.Driver = &interruptible{Driver: configuration.Releases.Driver, ctx: ctx, begin: func(revision *releasev1.Release) error {
 		return h.begin(revision, revisions)
 	}}
 	return h
@@ -131,7 +131,7 @@ func (h *hooks) run(hook *releasev1.Hook, infos kube.ResourceList) (*hookRun, er
 	}
 	run := &hookRun{adopted: map[int]*unstructured.Unstructured{}}
 	for i, info := range infos {
-		id := h.ids.of(h.event(), hook, h.list)
+		id := runID(h.ids.of(h.event(), hook, h.list), i)
 		if !h.adopt || id == "" || !isRun(info) {
 			continue
 		}
@@ -205,7 +205,7 @@ func (h *hooks) create(hook *releasev1.Hook, infos kube.ResourceList, createAll 
 			}
 		}
 		if live == nil {
-			if id := h.ids.of(h.event(), hook, h.list); id != "" && isRun(info) {
+			if id := runID(h.ids.of(h.event(), hook, h.list), i); id != "" && isRun(info) {
 				markRun(info.Object.(*unstructured.Unstructured), id, h.revision)
 			}
 			missing = append(missing, info)

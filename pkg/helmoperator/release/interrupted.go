@@ -33,11 +33,11 @@ func lastCompleted(revisions []*releasev1.Release) int {
 }
 
 // An interruptible driver records that a revision was interrupted, where Helm's actions record after the end of the context that it has
-// failed. The function created is called after a revision was recorded for the first time, with its hooks.
+// failed. The function begin is called with a revision and its hooks before it is recorded for the first time.
 type interruptible struct {
 	driver.Driver
-	ctx     context.Context //nolint:containedctx // Helm's drivers have no contexts.
-	created func(*releasev1.Release) error
+	ctx   context.Context //nolint:containedctx // Helm's drivers have no contexts.
+	begin func(*releasev1.Release) error
 
 	version int
 	pending rcommon.Status
@@ -45,15 +45,13 @@ type interruptible struct {
 
 // Create implements driver.Driver.
 func (d *interruptible) Create(key string, release helmrelease.Releaser) error {
-	if err := d.Driver.Create(key, release); err != nil {
-		return err
+	if revision, ok := release.(*releasev1.Release); ok {
+		d.version, d.pending = revision.Version, revision.Info.Status
+		if err := d.begin(revision); err != nil {
+			return err
+		}
 	}
-	revision, ok := release.(*releasev1.Release)
-	if !ok {
-		return nil
-	}
-	d.version, d.pending = revision.Version, revision.Info.Status
-	return d.created(revision)
+	return d.Driver.Create(key, release)
 }
 
 // Update implements driver.Driver.
