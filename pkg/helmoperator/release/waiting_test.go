@@ -220,3 +220,34 @@ data: {v: {{ .Values.v | quote }}}
 		t.Errorf("%d waits, and the object is still the first one", waits)
 	}
 }
+
+// TestCanceledRollback ends the wait for a hook of a rollback. Its Job ends when another upgrade begins.
+func TestCanceledRollback(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	rollback := strings.NewReplacer("name: migrate", "name: back", "templates/job", "templates/back", "templates/c.", "templates/d.", "name: c}", "name: d}")
+	chart := e.chart(jobChart("pre-upgrade", "before-hook-creation") + rollback.Replace(jobChart("pre-rollback", "hook-succeeded")))
+	e.install(e.release(chart, values("v", "1")))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var waits []string
+	_, err := e.release(chart, values("v", "2"), onWait(func(w Waiting) {
+		waits = append(waits, string(w.Hook))
+		if w.Hook == "pre-upgrade" {
+			e.finish("migrate", "Failed")
+		} else {
+			cancel()
+		}
+	})).Upgrade(ctx, UpgradeOptions{})
+	if err == nil || strings.Contains(err.Error(), "timed out") || strings.Join(waits, " ") != "pre-upgrade pre-rollback" {
+		t.Errorf("waits %s, error %v", waits, err)
+	}
+	if records := e.records(); records != "1 deployed, 2 failed, 3 pending-rollback" {
+		t.Errorf("records %s", records)
+	}
+	e.must("batch/v1 Job back")
+	e.upgrade(e.release(chart, values("v", "3", "image", "2"), onWait(func(Waiting) {
+		e.mustNot("batch/v1 Job back")
+		e.finish("migrate", "Complete")
+	})))
+}
