@@ -52,7 +52,7 @@
 //
 // The Jobs and Pods of hooks have a label that identifies what they were made of ([HookLabel]) and the revision that started them. If an
 // action was interrupted, because its context or the process ended, the next one adopts those that it would create in the same way,
-// and waits for them; it deletes the others. A failed action is not continued: its hooks run again. [Options].Wait is called for each
+// and waits for them; it deletes the others. Jobs and Pods that the interrupted action has completed are not run again. A failed action is not continued: its hooks run again. [Options].Wait is called for each
 // wait.
 //
 // # Repair

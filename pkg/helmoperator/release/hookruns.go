@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -149,6 +150,48 @@ func (r *Release) planHooks(ctx context.Context, revisions []*releasev1.Release,
 		}
 	}
 	return hookIDs{}, nil
+}
+
+// String returns the key of the identifier of a hook among the fingerprints of a record.
+func (p hookPlace) String() string {
+	return fmt.Sprintf("hook-run %s %s %s %d", p.event, p.path, p.kind, p.index)
+}
+
+// record adds the identifiers to the fingerprints of a revision.
+func (ids hookIDs) record(fingerprints map[string]string) map[string]string {
+	recorded := maps.Clone(fingerprints)
+	for place, id := range ids {
+		if recorded == nil {
+			recorded = map[string]string{}
+		}
+		recorded[place.String()] = id
+	}
+	return recorded
+}
+
+// finishedHooks returns the identifiers of the Jobs and Pods of hooks that revisions after completed have run successfully. The record
+// of a hook doesn't tell for which event it was run.
+func (r *Release) finishedHooks(revisions []*releasev1.Release, completed int, events hookEvents) map[string]bool {
+	finished := map[string]bool{}
+	for _, revision := range revisions {
+		for _, hook := range revision.Hooks {
+			if revision.Version <= completed || hook.LastRun.Phase != releasev1.HookPhaseSucceeded || hook.Kind != "Job" && hook.Kind != "Pod" {
+				continue
+			}
+			isBefore, isAfter := slices.Contains(hook.Events, events.before), slices.Contains(hook.Events, events.after)
+			if isBefore == isAfter || hook.LastRun.StartedAt.Before(revision.Info.LastDeployed) { // a rollback copies the hooks of another revision
+				continue
+			}
+			event := events.before
+			if isAfter {
+				event = events.after
+			}
+			if id := r.fingerprints[revision.Version][placeOf(event, hook, revision.Hooks).String()]; id != "" {
+				finished[id] = true
+			}
+		}
+	}
+	return finished
 }
 
 // findRun returns the Job or Pod with an identifier that is accepted, or nil. Its name may differ from that of the hook.

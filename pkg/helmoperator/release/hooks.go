@@ -38,6 +38,8 @@ type hooks struct {
 	revision, completed int
 	// begun are the objects of hooks that interrupted revisions have created, or would have.
 	begun map[key]bool
+	// finished are the identifiers of hooks that interrupted revisions have completed.
+	finished map[string]bool
 
 	// built are the hooks whose objects were built, and runs what became of them in the current event.
 	built map[*resource.Info]*releasev1.Hook
@@ -51,6 +53,8 @@ type hookRun struct {
 	created bool
 	// adopted are the Jobs and Pods of an interrupted run, by their position in the manifest.
 	adopted map[int]*unstructured.Unstructured
+	// isFinished reports that an interrupted action has completed the hook, whose objects may be deleted already.
+	isFinished bool
 }
 
 // runHooks makes the client of a configuration run the hooks of an action. The revisions are those that exist, and planned identifies
@@ -81,6 +85,7 @@ func (h *hooks) begin(revision *releasev1.Release, before []*releasev1.Release) 
 		return nil
 	}
 	h.begun = h.release.hookObjects(before, h.completed)
+	h.finished = h.release.finishedHooks(before, h.completed, h.events)
 	if err := h.release.endRuns(h.ctx, before, h.completed, h.ids); err != nil {
 		return fmt.Errorf("end the hooks of an interrupted revision: %w", err)
 	}
@@ -129,9 +134,10 @@ func (h *hooks) run(hook *releasev1.Hook, infos kube.ResourceList) (*hookRun, er
 	if run, ok := h.runs[hook]; ok {
 		return run, nil
 	}
-	run := &hookRun{adopted: map[int]*unstructured.Unstructured{}}
+	hookID := h.ids.of(h.event(), hook, h.list)
+	run := &hookRun{adopted: map[int]*unstructured.Unstructured{}, isFinished: h.finished[hookID]}
 	for i, info := range infos {
-		id := runID(h.ids.of(h.event(), hook, h.list), i)
+		id := runID(hookID, i)
 		if !h.adopt || id == "" || !isRun(info) {
 			continue
 		}
@@ -161,12 +167,18 @@ func (h *hooks) isContinued(live *unstructured.Unstructured) bool {
 // delete deletes the objects of a hook according to its policy, before or after its run. The objects of a run that is continued are
 // deleted only afterwards. After the end of the context, nothing is deleted: the hook has not failed, as Helm believes, and goes on.
 func (h *hooks) delete(hook *releasev1.Hook, infos kube.ResourceList, deleteAll func(kube.ResourceList) (*kube.Result, []error)) (*kube.Result, []error) {
-	if h.ctx.Err() != nil {
-		return &kube.Result{}, nil
+	if err := h.ctx.Err(); err != nil {
+		if run := h.runs[hook]; run != nil && run.created {
+			return &kube.Result{}, nil
+		}
+		return nil, []error{err}
 	}
 	run, err := h.run(hook, infos)
 	if err != nil {
 		return nil, []error{err}
+	}
+	if run.isFinished && !run.created {
+		return &kube.Result{}, nil
 	}
 	deleted := run.objects
 	if !run.created {
@@ -191,11 +203,22 @@ func (h *hooks) delete(hook *releasev1.Hook, infos kube.ResourceList, deleteAll 
 
 // create creates the objects of a hook, except for those of a run that is continued.
 func (h *hooks) create(hook *releasev1.Hook, infos kube.ResourceList, createAll func(kube.ResourceList) (*kube.Result, error)) (*kube.Result, error) {
+	if err := h.ctx.Err(); err != nil {
+		return nil, err
+	}
 	run, err := h.run(hook, infos)
 	if err != nil {
 		return nil, err
 	}
 	run.created = true
+	if run.isFinished { // what is left of it is deleted according to its policy
+		for _, live := range run.adopted {
+			found := *infos[0]
+			found.Name, found.Object = live.GetName(), live
+			run.objects = append(run.objects, &found)
+		}
+		return &kube.Result{}, nil
+	}
 	var missing kube.ResourceList
 	for i, info := range infos {
 		live := run.adopted[i]

@@ -36,7 +36,7 @@ func (w hookWaiter) WaitForDelete(infos kube.ResourceList, _ time.Duration) erro
 		return nil
 	}
 	run := w.runs[hook]
-	if run == nil || run.created { // the next run waits for it
+	if run == nil || run.created || run.isFinished { // the next run waits for it
 		return nil
 	}
 	for i, info := range infos {
@@ -56,6 +56,9 @@ func (w hookWaiter) WaitForDelete(infos kube.ResourceList, _ time.Duration) erro
 
 // WatchUntilReady implements kube.Waiter. Jobs and Pods have to finish; other objects have to exist only.
 func (w hookWaiter) WatchUntilReady(infos kube.ResourceList, _ time.Duration) error {
+	if run := w.runs[w.hookOf(infos)]; run != nil && run.isFinished {
+		return nil
+	}
 	for _, info := range infos {
 		if !isRun(info) {
 			continue

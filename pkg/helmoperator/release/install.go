@@ -31,11 +31,11 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	if err != nil {
 		return nil, err
 	}
-	configuration, err := r.rewriting(fingerprints, steps...)
+	planned, err := r.planHooks(ctx, revisions, installHooks)
 	if err != nil {
 		return nil, err
 	}
-	planned, err := r.planHooks(ctx, revisions, installHooks)
+	configuration, err := r.rewriting(planned.record(fingerprints), steps...)
 	if err != nil {
 		return nil, err
 	}

@@ -66,11 +66,11 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 	if err != nil {
 		return nil, err
 	}
-	configuration, err := r.rewriting(fingerprints, steps...)
+	planned, err := r.planHooks(ctx, revisions, upgradeHooks)
 	if err != nil {
 		return nil, err
 	}
-	planned, err := r.planHooks(ctx, revisions, upgradeHooks)
+	configuration, err := r.rewriting(planned.record(fingerprints), steps...)
 	if err != nil {
 		return nil, err
 	}

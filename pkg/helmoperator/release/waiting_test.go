@@ -251,3 +251,44 @@ func TestCanceledRollback(t *testing.T) {
 		e.finish("migrate", "Complete")
 	})))
 }
+
+// TestFinishedHook doesn't run a hook again that an interrupted upgrade has completed, even if its Job is deleted. Another upgrade
+// does.
+func TestFinishedHook(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	later := strings.NewReplacer("name: migrate", "name: check-{{ .Release.Revision }}", "templates/job", "templates/check", "templates/c.", "templates/d.", "name: c}", "name: d}")
+	chart := e.chart(jobChart("pre-upgrade", "hook-succeeded") + later.Replace(jobChart("post-upgrade", "hook-succeeded")))
+	e.install(e.release(chart, values("v", "1")))
+	for _, v := range []string{"2", "3"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var waits []string
+		upgrade := func(ctx context.Context, interrupt bool) error {
+			_, err := e.release(chart, values("v", v), onWait(func(w Waiting) {
+				waits = append(waits, string(w.Hook))
+				switch {
+				case interrupt && w.Hook == "post-upgrade":
+					cancel()
+				default:
+					e.finish(w.Name, "Complete")
+				}
+			})).Upgrade(ctx, UpgradeOptions{})
+			return err
+		}
+		if err := upgrade(ctx, true); err == nil {
+			t.Error("not interrupted")
+		}
+		e.mustNot("batch/v1 Job migrate")
+		if err := upgrade(t.Context(), false); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Join(waits, " "); got != "pre-upgrade post-upgrade post-upgrade" {
+			t.Errorf("upgrade to %s: hooks %s", v, got)
+		}
+	}
+	if records := e.records(); !strings.HasSuffix(records, "4 failed, 5 deployed") {
+		t.Errorf("records %s", records)
+	}
+	e.mustNot("batch/v1 Job check-2")
+}
