@@ -133,17 +133,17 @@ func TestHooksHoldNoWorker(t *testing.T) {
 	}
 
 	// So are those of an upgrade.
-	e.patch(obj, "spec: {blocked: true, text: y}")
+	e.patch(obj, "spec: {blocked: true, text: changed}")
 	upgrade := e.waitForHook("one")
 	if upgrade == one {
 		t.Error("the hook of the upgrade is that of the installation")
 	}
-	e.patch(obj, "spec: {blocked: false, text: z}")
+	e.patch(obj, "spec: {blocked: false, text: again}")
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	if got := e.statuses("one"); got != "1 superseded, 2 failed, 3 deployed" {
 		t.Errorf("revisions %s", got)
 	}
-	if config, err := e.get("v1", "ConfigMap", "one-config"); err != nil || config.Object["data"].(map[string]any)["text"] != "z" {
+	if config, err := e.get("v1", "ConfigMap", "one-config"); err != nil || config.Object["data"].(map[string]any)["text"] != "again" {
 		t.Errorf("%v %v", config.Object, err)
 	}
 }
@@ -157,14 +157,14 @@ func TestChangeKeepsRunningHook(t *testing.T) {
 	uid := e.waitForHook("one")
 	// Other annotations are not even noticed.
 	e.patch(obj, "metadata: {annotations: {example.com/a: b}}")
-	e.patch(obj, "spec: {text: y}")
+	e.patch(obj, "spec: {text: changed}")
 	e.waitForHook("one")
 	e.unblock("one")
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	if jobs := e.jobs("one-"); len(jobs) != 1 || jobs[0].UID != uid {
 		t.Errorf("jobs %v, want the first one", jobs)
 	}
-	if config, err := e.get("v1", "ConfigMap", "one-config"); err != nil || config.Object["data"].(map[string]any)["text"] != "y" {
+	if config, err := e.get("v1", "ConfigMap", "one-config"); err != nil || config.Object["data"].(map[string]any)["text"] != "changed" {
 		t.Errorf("%v %v", config.Object, err)
 	}
 	if got := e.statuses("one"); got != "1 failed, 2 deployed" {
@@ -181,7 +181,7 @@ func TestDeletionEndsWait(t *testing.T) {
 	e.waitForHook("one")
 	two := e.create("two", nil)
 	e.waitFor("two", helmoperator.ConditionReady, "True/ObjectsReady")
-	e.patch(two, "spec: {blocked: true, text: y}")
+	e.patch(two, "spec: {blocked: true, text: changed}")
 	e.waitFor("two", helmoperator.ConditionReady, "True/ObjectsReady")
 	if err := e.client.Delete(e.Context(), two); err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestRestartAdoptsHook(t *testing.T) {
 				stop := e.start(options)
 				obj := e.create("one", map[string]any{"name": test.name, "policy": test.policy})
 				e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
-				e.patch(obj, "spec: {blocked: true, text: y}")
+				e.patch(obj, "spec: {blocked: true, text: changed}")
 				uid := e.waitForHook("one")
 				stop()
 				if finished {
@@ -263,11 +263,11 @@ func TestRestartAdoptsHook(t *testing.T) {
 				if isDeleted := strings.Contains(test.policy, "succeeded"); isDeleted && len(jobs) > 0 || !isDeleted && (len(jobs) != 1 || jobs[0].UID != uid) {
 					t.Errorf("jobs %v, policy %s", jobs, test.policy)
 				}
-				if config, err := e.get("v1", "ConfigMap", "one-config"); err != nil || config.Object["data"].(map[string]any)["text"] != "y" {
+				if config, err := e.get("v1", "ConfigMap", "one-config"); err != nil || config.Object["data"].(map[string]any)["text"] != "changed" {
 					t.Errorf("%v %v", config.Object, err)
 				}
 				// The next upgrade runs the hook again.
-				e.patch(obj, "spec: {text: z}")
+				e.patch(obj, "spec: {text: again}")
 				if got := e.waitForHook("one"); got == uid {
 					t.Error("the hook of another upgrade is adopted")
 				}
