@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -159,5 +161,23 @@ func TestKilledDuringUpgradeAndDeletion(t *testing.T) {
 	if err := e.client.List(t.Context(), records, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm"}); err != nil || len(records.Items) > 0 {
 		t.Errorf("%d records remain (%v)", len(records.Items), err)
 	}
+	p.mustStop()
+}
+
+// TestTimeoutFlag checks that --timeout limits the wait for a hook.
+func TestTimeoutFlag(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "App")
+	e.addHook("pre-install")
+	namespace := e.namespace("a")
+	e.create(e.group, "App", namespace, "one")
+	p := e.start(nil, "--timeout", "1s")
+	e.eventually("the installation fails", func() error {
+		obj, err := e.get(e.group+"/v1", "App", namespace, "one")
+		if status := fmt.Sprint(obj.Object["status"]); err == nil && !strings.Contains(status, "timed out waiting for the pre-install hook Job/") {
+			err = errors.New(status)
+		}
+		return err
+	})
 	p.mustStop()
 }
