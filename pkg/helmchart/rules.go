@@ -13,10 +13,8 @@ import (
 )
 
 // The verbs of the manager on objects of charts. The runtime creates, changes and deletes the objects, and watches their metadata.
-// Helm never deletes the CRDs of crds/.
 var (
 	objectVerbs = []string{"create", "delete", "get", "list", "patch", "update", "watch"}
-	crdVerbs    = []string{"create", "get", "list", "patch", "update", "watch"}
 	lookupVerbs = []string{"get", "list"}
 )
 
@@ -29,6 +27,8 @@ type ChartAPI struct {
 	Files Files
 	// Rendered is the result of Explore.
 	Rendered *Rendered
+	// CRDs is the key crds of the kind in watches.yaml: create, createReplace or skip. Empty is createReplace.
+	CRDs string
 }
 
 // Rules returns the rules of the manager's role for the charts of a project, sorted. The notes state what the rules may lack: kinds
@@ -78,9 +78,8 @@ func (r *ruler) chart(api ChartAPI) {
 		r.notef("Chart.yaml", "%s", warning)
 	}
 	r.failures(api.Rendered)
-	if len(api.Rendered.CRDs) > 0 {
-		r.permissions.Grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
-	}
+	r.crds(api)
+	r.recordSize(api.Rendered)
 	r.lookups(api.Files)
 	if !slices.ContainsFunc(api.Rendered.all(), func(s RenderedSet) bool { return s.Error == "" }) {
 		r.unrendered(api.Files)

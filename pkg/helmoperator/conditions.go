@@ -26,6 +26,9 @@ const (
 	// ConditionDeterministic is False while templates of the chart render different objects for the same values. The message
 	// names them. Otherwise, it is absent.
 	ConditionDeterministic = "Deterministic"
+	// ConditionCRDsUpToDate is False while a CRD in the cluster differs from the one in the chart and is left as it is. The message
+	// names it, and says why. Otherwise, it is absent.
+	ConditionCRDsUpToDate = "CRDsUpToDate"
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
@@ -57,6 +60,8 @@ const (
 
 	// ReasonNondeterministicTemplate is the only reason of Deterministic.
 	ReasonNondeterministicTemplate = "NondeterministicTemplate"
+	// ReasonCRDsDiffer is the only reason of CRDsUpToDate.
+	ReasonCRDsDiffer = "CRDsDiffer"
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
 )

@@ -41,7 +41,9 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Uns
 		secrets.AddValues(obj.Object["spec"])
 		err = secrets.RedactError(err)
 		message := err.Error()
-		change.set(condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message})
+		failure := condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message}
+		r.emitFailure(obj, failure, err)
+		change.set(failure)
 		change.set(condition{ConditionDeletionBlocked, metav1.ConditionTrue, ReasonUninstallError, message})
 		change.set(condition{ConditionReady, metav1.ConditionFalse, ReasonUninstallError, message})
 		return reconcile.Result{}, errors.Join(err, r.writeStatus(ctx, obj, change))
@@ -87,6 +89,9 @@ func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructur
 		logger.Error(err, "uninstalled the release, but a hook failed")
 	case !removal.Done:
 		logger.Info("uninstalled the release", "kept", names(removal.Kept), "remaining", names(removal.Remaining))
+	}
+	if !removal.Done && (!wait || len(removal.Remaining) == 0) { // its records are gone, so that this is not repeated
+		r.emitUninstalled(obj, removal, err)
 	}
 	remaining := removal.Remaining
 	if removal.Done {

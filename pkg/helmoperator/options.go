@@ -163,6 +163,19 @@ func WithDryRunOption(option string) Option {
 	}
 }
 
+// WithCRDs sets what happens to the CRDs in the crds directory of the chart: "create" creates missing ones before an installation or
+// upgrade, "createReplace" also updates those that differ and restores deleted ones, and "skip" does neither. The default is
+// "createReplace" with WithChartPath, as such a chart usually comes with the operator's image, and "create" with WithChart.
+func WithCRDs(policy string) Option {
+	return func(r *Reconciler) error {
+		switch r.crds = release.CRDPolicy(policy); r.crds {
+		case "", release.CRDsCreate, release.CRDsCreateReplace, release.CRDsSkip:
+			return nil
+		}
+		return fmt.Errorf("crds %q: must be create, createReplace or skip", policy)
+	}
+}
+
 // WithNamespaces restricts the watches of objects of releases to namespaces, as the cache of the manager is. The default is all.
 func WithNamespaces(namespaces ...string) Option {
 	return func(r *Reconciler) error { r.namespaces = slices.Clone(namespaces); return nil }

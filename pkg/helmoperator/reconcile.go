@@ -142,6 +142,7 @@ func (p *pass) fail(ctx context.Context, err error) error {
 		failure.kind, failure.reason = ConditionReleaseFailed, operation.reason
 		p.change.remove(ConditionIrreconcilable)
 	}
+	p.emitFailure(p.obj, failure, err)
 	p.change.set(failure)
 	p.change.set(condition{ConditionReady, metav1.ConditionFalse, failure.reason, failure.message})
 	return errors.Join(err, p.writeStatus(ctx, p.obj, p.change))
@@ -163,7 +164,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	p.secrets.AddValues(p.values)
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents,
+		Observer: p.dependents, CRDs: p.chart.crdPolicy(p.crds),
 	})
 	if err != nil {
 		return nil, err
@@ -181,7 +182,9 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	if err := p.callHooks(ctx, p.preHooks, plan.Action, nil); err != nil {
 		return nil, err
 	}
+	p.watchCRDs(ctx, rel)
 	deployed, err := p.act(ctx, rel, plan)
+	p.describeCRDs(rel.CRDReports(), err)
 	if err != nil {
 		return nil, err
 	}
@@ -233,6 +236,7 @@ func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progre
 	p.emitOverrides(p.obj, &p.secrets)
 	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, success, deployed.Notes})
 	logger.Info("changed the release", "revision", deployed.Revision)
+	p.emitDeployed(success, plan, deployed)
 	return deployed, nil
 }
 

@@ -35,6 +35,7 @@ type Reconciler struct {
 	dryRun            string
 	namespaces        []string
 	manifestLimit     int
+	crds              release.CRDPolicy
 	events            record.EventRecorder
 
 	// These are set by Setup.
@@ -82,7 +83,7 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	if err != nil {
 		return fmt.Errorf("creating the watches of releases: %w", err)
 	}
-	if err := mgr.Add(watches); err != nil {
+	if err := errors.Join(mgr.Add(watches), mgr.Add(watches.crds)); err != nil {
 		return err
 	}
 	factory, err := release.NewFactory(release.Config{REST: mgr.GetConfig(), Mapper: mgr.GetRESTMapper()})

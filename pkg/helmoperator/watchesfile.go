@@ -61,6 +61,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		WithOverrideValues(overrides),
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),
+		WithCRDs(w.CRDs),
 		SkipDependentWatches(!w.WatchDependentResources),
 	}
 	if w.ReconcilePeriod > 0 {

@@ -33,6 +33,7 @@ func (w *Watch) text() ([]byte, error) {
 	optional("selector", w.Selector != nil, selectorValues(w.Selector))
 	optional("reconcilePeriod", w.ReconcilePeriod != 0, w.ReconcilePeriod.String())
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
+	optional("crds", w.CRDs != "", w.CRDs)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)
 	if err != nil {

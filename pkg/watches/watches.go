@@ -42,6 +42,8 @@ type Watch struct {
 	ReconcilePeriod time.Duration
 	// DryRunOption is how releases are rendered for comparisons; empty is dryRunClient.
 	DryRunOption string
+	// CRDs says what happens to the CRDs in the crds directory of the chart; empty is CRDsCreateReplace.
+	CRDs string
 	// MaxHistory is the number of revisions that are kept of a release. 0 keeps all; nil is the default.
 	MaxHistory *int
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.

@@ -40,6 +40,7 @@ func TestParse(t *testing.T) {
   dryRunOption: server
   maxHistory: 0
   maxConcurrentReconciles: 4
+  crds: createReplace
 - {kind: Memcached, version: v1, group: other.example.com, chart: x, reconcilePeriod: , overrideValues: *values}
 # +kubebuilder:scaffold:watch
 `))
@@ -58,9 +59,9 @@ func TestParse(t *testing.T) {
 				MatchLabels:      map[string]string{"a": "b"},
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: "In", Values: []string{"d", "e"}}},
 			},
-			ReconcilePeriod: 90 * time.Second, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, Position: at(6),
+			ReconcilePeriod: 90 * time.Second, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, CRDs: watches.CRDsCreateReplace, Position: at(6),
 		},
-		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(27)},
+		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(28)},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
@@ -123,6 +124,9 @@ watches.yaml:22:88: must be a label selector: "Is" is not a valid label selector
 		"- a: [\n":                      "watches.yaml: not valid YAML: line 1: did not find expected node content",
 		"- {}\n---\n- {}\n":             "watches.yaml:3:1: a second YAML document starts here; write all entries in one list",
 		"[" + strings.Repeat("[", 9999): "watches.yaml:1: the file ",
+		"- {version: v1, kind: A, chart: x, crds: CreateReplace}\n":                 "watches.yaml:1:42: \"CreateReplace\": must be create, createReplace or skip; did you mean \"createReplace\"?",
+		"- {version: v1, kind: A, chart: x, crds: Skip}\n":                          "watches.yaml:1:42: \"Skip\": must be create, createReplace or skip; did you mean \"skip\"?",
+		"- {version: v1, kind: A, chart: x, crds: [skip]}\n":                        "watches.yaml:1:42: \"\": must be create, createReplace or skip",
 		"- {version: v1, kind: A, chart: x, typedOverrideValues: {a: [{b: .inf}]}}": "watches.yaml:1:57: a.[0].b: keys must be texts, and numbers finite",
 	} {
 		_, err := watches.Parse([]byte(text))

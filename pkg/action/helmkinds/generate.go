@@ -93,7 +93,7 @@ func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, e
 		kind.resource, kind.own = runtimekinds.ResourceOf(config, w.GroupVersionKind())
 		_, kind.recorded = config.Chart(path.Base(dir))
 		kind.ChartAPI = helmchart.ChartAPI{
-			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir],
+			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], CRDs: w.CRDs,
 		}
 		kinds = append(kinds, kind)
 	}
@@ -110,7 +110,7 @@ type derivedRules struct {
 func chartRules(ctx context.Context, p *action.Project, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]rbac.Rule, diag.Findings, error) {
 	var key []string
 	for _, kind := range kinds {
-		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.Files.Digest())
+		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, kind.Files.Digest())
 	}
 	var derived derivedRules
 	err := deriveOnce(p, action.RulesRecord, key, &derived, func() error {

@@ -1,7 +1,6 @@
 package release
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -17,42 +16,51 @@ const (
 	crdInterval = 100 * time.Millisecond
 )
 
-// installCRDs creates the objects of the crds directory of the chart that do not exist, and waits until their kinds are served.
-// They do not belong to the release: they are neither updated nor deleted.
+// installCRDs creates or updates the objects of the crds directory of the chart, as Options.CRDs says, before an installation or
+// upgrade, and waits until the kinds of new CRDs are served.
 func (r *Release) installCRDs(ctx context.Context) error {
 	if r.options.Chart == nil {
 		return r.errorf("the chart is required")
 	}
-	var created []*resource.Info
-	for _, crd := range r.options.Chart.CRDObjects() {
-		if crd.File == nil || len(bytes.TrimSpace(crd.File.Data)) == 0 {
-			continue
-		}
-		objects, err := parseManifest(string(crd.File.Data))
-		if err != nil {
-			return r.errorf("%s: %w", crd.Filename, err)
-		}
-		for _, object := range objects {
-			info, err := r.info(object.Unstructured)
-			if err != nil {
-				return r.errorf("%s: %w", crd.Filename, err)
-			}
-			if _, err := r.get(ctx, info); !isMissing(err) {
-				if err != nil {
-					return r.errorf("%s: %s: %w", crd.Filename, info.Name, err)
-				}
-				continue
-			}
-			if _, err := r.create(ctx, info); err != nil {
-				return r.errorf("%s: create %s: %w", crd.Filename, info.Name, err)
-			}
-			created = append(created, info)
-		}
+	changed, err := r.ensureCRDs(ctx)
+	if err != nil {
+		return err
 	}
-	if len(created) == 0 {
+	return r.waitCRDs(ctx, changed)
+}
+
+// repairCRDs updates CRDs that others have changed and creates deleted ones, if they are to be replaced.
+func (r *Release) repairCRDs(ctx context.Context) ([]Repaired, error) {
+	if r.options.Chart == nil || r.options.CRDs != CRDsCreateReplace {
+		return nil, nil
+	}
+	changed, err := r.ensureCRDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repaired := make([]Repaired, len(changed))
+	for i, crd := range changed {
+		repaired[i] = Repaired{Object{GroupVersionKind: crd.Mapping.GroupVersionKind, Name: crd.Name}, crd.created}
+	}
+	return repaired, r.waitCRDs(ctx, changed)
+}
+
+// A changedCRD is an object of the crds directory that was created or updated.
+type changedCRD struct {
+	*resource.Info
+	created bool
+}
+
+// waitCRDs waits until the kinds of new CRDs are served.
+func (r *Release) waitCRDs(ctx context.Context, changed []changedCRD) error {
+	if len(changed) == 0 {
 		return nil
 	}
-	for _, info := range created {
+	for _, crd := range changed {
+		if !crd.created {
+			continue
+		}
+		info := crd.Info
 		if err := r.waitEstablished(ctx, info); err != nil {
 			return r.errorf("install %s: %w", info.Name, err)
 		}

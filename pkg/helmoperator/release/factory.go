@@ -47,12 +47,15 @@ type Factory struct {
 	discovery   *discovery.DiscoveryClient
 	core        *corev1.CoreV1Client
 	hookTimeout time.Duration
+	// recordLimit replaces the size of Secrets in tests.
+	recordLimit int
 
 	clients      restClients
 	capabilities capabilities
 	verified     byOwner[verifiedStates]
 	// states are the last read states, without charts and hooks.
 	states byOwner[*state]
+	crds   crdStates
 }
 
 // setFieldManager sets Helm's package variable once, as it must not change while releases are applied.
@@ -104,6 +107,8 @@ type Options struct {
 	MaxHistory int
 	// PostRender changes the objects of the release after rendering. It must be deterministic. Hooks are not passed to it.
 	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+	// CRDs says what happens to the CRDs in the crds directory of the chart. Empty is CRDsCreate.
+	CRDs CRDPolicy
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
 	Observer Observer
 }
@@ -126,6 +131,8 @@ type Release struct {
 	isOwner    bool
 	// recordVersions are the versions of the records of the revisions that history has read.
 	recordVersions map[int]string
+	// crdReports are the CRDs that were left as they are.
+	crdReports []CRDReport
 }
 
 // Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.
@@ -144,6 +151,9 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	case "", "client", "none", "server":
 	default:
 		return nil, fmt.Errorf("dryRunOption %q: must be client, none or server", o.DryRun)
+	}
+	if !o.CRDs.isValid() {
+		return nil, fmt.Errorf("crds %q: must be create, createReplace or skip", o.CRDs)
 	}
 	if o.MaxHistory < 0 {
 		return nil, fmt.Errorf("maximum history %d: must not be negative", o.MaxHistory)

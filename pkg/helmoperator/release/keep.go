@@ -23,13 +23,9 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 			return nil, nil, err
 		}
 		random = only(first.view, second.view)
-		alignNames(first.view, first.view, second.view)
-		different := differences(first.view, second.view)
-		for _, f := range different {
-			fingerprints[f.String()] = fingerprint(first.view, f)
-		}
-		if first.lookedUp && len(different) > 0 {
-			steps = append(steps, r.settle(ctx, next, different))
+		different, differentHooks := takeFingerprints(fingerprints, first, second, "")
+		if first.lookedUp && len(different)+len(differentHooks) > 0 {
+			steps = append(steps, r.settle(ctx, next, different, fingerprints))
 		}
 	}
 	if base == nil {

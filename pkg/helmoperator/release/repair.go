@@ -17,7 +17,7 @@ import (
 )
 
 // Repair compares the objects in the cluster with the deployed manifest: it creates missing ones and patches the ones that
-// differ. Fields that the manifest does not contain are left to others. It continues after errors and returns all of them; they
+// differ, and the CRDs of the chart with Options.CRDs. Fields that the manifest does not contain are left to others. It continues after errors and returns all of them; they
 // name the objects. With Options.Observer, an object that has not changed since the last Repair costs no request.
 func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
 	s, err := r.repairState(ctx)
@@ -28,14 +28,17 @@ func (r *Release) Repair(ctx context.Context) (*Deployed, []Repaired, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	repaired, err := r.repairCRDs(ctx)
+	var errs []error
+	if err != nil {
+		errs = append(errs, err)
+	}
 	states, changed := verifiedStates{}, map[int]bool{}
 	for i, object := range deployed.Objects {
 		if object.Name != "" && !r.isVerified(s, object, states) { // the server has named objects without name
 			changed[i] = true
 		}
 	}
-	var repaired []Repaired
-	var errs []error
 	if len(changed) > 0 {
 		objects, err := parseManifest(s.revision.Manifest)
 		if err != nil {
