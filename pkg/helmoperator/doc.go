@@ -30,6 +30,10 @@
 //     repair and uninstall, with the result success or error. Repairs without drift are not counted.
 //   - helm_operator_release_operation_duration_seconds {group, version, kind, operation}: their duration
 //
+// # Events
+//
+// There is one event for each installation, upgrade, rollback, repair and removal, and for each failure; see the constants of reasons.
+//
 // # Permissions
 //
 // The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create

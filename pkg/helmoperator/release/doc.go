@@ -43,6 +43,18 @@
 // another custom resource, or that was made from another chart, is neither changed nor deleted. A revision that an interrupted pass
 // has left pending is continued: a pending installation as an installation, a pending upgrade as one more upgrade.
 //
+// A record that is larger than a Secret is stored in several; see chunkedSecrets.
+//
+// # Hooks
+//
+// A change of hooks that can still be run is a difference, too (laterHooks). Their random content is not kept: they are run again.
+//
+// # CRDs
+//
+// The CRDs of a chart belong to no release. Options.CRDs says whether they are created and updated. A CRD that was compared with the
+// chart's is not compared again, by any release of the process, until its metadata change (crdStates). Annotations of an updated CRD
+// say which chart it comes from, so that charts with different versions of a CRD don't overwrite each other's (foreignCRD).
+//
 // # Failures
 //
 // A failed installation is removed, so that the next pass starts again. A failed upgrade is rolled back ([RolledBackError]). If the
