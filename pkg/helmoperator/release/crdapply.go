@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/csaupgrade"
+	"k8s.io/client-go/util/retry"
 )
 
 // ensureCRDs creates or updates the objects of the crds directory, as Options.CRDs says. It returns those that it has changed.
@@ -94,6 +95,10 @@ func (r *Release) replaceCRD(ctx context.Context, crd chartCRD) (*changedCRD, er
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return nil, nil // it is created again when it no longer exists
+	}
+	if r.isOwned(live) { // it is in the templates, too
+		states.verify(k, live, nil)
+		return nil, nil
 	}
 	return r.updateCRD(ctx, info, live, k, crd)
 }
@@ -191,12 +196,18 @@ func (r *Release) applyCRD(ctx context.Context, info *resource.Info, dry bool) (
 // takeFields makes fields that Helm or this operator created without server-side apply those of server-side apply. Otherwise fields
 // that the chart no longer has would remain.
 func (r *Release) takeFields(ctx context.Context, info *resource.Info, live *unstructured.Unstructured) error {
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(FieldManager, "helm"), FieldManager)
-	if err != nil || patch == nil {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { // the status changes at the same time
+		patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(FieldManager, "helm"), FieldManager)
+		if err != nil || patch == nil {
+			return err
+		}
+		if _, err = r.patch(ctx, info, types.JSONPatchType, patch, false); apierrors.IsConflict(err) {
+			if current, getErr := r.get(ctx, info); getErr == nil {
+				live = current
+			}
+		}
 		return err
-	}
-	_, err = r.patch(ctx, info, types.JSONPatchType, patch, false)
-	return err
+	})
 }
 
 // sameCRD compares what a CRD says, without the marks of its chart.

@@ -70,6 +70,18 @@ func TestSharedCRD(t *testing.T) {
 	}
 }
 
+// TestTemplatedCRD has a CRD in crds/ that is a template of the chart, too. The release manages it.
+func TestTemplatedCRD(t *testing.T) {
+	t.Parallel()
+	e := newCRDEnv(t)
+	e.apply(strings.Replace(e.definition("v1", "theirs"), `annotations: {chart: "yes"}`,
+		"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: "+e.namespace+"}", 1))
+	release := e.with(CRDsCreateReplace, e.version("1.0.0", e.definition("v1", "a")))
+	e.install(release)
+	wantReport(t, release, "")
+	e.wantFields("theirs")
+}
+
 // TestTwoOperators has two processes with different CRDs of one version of a chart. They do not overwrite each other's forever.
 func TestTwoOperators(t *testing.T) {
 	t.Parallel()
