@@ -22,8 +22,9 @@ import (
 //   - The Secret that Helm reads (sh.helm.release.v1.NAME.vREVISION, type helm.sh/release.v1, with Helm's labels) contains a release
 //     without its content: name, revision, status, times and the metadata of the chart. So "helm list", "helm status" and "helm history"
 //     work. Its manifest has one object of a kind that does not exist, so that "helm upgrade", "helm rollback" and "helm uninstall" fail
-//     before they change anything, with an error that names this kind. The key "chunks" is an index in JSON: the number of chunks, and
-//     the first 8 bytes of the SHA-256 hash of their content, in hexadecimal digits. The key "hooks" contains the last run of each hook.
+//     before they change an object. The errors of the first two name this kind. The key "chunks" is an index in JSON: the number of
+//     chunks, and the first 8 bytes of the SHA-256 hash of their content, in hexadecimal digits. The key "hooks" contains the last run of
+//     each hook.
 //   - The chunks are Secrets of the type helm.sdk.operatorframework.io/chunk.v1, named like the record with the suffix .HASH.NUMBER, and
 //     with the labels helm.sdk.operatorframework.io/record (the name of the release), revision, digest, chunk (from 0) and chunks (their
 //     number). Together, the values of their key "chunk" are the rest of the release as compressed JSON (gzip).

@@ -175,9 +175,14 @@ func TestChunksAndHelm(t *testing.T) {
 	rollback := action.NewRollback(configuration)
 	rollback.Version, rollback.WaitStrategy = 1, kube.HookOnlyStrategy
 	rollbackErr := rollback.Run("web")
-	for name, err := range map[string]error{"upgrade": upgradeErr, "uninstall": uninstallErr, "rollback": rollbackErr} {
-		if err == nil || !strings.Contains(err.Error(), "ReleaseStoredInSeveralSecrets") {
-			t.Errorf("helm %s: %v", name, err)
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"upgrade": {upgradeErr, "ReleaseStoredInSeveralSecrets"}, "rollback": {rollbackErr, "ReleaseStoredInSeveralSecrets"}, "uninstall": {uninstallErr, "failed to delete release"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("helm %s: %v", name, test.err)
 		}
 	}
 	if after := e.must("v1 ConfigMap c").GetResourceVersion(); after != before {
