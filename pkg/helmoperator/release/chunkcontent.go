@@ -127,7 +127,8 @@ func compress(r *revision) ([]byte, error) {
 		return nil, err
 	}
 	_, err = w.Write(data)
-	return compressed.Bytes(), errors.Join(err, w.Close())
+	err = errors.Join(err, w.Close())
+	return compressed.Bytes(), err
 }
 
 func decompress(data []byte) (*revision, error) {
@@ -138,7 +139,8 @@ func decompress(data []byte) (*revision, error) {
 	decoder := json.NewDecoder(io.LimitReader(r, maxContent))
 	decoder.UseNumber()
 	decoded := &revision{}
-	return decoded, decoder.Decode(decoded)
+	err = decoder.Decode(decoded)
+	return decoded, err
 }
 
 // digestOf returns the hash in the names of chunks.

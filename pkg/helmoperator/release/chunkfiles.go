@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	rcommon "helm.sh/helm/v4/pkg/release/common"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,7 +134,8 @@ func (s *chunkedSecrets) listMetadata(ctx context.Context, selector labels.Set) 
 	if err != nil {
 		return nil, err
 	}
-	return list.Items, json.Unmarshal(data, &list)
+	err = json.Unmarshal(data, &list)
+	return list.Items, err
 }
 
 // sweep deletes chunks that no record refers to: those that a record had before, and those of interrupted passes.
@@ -171,10 +173,16 @@ func (s *chunkedSecrets) deleteChunks(ctx context.Context, chunks []metav1.Parti
 }
 
 // checkComplete returns an error if chunks of the last or of the deployed revision are missing: without them, nobody knows what is
-// deployed.
+// deployed. A revision that another client of Helm has made of a record in chunks, and that failed before it changed anything, has no
+// chunks and no objects.
 func (r *Release) checkComplete(revisions []*revision) error {
 	for _, revision := range revisions {
-		if isIncomplete(revision) && (revision == lastOf(revisions) || revision == deployedOf(revisions)) {
+		if !isIncomplete(revision) {
+			continue
+		}
+		if status := revision.Info.Status; status == rcommon.StatusFailed || status.IsPending() {
+			revision.Manifest = ""
+		} else if revision == lastOf(revisions) || revision == deployedOf(revisions) {
 			return r.errorf("revision %d is stored in several Secrets, and some of those with the label %s=%s are missing; restore them, or delete the "+
 				"Secret sh.helm.release.v1.%s.v%d to continue without this revision", revision.Version, chunkOfRelease, r.name, r.name, revision.Version)
 		}

@@ -189,9 +189,13 @@ func TestChunksAndHelm(t *testing.T) {
 		t.Error("Helm has changed an object")
 	}
 	// Helm has recorded that it uninstalls the release, without the index of the chunks.
+	// Its rollback has made a record without chunks.
+	if records := e.records(); !strings.HasPrefix(records, "1 superseded, 2 uninstalling, 3 ") {
+		t.Errorf("records %s", records)
+	}
 	revisions, err := e.release(chart, nil).history()
-	if err != nil || isIncomplete(lastOf(revisions)) {
-		t.Fatalf("records %s, %v", e.records(), err)
+	if err != nil || !strings.Contains(revisions[1].Manifest, "name: c") || lastOf(revisions).Manifest != "" {
+		t.Fatalf("revisions %v, %v", revisions, err)
 	}
 	e.uninstall(nil)
 	e.mustNot("v1 ConfigMap c")
@@ -219,7 +223,7 @@ func TestKilledBetweenChunks(t *testing.T) {
 		e.connect()
 		e.limitRecords()
 		revisions, readErr := release(n).history()
-		if readErr != nil || deployedOf(revisions) == nil {
+		if readErr != nil || len(revisions) == 0 {
 			t.Fatalf("killed at write %d (%v): records %s, %v", n, err, e.records(), readErr)
 		}
 		for _, revision := range revisions {

@@ -128,8 +128,11 @@ func (v *view) original(f field) field {
 	return f
 }
 
-// foundSuffix marks fingerprints of renderings in which lookup finds the objects of the revision.
-const foundSuffix = " (found)"
+// The suffixes mark fingerprints of renderings in which lookup finds the objects of the revision, and in which it finds none of them.
+const (
+	foundSuffix  = " (found)"
+	hiddenSuffix = " (hidden)"
+)
 
 // takeFingerprints adds the fingerprints of the random fields of two variants. The suffix says which rendering they are of.
 func takeFingerprints(fingerprints map[string]string, first, second *variantView, suffix string) (random, randomHooks fields) {
@@ -149,9 +152,15 @@ func takeFingerprints(fingerprints map[string]string, first, second *variantView
 // after its objects existed.
 func hasOtherInputs(fingerprints map[string]string, prefix string, first *view, f field) bool {
 	name, now := prefix+first.original(f).String(), fingerprint(first, f)
-	made, ok := fingerprints[name]
-	found, both := fingerprints[name+foundSuffix]
-	return (ok || both) && !(ok && made == now) && !(both && found == now)
+	known := false
+	for _, suffix := range []string{"", foundSuffix, hiddenSuffix} {
+		made, ok := fingerprints[name+suffix]
+		if ok && made == now {
+			return false
+		}
+		known = known || ok
+	}
+	return known
 }
 
 // fingerprint returns a hash of the content of a field in the first variant. As the variant replaces chance and time by functions of

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -229,20 +230,21 @@ func sameCRD(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
-// keepBundle removes the CA bundle of the conversion webhook from a CRD of a chart if another one is injected into the CRD in the
-// cluster: the chart's is a placeholder then.
+// keepBundle keeps the CA bundle of the conversion webhook that others have injected into the CRD in the cluster. The chart's, if it has
+// one, is a placeholder then.
 func keepBundle(wanted, live *unstructured.Unstructured) {
-	path := []string{"spec", "conversion", "webhook", "clientConfig", "caBundle"}
-	bundle, ok, _ := unstructured.NestedString(wanted.Object, path...)
-	injected, _, _ := unstructured.NestedString(live.Object, path...)
-	if !ok || injected == "" {
+	config := []string{"spec", "conversion", "webhook", "clientConfig"}
+	bundle := append(slices.Clone(config), "caBundle")
+	injected, _, _ := unstructured.NestedString(live.Object, bundle...)
+	if _, ok, _ := unstructured.NestedMap(wanted.Object, config...); !ok || injected == "" {
 		return
 	}
-	decoded, err := base64.StdEncoding.DecodeString(bundle)
+	own, _, _ := unstructured.NestedString(wanted.Object, bundle...)
+	decoded, err := base64.StdEncoding.DecodeString(own)
 	if err == nil && len(strings.TrimSpace(string(decoded))) > 0 && !isInjected(wanted) && !isInjected(live) {
 		return
 	}
-	unstructured.RemoveNestedField(wanted.Object, path...)
+	_ = unstructured.SetNestedField(wanted.Object, injected, bundle...) // the parent is a map
 }
 
 // isInjected reports whether an annotation of a CRD asks for a CA bundle.

@@ -1,12 +1,13 @@
 package release
 
 import (
-	"fmt"
+	"encoding/base64"
 	"strings"
 	"testing"
 
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/cert"
 )
 
 // TestForeignCRDs leaves CRDs of others as they are, and says so, but installs the release.
@@ -119,16 +120,24 @@ func TestInjectedBundle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newCRDEnv(t)
-			webhook := "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {name: %s, namespace: default}" + bundle + "}}}\n"
-			chart := e.version("1.0.0", e.definition("v1", "a")+fmt.Sprintf(webhook, "one"))
+			pem, _, err := cert.GenerateSelfSignedCertKey("webhook", nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			injected := base64.StdEncoding.EncodeToString(pem)
+			webhook := func(service, bundle string) string {
+				return "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {name: " + service + ", namespace: default}" + bundle + "}}}\n"
+			}
+			e.apply(e.definition("v1", "a") + webhook("one", ", caBundle: "+injected))
+			chart := e.version("1.0.0", e.definition("v1", "a")+webhook("one", bundle))
 			e.install(e.with(CRDsCreateReplace, chart))
-			const injected = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJkekNDQVIyZ0F3SUJBZ0lCQURBS0JnZ3Foa2pPUFFRREFqQWpNU0V3SHdZRFZRUUREQmhyTTNNdGMyVnkKZG1WeUxXTmhRREUzTURVMU9EVTBNVGt3SGhjTk1qUXdNVEU0TVRNME16TTVXaGNOTXpRd01URTFNVE0wTXpNNQpXakFqTVNFd0h3WURWUVFEREJock0zTXRjMlZ5ZG1WeUxXTmhRREUzTURVMU9EVTBNVGt3V1RBVEJnY3Foa2pPClBRSUJCZ2dxaGtqT1BRTUJCd05DQUFSUkVrUTUxZkdKa0YyUzBmYXFqRjl5Y1dUdXcyVkE3ZzJZc3prWHZ6Z3EKUDZ2RzZyYmtBR0E2b3prTTV6bEpmM3BhdjlUaW93TGVzb0dEN0U5WjZDN0hvMEl3UURBT0JnTlZIUThCQWY4RQpCQU1DQXFRd0R3WURWUjBUQVFIL0JBVXdBd0VCL3pBZEJnTlZIUTRFRmdRVTZ5VnFEbHdWbmVGRlhpRFZmc3ZaCjdYaTJMTXN3Q2dZSUtvWkl6ajBFQXdJRFNBQXdSUUloQUl6M1l0Mk8zSnBHdUJQT25lSXhoMHkyc2lPK1UwUmkKRnZ4ZWtkMHJ6dHlqQWlCd3lCZVlvMDNTVU9NTlRRbXQ3RTB1SUNBQjRpQTdTWXNJVzNGYk9zbHZsZz09Ci0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K"
-			e.update(e.crd, func(o *unstructured.Unstructured) {
-				_ = unstructured.SetNestedField(o.Object, injected, "spec", "conversion", "webhook", "clientConfig", "caBundle")
-			})
+			before := e.must(e.crd).GetGeneration()
 			e.factory.crds.verified = nil
 			e.settled(e.with(CRDsCreateReplace, chart))
-			e.upgrade(e.with(CRDsCreateReplace, e.version("1.1.0", e.definition("v1", "a", "b")+fmt.Sprintf(webhook, "two"))))
+			if after := e.must(e.crd).GetGeneration(); after != before || before != 1 {
+				t.Errorf("generation %d, was %d", after, before)
+			}
+			e.upgrade(e.with(CRDsCreateReplace, e.version("1.1.0", e.definition("v1", "a", "b")+webhook("two", bundle))))
 			e.wantFields("a b")
 			config, _, _ := unstructured.NestedMap(e.must(e.crd).Object, "spec", "conversion", "webhook", "clientConfig")
 			if service, _, _ := unstructured.NestedString(config, "service", "name"); config["caBundle"] != injected || service != "two" {

@@ -222,7 +222,9 @@ func TestCRDPolicies(t *testing.T) {
 		"-- values.yaml --\nsub: {enabled: false}\n-- charts/sub/Chart.yaml --\napiVersion: v2\nname: sub\nversion: 1.0.0\n-- charts/sub/crds/g.yaml --\n" + e.definition("v1", "c")
 	e.upgrade(e.with(CRDsCreateReplace, e.chart(sub)))
 	e.wantFields("a b")
-	e.upgrade(e.release(e.chart(sub), values("sub", map[string]any{"enabled": true}), func(o *Options) { o.CRDs = CRDsCreateReplace }))
+	enabled := e.release(e.chart(sub), values("sub", map[string]any{"enabled": true}), func(o *Options) { o.CRDs = CRDsCreateReplace })
+	e.plan(enabled, None)
+	e.repair(enabled)
 	e.wantFields("c")
 }
 

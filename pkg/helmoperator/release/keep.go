@@ -25,6 +25,7 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 		random = only(first.view, second.view)
 		different, differentHooks := takeFingerprints(fingerprints, first, second, "")
 		if first.lookedUp && len(different)+len(differentHooks) > 0 {
+			r.hiddenFingerprints(ctx, next, first.view, fingerprints)
 			steps = append(steps, r.settle(ctx, next, different, fingerprints))
 		}
 	}
@@ -49,6 +50,19 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 		return objects, nil
 	}
 	return append([]renderStep{keep}, steps...), fingerprints, nil
+}
+
+// hiddenFingerprints adds the fingerprints that random fields have while lookup does not find the objects of the revision: before they
+// exist, and after somebody has deleted one of them.
+func (r *Release) hiddenFingerprints(ctx context.Context, next situation, objects *view, fingerprints map[string]string) {
+	mode := lookupMode{cluster: true, hide: objects}
+	first, err := r.renderVariant(ctx, next, false, mode)
+	if err != nil {
+		return // templates may require them
+	}
+	if second, err := r.renderVariant(ctx, next, true, mode); err == nil {
+		takeFingerprints(fingerprints, first, second, hiddenSuffix)
+	}
 }
 
 // keepContent replaces the kept fields of rendered objects by their content in the base. Objects of the random groups have other
