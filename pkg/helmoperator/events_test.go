@@ -62,7 +62,7 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.patch(config, "data: {text: changed}")
-	one(helmoperator.EventDriftRepaired, "ConfigMap/one-config")
+	one(helmoperator.EventDriftRepaired, "/one-config")
 
 	e.patch(obj, "spec: {fail: true}")
 	e.waitFor("one", helmoperator.ConditionIrreconcilable, "True/ReconcileError")
