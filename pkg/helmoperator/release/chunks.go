@@ -141,11 +141,11 @@ var errTooLarge = apierrors.NewRequestEntityTooLargeError("a Secret has at most 
 
 // storeWhole writes a record to one Secret.
 func (s *chunkedSecrets) storeWhole(secret *v1.Secret, write func(*v1.Secret) (*v1.Secret, error)) (*v1.Secret, error) {
-	size, limit := 0, 0
+	size := 0
 	for _, value := range secret.Data {
 		size += len(value)
 	}
-	if limit, _ = s.limit(); size > limit {
+	if limit, _ := s.limit(); size > limit {
 		return nil, errTooLarge
 	}
 	return write(secret)
