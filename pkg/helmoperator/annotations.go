@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
 const annotationPrefix = "helm.sdk.operatorframework.io/"
@@ -25,6 +26,8 @@ const (
 	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It takes precedence over
 	// WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
+	// AnnotationDriftDetection is "enabled", "warn" or "disabled". It takes precedence over the mode of WithDriftDetection.
+	AnnotationDriftDetection = annotationPrefix + "drift-detection"
 )
 
 // The finalizers that uninstall a release before its custom resource is removed.
@@ -47,15 +50,17 @@ func hasFinalizer(obj *unstructured.Unstructured) bool {
 type settings struct {
 	upgradeForce, rollbackForce, uninstallWait bool
 	period                                     time.Duration
+	drift                                      release.DriftMode
 }
 
 // readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have their defaults; the error names all
 // invalid ones.
-func readSettings(obj metav1.Object, period time.Duration) (settings, error) {
-	s := settings{period: period}
+func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
+	s := settings{period: r.kind.Period, drift: r.drift}
 	err := errors.Join(customresource.ReadBool(obj, AnnotationUpgradeForce, &s.upgradeForce),
 		customresource.ReadBool(obj, AnnotationRollbackForce, &s.rollbackForce),
 		customresource.ReadBool(obj, AnnotationUninstallWait, &s.uninstallWait),
-		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period))
+		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period),
+		readDriftMode(obj, &s.drift))
 	return s, err
 }

@@ -26,6 +26,9 @@ const (
 	// ConditionDeterministic is False while templates of the chart render different objects for the same values. The message
 	// names them. Otherwise, it is absent.
 	ConditionDeterministic = "Deterministic"
+	// ConditionDrifted is True while others have changed or deleted objects of the release and the mode release.DriftWarn leaves them
+	// as they are. The message names the objects and fields. Otherwise, it is absent.
+	ConditionDrifted = "Drifted"
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
@@ -57,6 +60,8 @@ const (
 
 	// ReasonNondeterministicTemplate is the only reason of Deterministic.
 	ReasonNondeterministicTemplate = "NondeterministicTemplate"
+	// ReasonDriftDetected is the only reason of Drifted.
+	ReasonDriftDetected = "DriftDetected"
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
 )

@@ -30,7 +30,7 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Uns
 		return reconcile.Result{}, nil
 	}
 	// An invalid annotation must not prevent the deletion.
-	options, err := readSettings(obj, r.kind.Period)
+	options, err := r.readSettings(obj)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}

@@ -21,6 +21,8 @@ const (
 	EventNondeterministic = ReasonNondeterministicTemplate
 	// EventDriftRepaired is emitted when objects of the release were changed or deleted by others.
 	EventDriftRepaired = "DriftRepaired"
+	// EventDriftDetected is emitted when the condition Drifted becomes True, or its message changes.
+	EventDriftDetected = ReasonDriftDetected
 )
 
 // emitOverrides emits an event for each override value, sorted by key. Secret values are hidden.

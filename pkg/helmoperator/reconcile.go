@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,6 +101,8 @@ type pass struct {
 	settings settings
 	secrets  redactor
 	values   map[string]any
+	// drifted is the condition Drifted; nil if no object was left as others have changed it.
+	drifted *condition
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
@@ -114,6 +117,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	ready := p.readyCondition(ctx, p.tracked)
 	p.change.set(ready)
 	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
+	if p.change.remove(ConditionDrifted); p.drifted != nil {
+		p.change.set(*p.drifted)
+	}
 	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -150,7 +156,7 @@ func (p *pass) fail(ctx context.Context, err error) error {
 // deploy installs, upgrades or repairs the release.
 func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	var err error
-	if p.settings, err = readSettings(p.obj, p.kind.Period); err != nil {
+	if p.settings, err = p.readSettings(p.obj); err != nil {
 		return nil, err
 	}
 	chart, err := p.chart.load()
@@ -163,7 +169,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	p.secrets.AddValues(p.values)
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents,
+		Observer: p.dependents, Drift: p.settings.drift, Ignore: p.ignore,
 	})
 	if err != nil {
 		return nil, err
@@ -204,13 +210,10 @@ func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan)
 	}
 	start := p.kind.Now()
 	deployed, repaired, err := rel.Repair(ctx)
-	if err != nil || len(repaired) > 0 {
+	if err != nil || slices.ContainsFunc(repaired, func(object release.Repaired) bool { return !object.Reported }) {
 		p.metrics.observe(p.kind.GVK, "repair", p.kind.Now().Sub(start), err)
 	}
-	if len(repaired) > 0 {
-		log.FromContext(ctx).Info("repaired objects of the release", "objects", names(repaired))
-		p.emitRepaired(p.obj, repaired)
-	}
+	p.reportDrift(repaired, log.FromContext(ctx))
 	return deployed, err
 }
 

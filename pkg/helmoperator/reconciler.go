@@ -33,6 +33,8 @@ type Reconciler struct {
 	postRender        func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 	skipDependents    bool
 	dryRun            string
+	drift             release.DriftMode
+	ignore            release.IgnoreRules
 	namespaces        []string
 	manifestLimit     int
 	events            record.EventRecorder
@@ -48,7 +50,7 @@ type Reconciler struct {
 
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
 func New(options ...Option) (*Reconciler, error) {
-	r := &Reconciler{kind: customresource.NewKind(0), maxHistory: defaultMaxHistory}
+	r := &Reconciler{kind: customresource.NewKind(0), maxHistory: defaultMaxHistory, drift: release.DriftEnabled}
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
 	}

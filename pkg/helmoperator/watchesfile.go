@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
@@ -62,6 +63,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),
 		SkipDependentWatches(!w.WatchDependentResources),
+		WithDriftDetection(release.DriftMode(w.DriftDetection.Mode), ignoreRules(w.DriftDetection.Ignore)...),
 	}
 	if w.ReconcilePeriod > 0 {
 		options = append(options, WithReconcilePeriod(w.ReconcilePeriod))
@@ -76,6 +78,17 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		options = append(options, WithSelector(*w.Selector))
 	}
 	return options, nil
+}
+
+func ignoreRules(rules []watches.IgnoreRule) []release.IgnoreRule {
+	var result []release.IgnoreRule
+	for _, rule := range rules {
+		t := rule.Target
+		result = append(result, release.IgnoreRule{
+			Paths: rule.Paths, Group: t.Group, Version: t.Version, Kind: t.Kind, Name: t.Name, Namespace: t.Namespace, LabelSelector: t.LabelSelector,
+		})
+	}
+	return result
 }
 
 // chartProblem returns why a directory is not a chart, or "".

@@ -34,7 +34,7 @@ func helmFormat() format[Watch] {
 
 // helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
-	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption"}
+	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "driftDetection"}
 }
 
 // readers returns the functions that read the values of an entry's keys.
@@ -49,6 +49,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"reconcilePeriod":         func(value *yaml.Node) { w.ReconcilePeriod = p.duration(value) },
 		"maxHistory":              p.number(0, func(n int) { w.MaxHistory = &n }),
 		"maxConcurrentReconciles": p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
+		"driftDetection":          p.driftDetection(&w.DriftDetection),
 		"dryRunOption": func(value *yaml.Node) {
 			valid := []string{dryRunClient, dryRunNone, dryRunServer}
 			if w.DryRunOption = value.Value; value.Kind == yaml.ScalarNode && (value.Value == "" || slices.Contains(valid, value.Value)) {

@@ -34,6 +34,8 @@ func (w *Watch) text() ([]byte, error) {
 	optional("reconcilePeriod", w.ReconcilePeriod != 0, w.ReconcilePeriod.String())
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
+	drift := w.DriftDetection.values()
+	optional("driftDetection", len(drift) > 0, drift)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)
 	if err != nil {
 		return nil, err

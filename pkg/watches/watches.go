@@ -44,6 +44,8 @@ type Watch struct {
 	DryRunOption string
 	// MaxHistory is the number of revisions that are kept of a release. 0 keeps all; nil is the default.
 	MaxHistory *int
+	// DriftDetection is what happens when others change objects of a release.
+	DriftDetection DriftDetection
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.

@@ -109,6 +109,10 @@ type Options struct {
 	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 	// InstallStrategy and UpgradeStrategy are what happens after a failure.
 	InstallStrategy, UpgradeStrategy Strategy
+	// Drift is what Repair does with objects that differ from the manifest. Empty is DriftEnabled.
+	Drift DriftMode
+	// Ignore lists fields that Repair leaves to others.
+	Ignore IgnoreRules
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
 	Observer Observer
 }
