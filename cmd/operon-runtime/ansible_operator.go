@@ -119,6 +119,7 @@ func (o *ansibleOptions) run(ctx context.Context, s streams) error {
 		MaxArtifactBytes: o.artifactBytes, SkipOwnerReferences: !o.injectOwner, Namespaces: o.namespaces,
 	}
 	reconcilers, err := ansibleoperator.LoadWatches(o.watchesFile, settings, nil,
+		ansibleoperator.WithOperatorName(o.operatorName()),
 		ansibleoperator.WithReconcilePeriod(o.reconcilePeriod),
 		ansibleoperator.WithMaxConcurrentReconciles(o.maxConcurrent),
 		ansibleoperator.WithVerbosity(o.verbosity))

@@ -39,6 +39,7 @@ func (o *helmOptions) complete(getenv func(string) string) error {
 // run reconciles until ctx ends. Keys of watches.yaml take precedence over flags.
 func (o *helmOptions) run(ctx context.Context, s streams) error {
 	reconcilers, err := helmoperator.LoadWatches(o.watchesFile, nil,
+		helmoperator.WithOperatorName(o.operatorName()),
 		helmoperator.WithReconcilePeriod(o.reconcilePeriod),
 		helmoperator.WithMaxConcurrentReconciles(o.maxConcurrent),
 		helmoperator.WithSuppressOverrideValues(o.suppressOverrides),

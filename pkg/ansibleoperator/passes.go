@@ -83,14 +83,6 @@ func (p *passes) drop(key types.NamespacedName) {
 	delete(p.states, key)
 }
 
-// isTracked reports whether obj was reconciled since the start of the process.
-func (p *passes) isTracked(obj *unstructured.Unstructured) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	state := p.states[client.ObjectKeyFromObject(obj)]
-	return state != nil && state.uid == obj.GetUID()
-}
-
 // requeue adds a pass after a delay, unless the resource has one after a failed run. It reports whether it added one.
 func (p *passes) requeue(key types.NamespacedName, after time.Duration) bool {
 	p.mu.Lock()

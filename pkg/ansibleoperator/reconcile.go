@@ -33,17 +33,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.passes.drop(request.NamespacedName)
+		r.kind.Operator.Forget(request.NamespacedName)
 		r.engine.remove(ctx, r.kind.GVK, request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if obj.GetDeletionTimestamp() != nil && !r.hasFinalizer(obj) {
 		return reconcile.Result{}, nil
 	}
-	if wait, skip := r.kind.Skip(obj, r.passes.isTracked(obj)); skip {
-		if wait == 0 {
-			r.passes.drop(request.NamespacedName)
-		}
-		return reconcile.Result{RequeueAfter: wait}, nil
+	if !r.kind.IsResponsible(obj, r.isFinalizer) {
+		r.passes.drop(request.NamespacedName)
+		return reconcile.Result{}, nil
 	}
 	result, err := r.reconcileObject(ctx, obj)
 	switch {
@@ -68,8 +67,8 @@ func (r *Reconciler) hasFinalizer(obj *unstructured.Unstructured) bool {
 // reconcileObject adds the finalizer, runs and writes the status.
 func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
 	deleted := obj.GetDeletionTimestamp() != nil
-	if r.finalizer != nil && !deleted && !r.hasFinalizer(obj) {
-		if err := r.kind.AddFinalizer(ctx, obj, r.finalizer.Name, r.isFinalizer); err != nil {
+	if r.finalizer != nil && !deleted {
+		if err := r.kind.TakeOver(ctx, obj, r.finalizer.Name, r.isFinalizer); err != nil {
 			return reconcile.Result{}, err
 		}
 	}

@@ -25,6 +25,8 @@ const (
 	// AnnotationReconcilePeriod is the time between two passes without changes, such as "5m". It takes precedence over
 	// WithReconcilePeriod.
 	AnnotationReconcilePeriod = annotationPrefix + "reconcile-period"
+	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
+	AnnotationOperator = annotationPrefix + "operator"
 )
 
 // The finalizers that uninstall a release before its custom resource is removed.

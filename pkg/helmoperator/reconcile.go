@@ -26,14 +26,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.tracker.drop(request.NamespacedName)
+		r.kind.Operator.Forget(request.NamespacedName)
 		r.metrics.deleteCreated(request.NamespacedName, r.kind.GVK)
 		return reconcile.Result{}, nil
 	}
-	if wait, skip := r.kind.Skip(obj, r.tracker.isTracked(obj)); skip {
-		if wait == 0 {
-			r.tracker.drop(request.NamespacedName)
-		}
-		return reconcile.Result{RequeueAfter: wait}, nil
+	if !r.kind.IsResponsible(obj, isFinalizer) {
+		r.tracker.drop(request.NamespacedName)
+		return reconcile.Result{}, nil
 	}
 	r.metrics.setCreated(obj, r.kind.GVK)
 	if obj.GetDeletionTimestamp() == nil {
@@ -173,11 +172,10 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	// From here, objects may exist that have to be uninstalled.
-	if !hasFinalizer(p.obj) {
-		if err := p.kind.AddFinalizer(ctx, p.obj, Finalizer, isFinalizer); err != nil {
-			return nil, err
-		}
+	if err := p.kind.TakeOver(ctx, p.obj, Finalizer, isFinalizer); err != nil {
+		return nil, err
 	}
+	p.tracked.annotations = p.obj.GetAnnotations()
 	if err := p.callHooks(ctx, p.preHooks, plan.Action, nil); err != nil {
 		return nil, err
 	}

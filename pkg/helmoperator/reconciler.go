@@ -48,7 +48,7 @@ type Reconciler struct {
 
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
 func New(options ...Option) (*Reconciler, error) {
-	r := &Reconciler{kind: customresource.NewKind(0), maxHistory: defaultMaxHistory}
+	r := &Reconciler{kind: customresource.NewKind(0, AnnotationOperator), maxHistory: defaultMaxHistory}
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 		r.events = mgr.GetEventRecorderFor(strings.ToLower(r.kind.GVK.Kind) + "-controller")
 	}
 	changed := func(before, after *unstructured.Unstructured) bool {
-		return !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) || !maps.Equal(before.GetLabels(), after.GetLabels())
+		return !r.kind.Operator.AreAnnotationsEqual(before, after) || !maps.Equal(before.GetLabels(), after.GetLabels())
 	}
 	return r.kind.AddController(mgr, r, &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, changed, r.watched.start)
 }
