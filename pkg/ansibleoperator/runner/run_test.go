@@ -108,11 +108,14 @@ func TestRole(t *testing.T) {
 	}
 	e.write("roles/broken/tasks/main.yml", "- debug: {msg: [}\n")
 	request.Role = filepath.Join(e.dir, "roles", "broken")
-	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "did not run to its end: exit code 4: ERROR! ") || !strings.Contains(err.Error(), "broken/tasks/main.yml") {
+	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.HasSuffix(err.Error(), "did not run to its end: exit code 4 (invalid playbook or role, or no host reachable) before the first task; see the log of the operator") {
 		t.Errorf("role with a syntax error: %v", err)
 	}
+	if log := e.log.String(); !strings.Contains(log, "ERROR! ") || !strings.Contains(log, "broken/tasks/main.yml") {
+		t.Errorf("the log does not contain the error: %s", log)
+	}
 	request.Role = "my.collection.role"
-	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "my.collection.role") {
+	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(e.log.String(), "my.collection.role") {
 		t.Errorf("missing collection: %v", err)
 	}
 	if err := e.runner.Close(); err != nil {

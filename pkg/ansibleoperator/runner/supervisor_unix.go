@@ -218,7 +218,7 @@ func (s *supervised) wait(p *pipes, output *tail) {
 	}
 	if !complete && result.err == nil {
 		killMarked(s.ident)
-		result.err = errors.New("the supervisor of ansible-runner ended unexpectedly")
+		result.err = errSupervisor
 		if err != nil {
 			result.err = fmt.Errorf("%w: %w", result.err, err)
 		}
