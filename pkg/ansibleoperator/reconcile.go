@@ -51,7 +51,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case errors.Is(err, customresource.ErrDeleted):
 		return reconcile.Result{RequeueAfter: deletedWait}, nil
 	}
-	r.passes.finish(obj, err != nil)
 	return result, err
 }
 
@@ -177,8 +176,6 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	if err != nil && errors.Is(context.Cause(running), customresource.ErrDeleted) {
 		return nil, customresource.ErrDeleted
 	}
-	// release adds a pass for changes during the run, unless the resource is failing.
-	p.passes.finish(p.obj, err != nil || result.Failed())
 	return result, err
 }
 

@@ -38,8 +38,10 @@ type Kind struct {
 	// Period is the time between two passes without changes; 0 disables them.
 	Period        time.Duration
 	MaxConcurrent int
-	Log           logr.Logger
-	Now           func() time.Time
+	// Backoff is the delay after the first failed pass. It doubles with each further one, up to 5 minutes or itself.
+	Backoff time.Duration
+	Log     logr.Logger
+	Now     func() time.Time
 	// Operator is this operator, as resources that it has taken over name it.
 	Operator *Operator
 
@@ -50,7 +52,7 @@ type Kind struct {
 
 // NewKind returns a Kind that selects all resources, one at a time. The annotation contains the operator that finalizes a resource.
 func NewKind(period time.Duration, annotation string) Kind {
-	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Now: time.Now, Operator: &Operator{Annotation: annotation}}
+	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Backoff: minBackoff, Now: time.Now, Operator: &Operator{Annotation: annotation}}
 }
 
 // Apply applies the options of a reconciler of a kind, which they must set. The error names all invalid options.
@@ -135,7 +137,7 @@ func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h hand
 	c, err := controller.New(controllerName(k.GVK), mgr, controller.Options{
 		Reconciler:              r,
 		MaxConcurrentReconciles: k.MaxConcurrent,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](k.Backoff, max(k.Backoff, maxBackoff)),
 	})
 	if err != nil {
 		return err
