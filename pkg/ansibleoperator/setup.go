@@ -102,6 +102,11 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	if err := mgr.Add(e); err != nil {
 		return err
 	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return e.removeFailed(ctx, mgr.GetCache(), settings.Namespaces, reconcilers)
+	})); err != nil {
+		return err
+	}
 	if settings.MetricsAddress != "0" {
 		if err := mgr.Add(newUserMetrics(settings.MetricsAddress, metrics.Registry, mgr.GetLogger().WithName("osdk_metric"))); err != nil {
 			return err

@@ -35,9 +35,10 @@ func operate(playbook, root string) error {
 	if err != nil {
 		return err
 	}
-	idle := (&env{}).request("idle", filepath.Join(filepath.Dir(playbook), "idle.yml"))
-	if _, err := r.Run(context.Background(), idle); err != nil {
-		return err
+	for _, name := range []string{"idle", "failed"} {
+		if _, err := r.Run(context.Background(), (&env{}).request(name, filepath.Join(filepath.Dir(playbook), name+".yml"))); err != nil {
+			return err
+		}
 	}
 	_, err = r.Run(context.Background(), (&env{}).request("busy", playbook))
 	return err
@@ -207,6 +208,7 @@ func TestKilled(t *testing.T) {
 	e := newEnv(t, cold)
 	root := filepath.Join(t.TempDir(), "runs")
 	e.playbook("idle", "- ping:\n")
+	e.playbook("failed", "- fail:\n")
 	request := e.hanging("busy", "300.7")
 	operator := exec.Command(os.Args[0])
 	temporary := t.TempDir()
@@ -247,8 +249,12 @@ func TestKilled(t *testing.T) {
 		if found := append(processes(t, "sleep 300.7"), processes(t, root)...); len(found) > 0 {
 			return "processes remain: " + strings.Join(found, "\n")
 		}
-		if entries, err := os.ReadDir(root); err != nil || len(entries) > 1 {
-			return fmt.Sprintf("directories remain: %v, %v", entries, err)
+		names, err := filepath.Glob(filepath.Join(root, gvk.Group, gvk.Version, gvk.Kind, "default", "*", "*"))
+		if err != nil || len(names) != 2 || !strings.HasSuffix(names[0], "/failed/.failed") || !strings.HasSuffix(names[1], "/failed/artifacts") {
+			return fmt.Sprintf("files remain: %v, %v", names, err)
+		}
+		if runs, err := os.ReadDir(names[1]); err != nil || len(runs) != 1 {
+			return fmt.Sprintf("artifacts of a failed run: %v, %v", runs, err)
 		}
 		if entries, err := os.ReadDir(filepath.Join(root, ".op")); err != nil || len(entries) > 0 {
 			return fmt.Sprintf("directories of operators remain: %v, %v", entries, err)

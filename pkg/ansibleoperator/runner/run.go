@@ -52,7 +52,11 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 	if r.config.Output != nil {
 		r.printOutput(dir, request, result.Ident)
 	}
-	if diskErr := errors.Join(linkLatest(dir, result.Ident), r.disk.add(dir, result.Ident)); diskErr != nil {
+	var recordErr error
+	if (err != nil || result.Failed()) && r.stopped(ctx) == nil {
+		recordErr = recordFailed(dir, result.Ident, request)
+	}
+	if diskErr := errors.Join(recordErr, linkLatest(dir, result.Ident), r.disk.add(dir, result.Ident)); diskErr != nil {
 		r.config.Log.Error(describeFull(diskErr, r.root.dir), "cannot limit the artifacts of runs", "directory", dir)
 	}
 	if err != nil {
