@@ -74,6 +74,7 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 	p := &pass{Reconciler: r, obj: obj, generation: obj.GetGeneration(), deleted: deleted}
 	p.secrets.AddValues(obj.Object["spec"])
 	p.secrets.AddValues(r.vars)
+	p.secrets.AddEnviron(r.engine.environ)
 	if r.kind.GVK == corev1.SchemeGroupVersion.WithKind("Secret") {
 		p.secrets.AddSecret(obj.Object)
 	}

@@ -82,7 +82,7 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	if err != nil {
 		return err
 	}
-	e := &engine{log: mgr.GetLogger()}
+	e := &engine{log: mgr.GetLogger(), environ: settings.Environ}
 	kinds := make([]schema.GroupKind, len(reconcilers))
 	for i, r := range reconcilers {
 		kinds[i] = r.kind.GVK.GroupKind()
@@ -123,9 +123,11 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 
 // An engine is what all reconcilers of a process share. The manager stops it before the controllers, so that it ends all runs.
 type engine struct {
-	runner   *runner.Runner
-	proxy    *proxy.Proxy
-	log      logr.Logger
+	runner *runner.Runner
+	proxy  *proxy.Proxy
+	log    logr.Logger
+	// environ is the environment of runs, whose secrets messages must not contain.
+	environ  []string
 	stopping atomic.Bool
 }
 
