@@ -40,6 +40,7 @@ type Reconciler struct {
 	annotationChanges  bool
 	cacheReads         bool
 	blacklist          []schema.GroupVersionKind
+	others             []otherWatch
 	// warnings are logged by Setup.
 	warnings []string
 

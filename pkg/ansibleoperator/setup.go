@@ -112,6 +112,9 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 			return err
 		}
 	}
+	if err := watchOthers(mgr, settings.Namespaces, e.proxy, reconcilers); err != nil {
+		return err
+	}
 	for _, r := range reconcilers {
 		r.engine, r.metrics, r.schemas = e, collectors, schemas
 		if err := r.addController(mgr); err != nil {

@@ -27,6 +27,8 @@ type Watch struct {
 	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
 	IgnoreDependents bool
 	Blacklist        []rbac.GroupKind
+	// Others are kinds of objects that are watched although no run has created them.
+	Others []rbac.GroupKind
 	// KeepNames is true if keys of spec are not converted to snake case.
 	KeepNames bool
 	// WatchClusterScoped is true if dependent objects without a namespace are watched, too.
@@ -39,6 +41,7 @@ func Rules(files Files, apis []API) ([]rbac.Rule, diag.Findings) {
 	a := newAnalysis(files, apis)
 	for _, api := range apis {
 		a.analyze(api)
+		a.grantOthers(api)
 	}
 	for g, at := range a.rules.guesses {
 		a.notes.Addf(at, "%s is not a kind of Kubernetes or of the project; its resource in the manager's role is a guess: %s", g.GroupKind, g.resource)
@@ -79,6 +82,9 @@ func NewWatch(w watches.AnsibleWatch) Watch {
 	}
 	for _, gvk := range w.Blacklist {
 		watch.Blacklist = append(watch.Blacklist, rbac.GroupKind{Group: gvk.Group, Kind: gvk.Kind})
+	}
+	for _, other := range w.WatchOtherResources {
+		watch.Others = append(watch.Others, rbac.GroupKind{Group: other.Group, Kind: other.Kind})
 	}
 	if w.Finalizer != nil {
 		watch.FinalizerRole, watch.FinalizerPlaybook = w.Finalizer.Role, w.Finalizer.Playbook
