@@ -61,7 +61,7 @@ func layers() map[string][]string {
 		"pkg/action/runtimekinds":       {"pkg/action", "pkg/codegen", "pkg/diag", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/watches", "pkg/worktree"},
 		"pkg/action/upgrade":            {"pkg/action", "pkg/codegen", "pkg/diag", "pkg/gotool", "pkg/layout", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/vcs", "pkg/worktree"},
 		"pkg/action/wiring":             {"pkg/action", "pkg/codegen", "pkg/codegen/calls", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/rolebinding", "pkg/safeyaml", "pkg/scaffold", "pkg/textdiff", "pkg/worktree"},
-		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/customresource", "pkg/diag", "pkg/redact", "pkg/watches"},
+		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/customresource", "pkg/dependents", "pkg/diag", "pkg/redact", "pkg/watches"},
 		"pkg/ansibletool":               {"pkg/diag", "pkg/safeyaml", "pkg/tempdir"},
 		"pkg/ansiblerole":               {"pkg/ansibleoperator/variables", "pkg/ansiblerole/jinja", "pkg/diag", "pkg/project", "pkg/rbac", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansiblerole/jinja":         {},
