@@ -74,7 +74,7 @@ func TestFailedRuns(t *testing.T) {
 		t.Errorf("files %s of a resource that has not failed", e.files("two"))
 	}
 	if runs := e.runner.FailedRuns(); len(runs) != 2 || runs[0].Ident != one || runs[1].Ident != three || runs[0].GroupVersionKind() != gvk || fmt.Sprint(runs[1].Key()) != "default/three" {
-		t.Errorf("failed runs %+v", runs)
+		t.Fatalf("failed runs %+v", runs)
 	}
 	// A run of the next operator keeps it, too.
 	if result := e.run(e.playbook("one", "- ping:\n")); !exists(filepath.Join(e.runDir("one"), "artifacts", one)) || !exists(filepath.Join(e.runDir("one"), "artifacts", result.Ident)) {
