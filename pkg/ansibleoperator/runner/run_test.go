@@ -236,7 +236,7 @@ func TestInvalid(t *testing.T) {
 		"must be an absolute path":     func(r *runner.Request) { r.Playbook = "a.yml" },
 		"a playbook or a role is":      func(r *runner.Request) { r.Playbook = "" },
 		"env/extravars: json":          func(r *runner.Request) { r.Variables = map[string]any{"a": func() {}} },
-		"not-there.yml could not be f": func(r *runner.Request) { r.Playbook = "/not-there.yml" },
+		"not-there.yml: no such file":   func(r *runner.Request) { r.Playbook = "/not-there.yml" },
 	} {
 		request := valid
 		change(&request)
