@@ -229,14 +229,14 @@ func TestInvalid(t *testing.T) {
 	e := newEnv(t, cold)
 	valid := e.playbook("one", "- ping:\n")
 	for want, change := range map[string]func(*runner.Request){
-		`".." is not a valid name`:     func(r *runner.Request) { r.Key.Name = ".." },
-		`"a/b" is not a valid name`:    func(r *runner.Request) { r.Key.Namespace = "a/b" },
-		`".op" is not a valid name`:    func(r *runner.Request) { r.GVK.Group = ".op" },
-		"kind and name are required":   func(r *runner.Request) { r.Key.Name = "" },
-		"must be an absolute path":     func(r *runner.Request) { r.Playbook = "a.yml" },
-		"a playbook or a role is":      func(r *runner.Request) { r.Playbook = "" },
-		"env/extravars: json":          func(r *runner.Request) { r.Variables = map[string]any{"a": func() {}} },
-		"not-there.yml: no such file":   func(r *runner.Request) { r.Playbook = "/not-there.yml" },
+		`".." is not a valid name`:    func(r *runner.Request) { r.Key.Name = ".." },
+		`"a/b" is not a valid name`:   func(r *runner.Request) { r.Key.Namespace = "a/b" },
+		`".op" is not a valid name`:   func(r *runner.Request) { r.GVK.Group = ".op" },
+		"kind and name are required":  func(r *runner.Request) { r.Key.Name = "" },
+		"must be an absolute path":    func(r *runner.Request) { r.Playbook = "a.yml" },
+		"a playbook or a role is":     func(r *runner.Request) { r.Playbook = "" },
+		"env/extravars: json":         func(r *runner.Request) { r.Variables = map[string]any{"a": func() {}} },
+		"not-there.yml: no such file": func(r *runner.Request) { r.Playbook = "/not-there.yml" },
 	} {
 		request := valid
 		change(&request)
