@@ -34,12 +34,13 @@ type Watch struct {
 }
 
 // Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are the project's. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
-// whose resource is a guess, and files that cannot be read.
+// whose resource is a guess, files that cannot be read, and what is too complex to be analyzed completely.
 func Rules(files Files, apis []API) ([]rbac.Rule, diag.Findings) {
 	a := newAnalysis(files, apis)
 	for _, api := range apis {
 		a.analyze(api)
 	}
+	a.notes = append(a.notes, a.skipped.findings()...)
 	for g, at := range a.rules.guesses {
 		a.notes.Addf(at, "%s is not a kind of Kubernetes or of the project; its resource in the manager's role is a guess: %s", g.GroupKind, g.resource)
 	}

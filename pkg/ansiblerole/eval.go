@@ -23,6 +23,8 @@ type evaluator struct {
 	memory    memory
 	// fields are the values of keys of merged mappings.
 	fields map[fieldKey]value
+	// literal is true if all variables are unknown.
+	literal bool
 }
 
 func newEvaluator(files *reader, env *environment, p *progress) *evaluator {
@@ -49,6 +51,9 @@ func (ev *evaluator) evaluate(e jinja.Expr, s *scope) value {
 		}
 		return ev.text(e.Text, s) // arguments of plugins can contain expressions, too
 	case jinja.Name:
+		if ev.literal && e.Name != "omit" {
+			return anything()
+		}
 		return ev.lookup(e.Name, s)
 	case jinja.Index:
 		return ev.index(ev.evaluate(e.Of, s), ev.evaluate(e.Key, s))
