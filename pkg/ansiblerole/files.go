@@ -83,7 +83,7 @@ func (r *reader) read(name string) string {
 		return ""
 	}
 	data := bytes.ReplaceAll(bytes.TrimPrefix(r.files[name], []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
-	return strings.NewReplacer(referenceBegin, "?", referenceEnd, "?", unknown, "?").Replace(string(data))
+	return strings.NewReplacer(referenceBegin, "?", referenceEnd, "?", markBegin, "?", markEnd, "?", unknown, "?").Replace(string(data))
 }
 
 // load returns the content of a YAML file with one document, or nil. Files that are not YAML are noted.

@@ -76,6 +76,13 @@ func (sc *scanner) scanTemplate(nodes []jinja.Node, s *scope, at diag.Position) 
 			sc.scanTemplate(n.Body, s, at)
 		case jinja.Block:
 			sc.scanTemplate(n.Body, s, at)
+		case *jinja.Macro:
+			sc.scanTemplate(n.Body, s, at)
+		case jinja.CallBlock:
+			sc.scanExpression(n.Call, s, at)
+			sc.scanTemplate(n.Caller.Body, s, at)
+		case jinja.Import:
+			sc.scanFiles(sc.eval.fileLookup("template", []value{sc.eval.evaluate(n.Template, s)}, s))
 		case jinja.Include:
 			sc.scanFiles(sc.eval.fileLookup("template", []value{sc.eval.evaluate(n.Name, s)}, s))
 		}

@@ -162,6 +162,16 @@ type evaluation struct {
 	scope *scope
 }
 
+// ready returns the value of a variable that is known without an evaluation, or else an unknown one.
+func (s *scope) ready(name string) value {
+	for at := s; at != nil; at = at.parent {
+		if t, ok := at.vars[name]; ok && t.node == nil {
+			return t.ready
+		}
+	}
+	return anything()
+}
+
 func (s *scope) defines(name string) bool {
 	for at := s; at != nil; at = at.parent {
 		if _, ok := at.vars[name]; ok {

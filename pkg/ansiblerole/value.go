@@ -127,13 +127,13 @@ func union(values ...value) value {
 // has reports whether a text, an object or a template is among the alternatives.
 func (v value) has(alt any) bool {
 	switch alt.(type) {
-	case string, bound, rendered, null, omitted, *dict:
+	case string, bound, rendered, macro, null, omitted, *dict:
 	default:
 		return false
 	}
 	for _, other := range v.alts[:min(len(v.alts), maxAlternatives)] {
 		switch other.(type) {
-		case string, bound, rendered, null, omitted, *dict:
+		case string, bound, rendered, macro, null, omitted, *dict:
 			if other == alt {
 				return true
 			}
