@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
@@ -65,6 +67,7 @@ func (a *analysis) resetPass() {
 	a.budgets.reset(a.files.size(""))
 	a.env.collected = map[string][]thunk{}
 	a.eval.reset()
+	a.files.oldPlaces, a.files.places = a.files.places, map[*yaml.Node]place{}
 	a.walker.scanner.scanned = map[documentKey]bool{}
 	a.walker.entered, a.walker.opened = nil, nil
 }

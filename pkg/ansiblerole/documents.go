@@ -84,10 +84,13 @@ func setLines(node *yaml.Node, line int, origins []int, depth int) {
 	}
 }
 
+// parseSteps are the steps of a document, in addition to its lines.
+const parseSteps = 300
+
 // parse returns the mappings or lists in the lines of a document. Lines with nothing but references are skipped, as they stand for
 // fields or items of unknown number. A document that still is not YAML has the fields that its lines contain.
 func (t *templates) parse(lines []string) []*yaml.Node {
-	if t.spend(100 + 10*len(lines)) {
+	if t.spend(parseSteps + 10*len(lines)) {
 		return nil
 	}
 	cleaned := slices.Clone(lines)

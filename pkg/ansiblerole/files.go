@@ -55,7 +55,8 @@ type reader struct {
 	loaded   map[string]*yaml.Node
 	// unreadable are the findings about loaded files.
 	unreadable map[string]diag.Finding
-	places     map[*yaml.Node]place
+	// places are where nodes begin, and oldPlaces those of the pass before, whose values facts can have.
+	places, oldPlaces map[*yaml.Node]place
 }
 
 func newReader(files Files, p *progress) *reader {
@@ -184,13 +185,15 @@ func matches(pattern, text string) bool {
 
 // position returns where an object begins.
 func (r *reader) position(node *yaml.Node, otherwise diag.Position) diag.Position {
-	if p, ok := r.places[node]; ok {
-		return diag.Position{File: p.file, Line: p.line}
+	for _, places := range []map[*yaml.Node]place{r.places, r.oldPlaces} {
+		if p, ok := places[node]; ok {
+			return diag.Position{File: p.file, Line: p.line}
+		}
 	}
 	return otherwise
 }
 
-// A place is where an object of a template begins. The line is 0 if it is not known.
+// A place is where an object of a template begins.
 type place struct {
 	file string
 	line int
