@@ -40,7 +40,7 @@ func (a *analysis) analyze(api API) {
 	a.rules.roles = map[rbac.RoleKey]bool{}
 	a.skipped.owners = map[string]bool{}
 	if slices.ContainsFunc(a.files.paths, a.files.mentionsSpecification) {
-		specs := specReader{analysis: newAnalysis(a.files.files, nil)}
+		specs := specReader{analysis: newAnalysis(a.files.files, nil), object: api.Watch.Object}
 		all, _, found := specs.specArguments(api.Watch)
 		a.env.arguments = map[string]*argument{}
 		for _, o := range all {

@@ -1,6 +1,7 @@
 package ansiblerole
 
 import (
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/rbac"
 	"github.com/operon-sdk/operon/pkg/watches"
@@ -24,6 +25,8 @@ type Watch struct {
 	FinalizerRole, FinalizerPlaybook string
 	// Vars are the variables of the entry, and FinalizerVars the variables of its finalizer.
 	Vars, FinalizerVars map[string]any
+	// Object is the name of the variable with the custom resource.
+	Object string
 	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
 	IgnoreDependents bool
 	Blacklist        []rbac.GroupKind
@@ -76,7 +79,7 @@ func NewWatch(w watches.AnsibleWatch) Watch {
 	watch := Watch{
 		Role: w.Role, Playbook: w.Playbook, Vars: w.Vars,
 		IgnoreDependents: !w.WatchDependentResources, WatchClusterScoped: w.WatchClusterScopedResources,
-		KeepNames: !w.SnakeCaseParameters,
+		KeepNames: !w.SnakeCaseParameters, Object: variables.ObjectName(w.Group, w.Kind),
 	}
 	for _, gvk := range w.Blacklist {
 		watch.Blacklist = append(watch.Blacklist, rbac.GroupKind{Group: gvk.Group, Kind: gvk.Kind})
