@@ -48,6 +48,8 @@ func generateCharts(ctx context.Context, p *action.Project, tree *worktree.Tree,
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
+	rules, dropped := rbac.ForRole(name, role, rules, "the charts")
+	p.ReportFindings(diag.Note, dropped...)
 	updated, err := rbac.UpdateRole(name, role, rules, "the charts")
 	if err != nil {
 		return err
