@@ -52,7 +52,9 @@ type reader struct {
 	paths []string
 	// roleDirs are the directories of the project's roles.
 	roleDirs []string
-	loaded   map[string]*yaml.Node
+	// copies are the files and directories that have other paths in the image.
+	copies []copied
+	loaded map[string]*yaml.Node
 	// unreadable are the findings about loaded files.
 	unreadable map[string]diag.Finding
 	// places are where nodes begin, and oldPlaces those of the pass before, whose values facts can have.
@@ -64,7 +66,7 @@ func newReader(files Files, p *progress) *reader {
 		progress: p, files: files, paths: slices.Sorted(maps.Keys(files)), loaded: map[string]*yaml.Node{},
 		unreadable: map[string]diag.Finding{}, places: map[*yaml.Node]place{},
 	}
-	r.roleDirs = findRoles(r.paths)
+	r.roleDirs, r.copies = findRoles(r.paths), readCopies(files)
 	return r
 }
 
@@ -145,7 +147,16 @@ func (r *reader) match(name string, dirs ...string) []string {
 	}
 	var found []string
 	for _, dir := range dirs {
-		p, ok := projectPath(path.Join(dir, name))
+		full := path.Join(dir, name)
+		p, ok := projectPath(full)
+		if _, isHere := r.files[p]; !isHere || !ok {
+			if !path.IsAbs(full) {
+				full = home + "/" + full
+			}
+			if file, isCopied := r.original(full); isCopied {
+				return []string{file}
+			}
+		}
 		if !ok {
 			continue
 		}
