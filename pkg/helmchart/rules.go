@@ -27,6 +27,8 @@ type ChartAPI struct {
 	// Dir is the directory of the chart in the project, such as helm-charts/memcached.
 	Dir   string
 	Files Files
+	// Resources are the resources of the kinds whose CRDs the project deploys.
+	Resources map[rbac.GroupKind]string
 	// Rendered is the result of Explore.
 	Rendered *Rendered
 }
@@ -40,6 +42,9 @@ func Rules(apis []ChartAPI) ([]rbac.Rule, diag.Findings) {
 		for _, set := range api.Rendered.all() {
 			customResources(flatten(set.Objects), r.custom)
 		}
+	}
+	for _, api := range apis {
+		maps.Copy(r.custom, api.Resources)
 	}
 	for _, api := range apis {
 		r.permissions.Grant(api.Group, []string{api.Plural, api.Plural + "/finalizers", api.Plural + "/status"}, objectVerbs...)

@@ -1,0 +1,54 @@
+package action
+
+import (
+	"path"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// kustomizedFiles returns the files that the kustomizations in directories include, also through other directories of the project.
+func kustomizedFiles(tree *worktree.Tree, dirs ...string) []string {
+	var files []string
+	for i := 0; i < len(dirs); i++ {
+		for _, item := range kustomizedItems(tree, dirs[i]) {
+			isNew := !slices.Contains(files, item) && !slices.Contains(dirs, item)
+			switch {
+			case !isNew || path.IsAbs(item) || IsOutside(item):
+			case path.Ext(item) == ".yaml" || path.Ext(item) == ".yml":
+				files = append(files, item)
+			default:
+				dirs = append(dirs, item)
+			}
+		}
+	}
+	return files
+}
+
+// kustomizedItems returns the paths that the kustomization in a directory includes, relative to the project.
+func kustomizedItems(tree *worktree.Tree, dir string) []string {
+	var items []string
+	for _, base := range manifest.KustomizationFiles() {
+		text, err := tree.ReadFile(path.Join(dir, base))
+		if err != nil {
+			continue
+		}
+		var document yaml.Node
+		if safeyaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
+			return nil // kustomize reports it
+		}
+		for key, list := range safeyaml.Fields(document.Content[0]) {
+			if slices.Contains([]string{"resources", "bases", "components"}, key.Value) && list.Kind == yaml.SequenceNode {
+				for _, item := range list.Content {
+					items = append(items, path.Join(dir, item.Value))
+				}
+			}
+		}
+		break
+	}
+	return items
+}
