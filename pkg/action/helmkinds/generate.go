@@ -36,6 +36,11 @@ func generateCharts(ctx context.Context, p *action.Project, tree *worktree.Tree,
 	if err := writeCRDs(tree, config, kinds); err != nil {
 		return err
 	}
+	if tree.CheckConflicts() == nil {
+		if err := updateSamples(ctx, p, tree, config, kinds); err != nil {
+			return err
+		}
+	}
 	rules, notes, err := chartRules(ctx, p, kinds, rendered)
 	if err != nil {
 		return err
