@@ -3,7 +3,6 @@ package helmchart
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ func Sample(spec SampleSpec) ([]byte, error) {
 	examples := withExamples(values.examples(tree.values), spec.Examples)
 	body, top := sampleLines(lines, examples)
 	var b bytes.Buffer
-	b.WriteString(sampleNotes(chart, len(lines) > 0, spec.Full, slices.Sorted(maps.Keys(examples))))
+	b.WriteString(sampleNotes(chart, len(lines) > 0, spec.Full, examplePaths(examples, tree.values)))
 	b.Write(head)
 	if len(examples) > 0 || len(lines) > 0 && spec.Full {
 		b.WriteString("spec:\n")
@@ -138,6 +137,23 @@ func withExamples(examples, more map[string]any) map[string]any {
 		}
 	}
 	return examples
+}
+
+// examplePaths returns the paths of examples, sorted: in mappings with defaults, those of the keys that are examples.
+func examplePaths(examples map[string]any, defaults *value) []string {
+	var paths []string
+	for name, example := range examples {
+		inner, isMapping := example.(map[string]any)
+		if own := defaults.child(name); !isMapping || own == nil || own.kind != mapValue {
+			paths = append(paths, name)
+			continue
+		}
+		for _, path := range examplePaths(inner, defaults.child(name)) {
+			paths = append(paths, name+"."+path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // placeholder returns an example of the values that the schema accepts, if its constraints allow one.

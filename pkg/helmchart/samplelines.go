@@ -23,7 +23,7 @@ func sampleLines(lines []string, examples map[string]any) ([]sampleLine, map[str
 	s := sampleText{before: map[int][]string{}, instead: map[int][]string{}, set: map[int]bool{}}
 	var root yaml.Node
 	if len(examples) > 0 && safeyaml.Unmarshal([]byte(strings.Join(lines, "\n")+"\n"), &root) == nil && len(root.Content) == 1 {
-		examples = s.place(root.Content[0], examples, true)
+		examples = s.place(root.Content[0], examples, nil)
 	}
 	var all []sampleLine
 	for i, line := range lines {
@@ -47,17 +47,17 @@ type sampleText struct {
 	set             map[int]bool
 }
 
-// place adds examples to a mapping, and returns those that have no place in it. New keys at the top have none.
-func (s *sampleText) place(mapping *yaml.Node, examples map[string]any, isTop bool) map[string]any {
+// place adds examples to the mapping of a key, and returns those that have no place in it. New keys at the top, without a key, have none.
+func (s *sampleText) place(mapping *yaml.Node, examples map[string]any, of *yaml.Node) map[string]any {
 	left := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		example := examples[name]
 		at := safeyaml.ChildIndex(mapping, name)
 		if at < 0 {
-			if isTop {
+			if of == nil {
 				left[name] = example
-			} else if first := mapping.Content[0]; true {
-				s.before[first.Line] = append(s.before[first.Line], indented(map[string]any{name: example}, first.Column-1)...)
+			} else {
+				s.before[of.Line+1] = append(s.before[of.Line+1], indented(map[string]any{name: example}, mapping.Content[0].Column-1)...)
 			}
 			continue
 		}
@@ -66,7 +66,7 @@ func (s *sampleText) place(mapping *yaml.Node, examples map[string]any, isTop bo
 		switch {
 		case isMapping && value.Kind == yaml.MappingNode && value.Style&yaml.FlowStyle == 0 && len(value.Content) > 0:
 			s.set[key.Line] = true
-			s.place(value, inner, false)
+			s.place(value, inner, key)
 		case value.Kind == yaml.ScalarNode && value.Line == key.Line && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0,
 			value.Kind == yaml.MappingNode && len(value.Content) == 0 && value.Line == key.Line:
 			text := indented(map[string]any{name: example}, key.Column-1)

@@ -3,16 +3,12 @@ package helmkinds
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
-	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
-	"github.com/operon-sdk/operon/pkg/merge"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
@@ -115,106 +111,4 @@ func cloneValues(value any) any {
 		clone[key] = field
 	}
 	return clone
-}
-
-// A sampleFile is a sample in parts.
-type sampleFile struct {
-	// notes are the comments that create api writes, head is the rest up to spec.
-	notes, head []string
-	// set are the values before the first comment in spec, rest is what follows.
-	set, rest []string
-}
-
-func splitSample(text []byte) sampleFile {
-	lines := slices.Collect(strings.Lines(string(text)))
-	var s sampleFile
-	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "spec:") })
-	if at < 0 {
-		return sampleFile{head: lines}
-	}
-	for _, line := range lines[:at] {
-		if sampleNote.MatchString(strings.TrimRight(line, "\r\n")) {
-			s.notes = append(s.notes, line)
-		} else {
-			s.head = append(s.head, line)
-		}
-	}
-	body := lines[at+1:]
-	first := slices.IndexFunc(body, func(line string) bool { return !isSet(line) })
-	if first < 0 {
-		first = len(body)
-	}
-	s.set, s.rest = body[:first], body[first:]
-	return s
-}
-
-// isSet reports whether a line of spec is neither blank nor a comment.
-func isSet(line string) bool {
-	line = strings.TrimSpace(line)
-	return line != "" && line[0] != '#'
-}
-
-// mergeSample returns the sample that the user may have edited with the comments and examples of the wanted one. full samples have the defaults
-// of an earlier chart, which can't be told from edits, so that only examples are added.
-func mergeSample(current, wanted []byte, full bool) []byte {
-	ours, theirs := splitSample(current), splitSample(wanted)
-	set, err := specOf(current)
-	if err != nil || ours.notes == nil {
-		return current
-	}
-	missing := missingKeys(theirs.set, set)
-	rest := ours.rest
-	if !full {
-		base := make([]string, len(ours.rest))
-		for i, line := range ours.rest {
-			if base[i] = line; isSet(line) {
-				base[i] = "  # " + strings.TrimPrefix(line, "  ")
-			}
-		}
-		merged, _ := merge.Lines(joined(base), joined(ours.rest), joined(theirs.rest), merge.Options{Side: merge.Ours})
-		rest = []string{string(merged)}
-	}
-	for _, attempt := range [][]string{rest, ours.rest} {
-		spec := "spec:\n"
-		if body := string(joined(ours.set, missing, attempt)); !slices.ContainsFunc(slices.Collect(strings.Lines(body)), isSet) {
-			spec = "spec: {}\n"
-		}
-		updated := joined(theirs.notes, ours.head, []string{spec}, ours.set, missing, attempt)
-		if now, err := specOf(updated); err == nil && containsValues(now, set) {
-			return updated
-		}
-	}
-	return current
-}
-
-func joined(parts ...[]string) []byte {
-	return []byte(strings.Join(slices.Concat(parts...), ""))
-}
-
-// missingKeys returns the lines of the keys at the top of spec that values lack.
-func missingKeys(lines []string, values map[string]any) []string {
-	var missing []string
-	add := false
-	for _, line := range lines {
-		if name, _, ok := strings.Cut(line, ":"); ok && strings.HasPrefix(line, "  ") && line[2] != ' ' && line[2] != '-' {
-			_, exists := values[strings.Trim(strings.TrimSpace(name), `"'`)]
-			add = !exists
-		}
-		if add {
-			missing = append(missing, line)
-		}
-	}
-	return missing
-}
-
-// containsValues reports whether all values are among others.
-func containsValues(all, some map[string]any) bool {
-	for name := range maps.Keys(some) {
-		inner, isMapping := some[name].(map[string]any)
-		other, both := all[name].(map[string]any)
-		if isMapping && both && !containsValues(other, inner) || !(isMapping && both) && !reflect.DeepEqual(all[name], some[name]) {
-			return false
-		}
-	}
-	return true
 }
