@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/manifest"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -51,4 +52,18 @@ func kustomizedItems(tree *worktree.Tree, dir string) []string {
 		break
 	}
 	return items
+}
+
+// FollowInstallation makes what is scaffolded for a project refer to objects by the names that config/default gives them.
+func FollowInstallation(tree *worktree.Tree, config *project.Config) {
+	text, err := tree.ReadFile(project.DefaultKustomization)
+	if err != nil {
+		return // the project has its manifests in another place
+	}
+	var document yaml.Node
+	if safeyaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
+		return // kustomize reports it
+	}
+	root := document.Content[0]
+	config.FollowInstallation(project.Installation{Prefix: safeyaml.ChildText(root, "namePrefix"), Namespace: safeyaml.ChildText(root, "namespace")})
 }

@@ -63,6 +63,8 @@ type Config struct {
 	// crds are the names in CRDs; see FollowCRDs. written are the resources that were written afterwards.
 	crds    []CRDNames
 	written map[GVK]bool
+	// installation has the names in clusters, or is nil for the scaffold's.
+	installation *Installation
 	// more are layouts that layout.All does not contain.
 	more []*layout.Facts
 }

@@ -15,7 +15,7 @@ func TestObjectNames(t *testing.T) {
 			strings.Repeat("a", length), strings.Repeat("a", length-1) + "b", ("1-" + strings.Repeat("ab-", 21))[:length-1] + "0",
 		} {
 			prefix := ObjectPrefix(name)
-			for _, object := range []string{prefix + "-webhook-service", prefix + "-" + MetricsService(prefix + "-"), ObjectNamespace(name), KindCluster(name) + "-control-plane"} {
+			for _, object := range []string{prefix + "-webhook-service", prefix + "-" + MetricsService(prefix+"-"), ObjectNamespace(name), KindCluster(name) + "-control-plane"} {
 				if problem := labelProblem(object); problem != "" {
 					t.Errorf("%s: %s %s", name, object, problem)
 				}
