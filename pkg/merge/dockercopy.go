@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
 	"strings"
 )
@@ -10,8 +11,9 @@ import (
 type copied struct{ from, source, target string }
 
 // withoutCopies returns a condition for new instructions of theirs: not for files that ours copies to the same place already, in whatever
-// form. Where ours doesn't set the home and the working directory, theirs does once both are merged.
-func withoutCopies(ours, theirs *Node, mayAdd func([]string, *Node) bool) func([]string, *Node) bool {
+// form. Where ours doesn't set the home and the working directory, theirs does once both are merged. Instructions of the base that theirs no
+// longer has don't count: the merge removes them.
+func withoutCopies(ours, theirs *Node, base Base, mayAdd func([]string, *Node) bool) func([]string, *Node) bool {
 	return func(at []string, n *Node) bool {
 		if mayAdd != nil && !mayAdd(at, n) {
 			return false
@@ -24,8 +26,10 @@ func withoutCopies(ours, theirs *Node, mayAdd func([]string, *Node) bool) func([
 			return true
 		}
 		defaults := stageEnd(other)
-		has := copiesOf(own, nil, defaults)
-		wanted := copiesOf(other, n, map[string]string{})
+		has := copiesOf(own, defaults, func(o *Node) bool {
+			return other.child(o.Key) != nil || !base.Has(Fact{within(at[:1], o.Key), HeadLines, significant(o.Head)})
+		})
+		wanted := copiesOf(other, nil, func(o *Node) bool { return o == n })
 		for _, w := range wanted {
 			if !w.isIn(has) {
 				return true
@@ -127,17 +131,17 @@ func inDir(vars map[string]string, name string) string {
 	return path.Join(dir, name)
 }
 
-// copiesOf returns what the instructions of a stage copy, or only one of them. defaults hold for variables that the stage doesn't set.
-func copiesOf(stage, only *Node, defaults map[string]string) []copied {
-	vars := map[string]string{}
-	for key, value := range defaults {
-		vars[key] = value
+// copiesOf returns what some instructions of a stage copy. defaults hold for variables that the stage doesn't set.
+func copiesOf(stage *Node, defaults map[string]string, counts func(*Node) bool) []copied {
+	vars := maps.Clone(defaults)
+	if vars == nil {
+		vars = map[string]string{}
 	}
 	var all []copied
 	for _, n := range stage.Nodes {
 		words := instructionWords(n.Head)
 		setVars(vars, words)
-		if isCopy(n) && (only == nil || n == only) {
+		if isCopy(n) && counts(n) {
 			all = append(all, copies(words[1:], vars)...)
 		}
 	}

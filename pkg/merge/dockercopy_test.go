@@ -35,6 +35,7 @@ COPY --from=builder /workspace/manager .
 		{"list", runtime, "FROM ${IMAGE}\nCOPY [\"watches.yaml\", \"/opt/helm/\"]\nADD --chmod=755 helm-charts \\\n  /opt/helm/helm-charts\n", nil},
 		{"everything", runtime, "FROM ${IMAGE}\nCOPY --chmod=0755 . /opt/helm\n", nil},
 		{"several", runtime, "FROM ${IMAGE}\nCOPY --chmod=0755 watches.yaml values.yaml /opt/helm/\nCOPY --link /helm-charts /opt/helm/helm-charts\n", nil},
+		{"unedited", runtime, "FROM ${IMAGE}\nCOPY roles /opt/helm/roles\nCOPY watches.yaml ${HOME}/watches.yaml\nCOPY --chmod=0755 helm-charts ${HOME}/helm-charts\n", []string{"COPY watches.yaml ./"}},
 		{"other target", runtime, "FROM ${IMAGE}\nCOPY --chmod=0755 watches.yaml /etc/op/watches.yaml\n", []string{"COPY watches.yaml ./", "COPY helm-charts ./helm-charts"}},
 		{"other name", runtime, "FROM ${IMAGE}\nCOPY --chmod=0755 my-watches.yaml /opt/helm/watches.yaml\nCOPY helm-charts-old /opt/helm/helm-charts\n", []string{"COPY watches.yaml ./", "COPY helm-charts ./helm-charts"}},
 		{"content only", runtime, "FROM ${IMAGE}\nCOPY --chmod=0755 helm-charts /opt/helm\n", []string{"COPY watches.yaml ./", "COPY helm-charts ./helm-charts"}},
@@ -46,7 +47,7 @@ COPY --from=builder /workspace/manager .
 				"FROM gcr.io/distroless/static:nonroot\nWORKDIR /\nCOPY --from=builder --chmod=0555 /workspace/manager /manager\n", nil,
 		},
 	} {
-		base, err := newBase("Dockerfile", []byte("FROM ${IMAGE}\n"))
+		base, err := newBase("Dockerfile", []byte("FROM ${IMAGE}\nCOPY watches.yaml ${HOME}/watches.yaml\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,11 +18,11 @@ import (
 
 // The names of objects in the scaffold that other objects refer to.
 const (
-	scaffoldAccount     = "controller-manager"
-	scaffoldDeployment  = "controller-manager"
-	serviceAccountFile  = project.RBACDir + "/service_account.yaml"
-	endToEndTest        = "test/e2e/e2e_test.go"
-	kindServiceAccount  = "ServiceAccount"
+	scaffoldAccount    = "controller-manager"
+	scaffoldDeployment = "controller-manager"
+	serviceAccountFile = project.RBACDir + "/service_account.yaml"
+	endToEndTest       = "test/e2e/e2e_test.go"
+	kindServiceAccount = "ServiceAccount"
 )
 
 // followNames makes the references in the current scaffold follow the names that the project has: of the manager's account, Deployment and
