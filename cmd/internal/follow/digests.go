@@ -15,7 +15,7 @@ import (
 const useDigests = "use-image-digests"
 
 // conditionVariable matches a condition on one variable, such as ifeq ($(USE_IMAGE_DIGESTS), true).
-var conditionVariable = lazyregexp.New(`^\s*ifn?(?:eq\b.*?\$[({](\w+)[)}]|def\s+(\w+))`)
+var conditionVariable = lazyregexp.New(`^\s*if(?:eq\s*\(\s*\$[({](\w+)[)}]\s*,\s*([^)]*?)\s*\)|def\s+(\w+))`)
 
 // digestsSetAt returns where the makefiles turn on digests: the assignment of the variable that decides it, the line with the flag, or else
 // the command.
@@ -38,7 +38,11 @@ func digestsSetAt(tree *worktree.Tree, command diag.Position) diag.Position {
 				return at
 			}
 			if m := conditionVariable.FindStringSubmatch(texts[name][i-1]); m != nil {
-				if set := assignmentOf(names, texts, cmp.Or(m[1], m[2])); set.File != "" {
+				set, value := assignmentOf(names, texts, cmp.Or(m[1], m[3]))
+				if m[1] != "" && value != m[2] {
+					continue // the condition doesn't hold, unless make gets the variable from elsewhere
+				}
+				if set.File != "" {
 					return set
 				}
 			}
@@ -65,15 +69,15 @@ func makefiles(tree *worktree.Tree, first string) []string {
 	return names
 }
 
-// assignmentOf returns the first assignment of a variable.
-func assignmentOf(names []string, texts map[string][]string, variable string) diag.Position {
-	assignment := regexp.MustCompile(`^\s*(?:export\s+|override\s+)?` + regexp.QuoteMeta(variable) + `\s*[?:!+]*=`)
+// assignmentOf returns the first assignment of a variable, and its value.
+func assignmentOf(names []string, texts map[string][]string, variable string) (at diag.Position, value string) {
+	assignment := regexp.MustCompile(`^\s*(?:export\s+|override\s+)?` + regexp.QuoteMeta(variable) + `\s*[?:!+]*=([^#]*)`)
 	for _, name := range names {
 		for i, line := range texts[name] {
-			if assignment.MatchString(line) {
-				return diag.Position{File: name, Line: i + 1}
+			if m := assignment.FindStringSubmatch(line); m != nil {
+				return diag.Position{File: name, Line: i + 1}, strings.TrimSpace(m[1])
 			}
 		}
 	}
-	return diag.Position{}
+	return diag.Position{}, ""
 }
