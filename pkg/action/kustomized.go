@@ -4,11 +4,8 @@ import (
 	"path"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -38,16 +35,8 @@ func kustomizedItems(tree *worktree.Tree, dir string) []string {
 		if err != nil {
 			continue
 		}
-		var document yaml.Node
-		if safeyaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
-			return nil // kustomize reports it
-		}
-		for key, list := range safeyaml.Fields(document.Content[0]) {
-			if slices.Contains([]string{"resources", "bases", "components"}, key.Value) && list.Kind == yaml.SequenceNode {
-				for _, item := range list.Content {
-					items = append(items, path.Join(dir, item.Value))
-				}
-			}
+		for _, item := range project.KustomizedItems(text) {
+			items = append(items, path.Join(dir, item))
 		}
 		break
 	}
@@ -60,10 +49,5 @@ func FollowInstallation(tree *worktree.Tree, config *project.Config) {
 	if err != nil {
 		return // the project has its manifests in another place
 	}
-	var document yaml.Node
-	if safeyaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
-		return // kustomize reports it
-	}
-	root := document.Content[0]
-	config.FollowInstallation(project.Installation{Prefix: safeyaml.ChildText(root, "namePrefix"), Namespace: safeyaml.ChildText(root, "namespace")})
+	config.FollowInstallation(project.ReadInstallation(text))
 }

@@ -65,7 +65,8 @@ func mergeSample(current, wanted []byte, full bool) []byte {
 		if body := string(joined(ours.set, missing, attempt)); !slices.ContainsFunc(slices.Collect(strings.Lines(body)), isSet) {
 			spec = "spec: {}\n"
 		}
-		updated := joined(notesFor(theirs.notes, wanted, joined([]string{spec}, ours.set, missing, attempt)), ours.head, []string{spec}, ours.set, missing, attempt)
+		object := joined(ours.head, []string{spec}, ours.set, missing, attempt)
+		updated := append(joined(notesFor(theirs.notes, wanted, object)), object...)
 		if now, err := specOf(updated); err == nil && containsValues(now, set) {
 			return updated
 		}
@@ -75,12 +76,12 @@ func mergeSample(current, wanted []byte, full bool) []byte {
 
 const examplesNote = "# The chart requires values that have no default; replace these examples: "
 
-// notesFor returns the comments of the wanted sample, of which the last lists examples: those that a spec still contains.
-func notesFor(notes []string, wanted, spec []byte) []string {
+// notesFor returns the comments of the wanted sample, of which the last lists examples: those that an object still contains.
+func notesFor(notes []string, wanted, object []byte) []string {
 	last := len(notes) - 1
 	list, ok := strings.CutPrefix(notes[max(last, 0)], examplesNote)
 	examples, err := specOf(wanted)
-	set, setErr := specOf(spec)
+	set, setErr := specOf(object)
 	if !ok || err != nil || setErr != nil {
 		return notes
 	}

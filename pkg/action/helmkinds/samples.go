@@ -9,8 +9,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -56,9 +56,12 @@ var sampleNote = lazyregexp.New(`^# (?:spec overrides the default values of the 
 
 // specOf returns the spec of a sample.
 func specOf(sample []byte) (map[string]any, error) {
-	var object struct{ Spec map[string]any }
-	err := safeyaml.UnmarshalJSON(sample, &object)
-	return object.Spec, err
+	objects, findings := manifest.Decode("", sample)
+	if len(findings) > 0 || len(objects) == 0 {
+		return nil, findings.Err()
+	}
+	spec, _ := objects[0].Fields["spec"].(map[string]any)
+	return spec, nil
 }
 
 // requiredExamples returns examples of the values that templates fail without, for a sample that sets values: those that the sample contains,
