@@ -174,6 +174,14 @@ bench: build ansible ## Compare the speed of Operon and its peers; measure Helm 
 	@echo "==> Ansible operators: a pass that changes nothing, and ansible-runner as called by hand, alternately"
 	$(TEST) -count=1 -v ./cmd/operon-runtime -run XXX -bench AnsiblePass -benchtime 7x
 
+# Flags of testdata/soak, such as SOAK='-resources 50 -scenario kills -v'.
+SOAK ?=
+
+.PHONY: soak
+soak: build control-plane ansible ## Run Helm and Ansible operators under load and faults (Linux; SOAK has more flags)
+	@echo "==> soak: load, faults, kills (about 15 minutes on 2 cores)"
+	$(GO) run ./testdata/soak -runtime $(RUNTIME) $(SOAK)
+
 .PHONY: golden
 golden: ## Rewrite the golden projects with the current output of commands
 	$(GO) test ./cmd/internal/test/golden -run 'TestGolden$$' -update
