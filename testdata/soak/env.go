@@ -162,7 +162,11 @@ func (s *soak) createKinds(ctx context.Context, flavors []*flavor) error {
 // parse returns the object in a manifest of this program.
 func parse(text string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = obj.UnmarshalJSON(data) // with the types that objects from an API server have
+	}
+	if err != nil {
 		panic(err) // the manifest is a constant
 	}
 	return obj
