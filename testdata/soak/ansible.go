@@ -31,6 +31,9 @@ func checkRun(s *snapshot, r *resource) []string {
 		status = "False"
 	}
 	problems := checkReady(obj, status)
+	if reason := readCondition(obj, "Ready")["reason"]; r.spec.Fail && reason != "Failed" {
+		problems = append(problems, fmt.Sprintf("hasn't failed yet: conditions %s", describeConditions(obj)))
+	}
 	config := objects["ConfigMap "+r.name]
 	if config == nil || len(objects) != 1 {
 		return append(problems, fmt.Sprintf("has the objects %q", slices.Sorted(maps.Keys(objects))))

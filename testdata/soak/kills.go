@@ -185,7 +185,7 @@ func (e *env) killOnce(ctx context.Context, o *operator, op operation, name stri
 
 // checkOnce records hooks that ran too often, and objects that were created twice.
 func (e *env) checkOnce(op operation, name, what string, before int, killed bool) {
-	if twice := e.createdTwice(name); len(twice) > 0 {
+	if twice := e.createdTwice()[name]; len(twice) > 0 {
 		e.violatef("%s: created more than once: %q", what, twice)
 	}
 	if op.hook == "" || e.flavor.name != "helm" {
@@ -204,7 +204,7 @@ func (e *env) checkOnce(op operation, name, what string, before int, killed bool
 func (e *env) checkProcesses(ctx context.Context, o *operator) {
 	o.kill()
 	err := poll(ctx, 10*time.Second, 200*time.Millisecond, func(context.Context) error {
-		if n := countMarked(o.marker); n > 0 {
+		if n := len(marked(o.marker)); n > 0 {
 			return fmt.Errorf("%d processes are left after the operator was killed", n)
 		}
 		return nil

@@ -32,10 +32,7 @@ func runLoad(ctx context.Context, e *env) error {
 	}
 	took := time.Since(start)
 	requests := e.gateway.Counts()
-	cpu, err := cpuSeconds(o.pid())
-	if err != nil {
-		return err
-	}
+	cpu := cpuSeconds(o.marker)
 	if err := e.verify(ctx, "load", time.Minute); err != nil {
 		return err
 	}
@@ -109,9 +106,10 @@ func (e *env) waitReady(ctx context.Context, n int) error {
 
 // checkCreatedOnce records objects that were created more than once.
 func (e *env) checkCreatedOnce(what string) {
+	twice := e.createdTwice()
 	for _, name := range e.living() {
-		if twice := e.createdTwice(name); len(twice) > 0 {
-			e.violatef("%s: created more than once: %q", what, twice)
+		if len(twice[name]) > 0 {
+			e.violatef("%s: created more than once: %q", what, twice[name])
 		}
 	}
 }
@@ -121,15 +119,9 @@ func (e *env) atRest(ctx context.Context, o *operator, n int) error {
 	sleep(ctx, 5*time.Second) // events are written in the background
 	e.progressf("at rest for %s", e.rest)
 	before, writes := e.gateway.Counts(), len(e.gateway.Writes())
-	cpuBefore, err := cpuSeconds(o.pid())
-	if err != nil {
-		return err
-	}
+	cpuBefore := cpuSeconds(o.marker)
 	sleep(ctx, e.rest)
-	cpu, err := cpuSeconds(o.pid())
-	if err != nil {
-		return err
-	}
+	cpu := cpuSeconds(o.marker)
 	rss, err := residentKiB(o.pid())
 	if err != nil {
 		return err

@@ -30,23 +30,21 @@ func residentKiB(pid int) (int, error) {
 	return 0, fmt.Errorf("process %d has no VmRSS", pid)
 }
 
-// cpuSeconds returns the CPU time of a process and of its children that have ended.
-func cpuSeconds(pid int) (float64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	const first, ticksPerSecond = 11, 100 // utime, stime, cutime, cstime
-	total := 0
-	for _, field := range fields[first : first+4] {
-		ticks, err := strconv.Atoi(field)
+// cpuSeconds returns the CPU time of the processes with a variable in their environment, and of their children that have ended.
+func cpuSeconds(variable string) (seconds float64) {
+	for _, proc := range marked(variable) {
+		data, err := os.ReadFile(filepath.Join(proc, "stat"))
 		if err != nil {
-			return 0, err
+			continue // it has ended
 		}
-		total += ticks
+		fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+		const first, ticksPerSecond = 11, 100 // utime, stime, cutime, cstime
+		for _, field := range fields[first : first+4] {
+			ticks, _ := strconv.Atoi(field) // the kernel writes numbers
+			seconds += float64(ticks) / ticksPerSecond
+		}
 	}
-	return float64(total) / ticksPerSecond, nil
+	return seconds
 }
 
 // A runningProcess is a process that another package has started.
@@ -92,17 +90,16 @@ func split(data []byte) []string {
 	return strings.Split(strings.TrimRight(string(data), "\x00"), "\x00")
 }
 
-// countMarked returns the number of processes with a variable in their environment.
-func countMarked(variable string) int {
+// marked returns the directories in /proc of the processes with a variable in their environment.
+func marked(variable string) (found []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
-	count := 0
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err == nil && bytes.Contains(append([]byte{0}, data...), []byte("\x00"+variable+"\x00")) {
-			count++
+			found = append(found, filepath.Dir(file))
 		}
 	}
-	return count
+	return found
 }
 
 // checkSystem returns an error if the program can't run on this system.
