@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestProcess checks what the program reads about processes, and that it ends them.
@@ -18,7 +20,7 @@ func TestProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := startProcess([]string{"/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done; exec sleep 1000"}, []string{variable, "PATH=" + os.Getenv("PATH")}, t.TempDir(), in)
+	p, err := startProcess([]string{"/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done; exec sleep 98765"}, []string{variable, "PATH=" + os.Getenv("PATH")}, t.TempDir(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,8 +38,11 @@ func TestProcess(t *testing.T) {
 	if found := marked(variable); len(found) != 1 {
 		t.Errorf("marked %q", found)
 	}
-	if found, err := findProcess("exec sleep 1000", "300000"); err == nil && found.pid == p.pid() && !slices.Contains(found.environ, variable) {
-		t.Errorf("environment %q", found.environ)
+	if err := poll(t.Context(), time.Minute, time.Millisecond, func(context.Context) error { _, err := findProcess("sleep", "98765"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := findProcess("sleep", "98765"); err != nil || found.pid != p.pid() || !slices.Contains(found.environ, variable) {
+		t.Errorf("found %+v (%v)", found, err)
 	}
 	if code := p.stop(syscall.SIGKILL); code != -1 {
 		t.Errorf("exit code %d", code)
