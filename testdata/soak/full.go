@@ -99,6 +99,7 @@ func (e *env) fillDuring(ctx context.Context, op operation, name string, n int) 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	remove()
 	if err := e.verify(ctx, what, convergence); err != nil {
 		return err
 	}

@@ -169,6 +169,7 @@ func (e *env) killOnce(ctx context.Context, o *operator, op operation, name stri
 			return killed, err
 		}
 	case <-converged:
+		hold.Release()
 	}
 	if err := e.verify(ctx, what, convergence); err != nil {
 		return killed, err

@@ -29,6 +29,10 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // options are the flags.
@@ -72,6 +76,9 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "print each step")
 	scenario := flag.String("scenario", ".", "run the scenarios that match a regular `expression`")
 	flag.Parse()
+	// The program prints its own errors; libraries log requests that fail while the API server restarts.
+	ctrllog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o, *scenario)
 	stop()

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -15,6 +16,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // A backend is an API server that answers watches with lines, and other requests with their method, path and body.
@@ -164,6 +170,25 @@ func TestParseRequest(t *testing.T) {
 		}
 		if write := method != "GET" && !got.DryRun && got.Group != "authorization.k8s.io"; got.IsWrite() != write {
 			t.Errorf("%s: write %t", line, got.IsWrite())
+		}
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	t.Parallel()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "a", Generation: 300}, Type: "x", Data: map[string][]byte{"a": make([]byte, 1000)}}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	var encoded bytes.Buffer
+	if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(secret, &encoded); err != nil {
+		t.Fatal(err)
+	}
+	body := encoded.String()
+	for body, want := range map[string]string{
+		body: "one", `{"metadata": {"name": "two"}}`: "two", `{"metadata": {"generateName": "two"}}`: "",
+		"": "", "{": "", "k8s\x00": "", body[:20]: "", "k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": "",
+	} {
+		if got := nameOf([]byte(body)); got != want {
+			t.Errorf("%.40q: %q, want %q", body, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -15,7 +16,7 @@ type Request struct {
 	Verb string
 	// Group and Resource are empty for requests without a resource, such as /readyz and discovery.
 	Group, Resource, Subresource string
-	// Name is also known for objects that are created from JSON.
+	// Name is also known for objects that are created.
 	Namespace, Name string
 	DryRun          bool
 	// Path is the path of the URL.
@@ -107,11 +108,47 @@ func parseRequest(r *http.Request) (Request, error) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
-	var object struct{ Metadata struct{ Name string } }
-	if json.Unmarshal(body, &object) == nil { // otherwise it is not JSON, and the name stays unknown
-		request.Name = object.Metadata.Name
-	}
+	request.Name = nameOf(body)
 	return request, nil
+}
+
+// nameOf returns the name of an object in JSON or in the protobuf encoding of Kubernetes; empty if it has none.
+func nameOf(body []byte) string {
+	if message, ok := bytes.CutPrefix(body, []byte("k8s\x00")); ok {
+		const raw, metadata, name = 2, 1, 1 // runtime.Unknown.raw, metadata of all objects, ObjectMeta.name
+		return string(field(field(field(message, raw), metadata), name))
+	}
+	var object struct{ Metadata struct{ Name string } }
+	if json.Unmarshal(body, &object) != nil {
+		return ""
+	}
+	return object.Metadata.Name
+}
+
+// field returns the first field of a protobuf message with a number, if it has a length; nil otherwise.
+func field(message []byte, number uint64) []byte {
+	for len(message) > 0 {
+		key, n := binary.Uvarint(message)
+		if n <= 0 {
+			return nil
+		}
+		message = message[n:]
+		value, n := binary.Uvarint(message) // a number, or a length
+		if n <= 0 {
+			return nil
+		}
+		message = message[n:]
+		switch wireType := key & 7; {
+		case wireType == 0:
+			continue
+		case wireType != 2 || value > uint64(len(message)):
+			return nil
+		case key>>3 == number:
+			return message[:value]
+		}
+		message = message[value:]
+	}
+	return nil
 }
 
 func verb(method string, named, watch bool) string {
