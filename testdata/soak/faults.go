@@ -68,7 +68,7 @@ func runFaults(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := e.verify(ctx, "before all faults", 2*time.Minute); err != nil {
+	if err := e.verify(ctx, "before all faults", convergence); err != nil {
 		return err
 	}
 	created, injected, restarts := n, 0, 0
@@ -78,7 +78,7 @@ func runFaults(ctx context.Context, e *env) error {
 			return err
 		}
 		start := time.Now()
-		if err := e.verify(ctx, phase.name, 2*time.Minute); err != nil {
+		if err := e.verify(ctx, phase.name, convergence); err != nil {
 			return err
 		}
 		counts := e.gateway.Counts().Minus(before)

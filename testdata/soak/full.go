@@ -26,7 +26,7 @@ func runFull(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := e.verify(ctx, "before etcd is full", 2*time.Minute); err != nil {
+	if err := e.verify(ctx, "before etcd is full", convergence); err != nil {
 		return err
 	}
 	o.kill()
@@ -44,7 +44,7 @@ func runFull(ctx context.Context, e *env) error {
 	if err := e.plane.setFull(context.WithoutCancel(ctx), false); err != nil {
 		return err
 	}
-	if err := e.verify(ctx, "full from the start", 2*time.Minute); err != nil {
+	if err := e.verify(ctx, "full from the start", convergence); err != nil {
 		return err
 	}
 	times := 1

@@ -54,8 +54,9 @@ func operations() []operation {
 	}
 }
 
-// convergence is the time after which everything must be as expected again.
-const convergence = 90 * time.Second
+// convergence is the time after which everything must be as expected again. It is long, as the machine can be busy: an operator that
+// doesn't retry fails in any case.
+const convergence = 4 * time.Minute
 
 // runKills kills the operator at the first write of each operation, at the second, and so on, until the operation needs no more writes:
 // once before the API server gets the request, and once before the operator gets the answer. Each operation has an operator of its own.

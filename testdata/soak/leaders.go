@@ -27,7 +27,7 @@ func runLeaders(ctx context.Context, e *env) error {
 		}
 		operators = append(operators, o)
 	}
-	if err := e.verify(ctx, "before all changes", 2*time.Minute); err != nil {
+	if err := e.verify(ctx, "before all changes", convergence); err != nil {
 		return err
 	}
 	const changes = 6
@@ -45,7 +45,7 @@ func runLeaders(ctx context.Context, e *env) error {
 		signal := []os.Signal{syscall.SIGKILL, syscall.SIGTERM}[change%2]
 		leader.end(signal)
 		ended := time.Now()
-		if err := poll(ctx, time.Minute, 100*time.Millisecond, func(context.Context) error {
+		if err := poll(ctx, convergence, 100*time.Millisecond, func(context.Context) error {
 			if !other.isLeader() {
 				return errors.New("the other process isn't the leader")
 			}
@@ -58,7 +58,7 @@ func runLeaders(ctx context.Context, e *env) error {
 		if err := leader.start(ctx); err != nil {
 			return err
 		}
-		if err := e.verify(ctx, fmt.Sprintf("change %d with %s", change, signal), 2*time.Minute); err != nil {
+		if err := e.verify(ctx, fmt.Sprintf("change %d with %s", change, signal), convergence); err != nil {
 			return err
 		}
 		e.checkCreatedOnce(fmt.Sprintf("change %d with %s", change, signal))
@@ -77,7 +77,7 @@ func runLeaders(ctx context.Context, e *env) error {
 
 // leader returns the process that reconciles, and the other one.
 func (e *env) leader(ctx context.Context, operators []*operator) (leader, other *operator, err error) {
-	err = poll(ctx, time.Minute, 100*time.Millisecond, func(context.Context) error {
+	err = poll(ctx, convergence, 100*time.Millisecond, func(context.Context) error {
 		for i, o := range operators {
 			if o.isLeader() {
 				leader, other = o, operators[1-i]

@@ -33,7 +33,7 @@ func runLoad(ctx context.Context, e *env) error {
 	took := time.Since(start)
 	requests := e.gateway.Counts()
 	cpu := cpuSeconds(o.marker)
-	if err := e.verify(ctx, "load", time.Minute); err != nil {
+	if err := e.verify(ctx, "load", convergence); err != nil {
 		return err
 	}
 	e.checkCreatedOnce("load")
@@ -162,7 +162,7 @@ func (e *env) changeMany(ctx context.Context, o *operator, n int) error {
 	}
 	before := len(e.gateway.Writes())
 	start := time.Now()
-	if err := e.verify(ctx, "changes", 5*time.Minute); err != nil {
+	if err := e.verify(ctx, "changes", convergence); err != nil {
 		return err
 	}
 	e.progressf("%d changed and %d deleted in %.0f s", tenth, tenth, time.Since(start).Seconds())

@@ -46,7 +46,7 @@ func runMemory(ctx context.Context, e *env) error {
 		return nil // a run is always in progress
 	}
 	e.checkCreatedOnce("memory")
-	return e.verify(ctx, "memory", time.Minute)
+	return e.verify(ctx, "memory", convergence)
 }
 
 func median(samples []int) int {

@@ -203,15 +203,20 @@ func (e *env) isWriteOf(name string) func(gateway.Request) bool {
 	}
 }
 
-// quiet records a violation if the operator writes while nothing changes.
+// quiet records a violation if the operator continues to write while nothing changes: it must write nothing for a time d soon.
 func (e *env) quiet(ctx context.Context, what string, d time.Duration) {
-	sleep(ctx, time.Second)
-	before := len(e.gateway.Writes())
-	sleep(ctx, d)
-	// Events are written in the background.
-	writes := slices.DeleteFunc(e.restWrites(before), func(w gateway.Write) bool { return w.Resource == "events" })
-	if len(writes) > 0 && ctx.Err() == nil {
-		e.violatef("%s: %d writes in %s at rest, such as %s", what, len(writes), d, writes[0])
+	err := poll(ctx, time.Minute, 0, func(ctx context.Context) error {
+		before := len(e.gateway.Writes())
+		sleep(ctx, d)
+		// Events are written in the background.
+		writes := slices.DeleteFunc(e.restWrites(before), func(w gateway.Write) bool { return w.Resource == "events" })
+		if len(writes) > 0 {
+			return fmt.Errorf("%d writes in %s, such as %s", len(writes), d, writes[0])
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		e.violatef("%s: not at rest after a minute: %v", what, err)
 	}
 }
 

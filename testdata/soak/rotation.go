@@ -22,7 +22,7 @@ func runRotation(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := e.verify(ctx, "before all rotations", 2*time.Minute); err != nil {
+	if err := e.verify(ctx, "before all rotations", convergence); err != nil {
 		return err
 	}
 	const rounds = 4
@@ -46,7 +46,7 @@ func runRotation(ctx context.Context, e *env) error {
 			return err
 		}
 		start := time.Now()
-		if err := e.verify(ctx, fmt.Sprintf("%s (%d)", what, round), 2*time.Minute); err != nil {
+		if err := e.verify(ctx, fmt.Sprintf("%s (%d)", what, round), convergence); err != nil {
 			return err
 		}
 		e.detailf("%s: as expected after %.1f s", what, time.Since(start).Seconds())

@@ -19,13 +19,13 @@ type scenario struct {
 
 func scenarios() []scenario {
 	return []scenario{
-		{"load", 20 * time.Minute, false, runLoad},
-		{"memory", 10 * time.Minute, true, runMemory},
-		{"faults", 15 * time.Minute, false, runFaults},
-		{"leaders", 10 * time.Minute, true, runLeaders},
-		{"kills", 15 * time.Minute, true, runKills},
-		{"full", 10 * time.Minute, false, runFull},
-		{"rotation", 5 * time.Minute, true, runRotation},
+		{"load", 40 * time.Minute, false, runLoad},
+		{"memory", 20 * time.Minute, true, runMemory},
+		{"faults", 30 * time.Minute, false, runFaults},
+		{"leaders", 20 * time.Minute, true, runLeaders},
+		{"kills", 40 * time.Minute, true, runKills},
+		{"full", 20 * time.Minute, false, runFull},
+		{"rotation", 15 * time.Minute, true, runRotation},
 	}
 }
 
