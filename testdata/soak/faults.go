@@ -48,7 +48,7 @@ func phases() []phase {
 		{name: "API server restarted", act: func(ctx context.Context, e *env) error {
 			return e.plane.restart(ctx, syscall.SIGTERM, time.Second)
 		}},
-		{name: "everything at once", rules: []gateway.Rule{throttled, failing, slow, lost}, every: time.Second, act: cut},
+		{name: "everything at once", rules: []gateway.Rule{throttled, failing, slow, lost}, every: 3 * time.Second, act: cut},
 	}
 }
 
@@ -110,12 +110,13 @@ func (e *env) runPhase(ctx context.Context, p phase, created *int, n int) error 
 	failed := make(chan error, 1)
 	if p.act != nil {
 		group.Go(func() {
-			for {
+			// The operator begins to work before the first act.
+			for sleep(acting, max(p.every, 100*time.Millisecond)) {
 				if err := p.act(ctx, e); err != nil {
 					failed <- err
 					return
 				}
-				if p.every == 0 || !sleep(acting, p.every) {
+				if p.every == 0 {
 					return
 				}
 			}

@@ -78,22 +78,27 @@ func (p *plane) stop() {
 	_ = p.log.Close() // it is a log
 }
 
+// gracePeriod is how long an API server may take to end after SIGTERM. It waits for requests, also for watches.
+const gracePeriod = 15 * time.Second
+
 // restart ends the API server with a signal and starts it again with the same arguments, after a pause.
-func (p *plane) restart(ctx context.Context, signal os.Signal, pause time.Duration) error {
+func (p *plane) restart(ctx context.Context, signal os.Signal, pause time.Duration) (err error) {
+	server, ended := (*os.Process)(nil), p.Done()
 	if p.restarted != nil {
-		p.restarted.stop(signal)
-	} else {
-		original, err := os.FindProcess(p.server.pid)
-		if err != nil {
-			return err
-		}
-		if err := original.Signal(signal); err != nil {
-			return fmt.Errorf("ending the API server: %w", err)
-		}
-		<-p.Done()
+		server, ended = p.restarted.cmd.Process, p.restarted.done
+	} else if server, err = os.FindProcess(p.server.pid); err != nil {
+		return err
+	}
+	if err := server.Signal(signal); err != nil {
+		return fmt.Errorf("ending the API server: %w", err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(gracePeriod):
+		_ = server.Kill() // it may have ended by now
+		<-ended
 	}
 	sleep(ctx, pause)
-	var err error
 	if p.restarted, err = startProcess(p.server.args, p.server.environ, p.server.dir, p.log); err != nil {
 		return fmt.Errorf("starting the API server: %w", err)
 	}
