@@ -179,7 +179,7 @@ SOAK ?=
 
 .PHONY: soak
 soak: build control-plane ansible ## Run Helm and Ansible operators under load and faults (Linux; SOAK has more flags)
-	@echo "==> soak: load, faults, kills (about 15 minutes on 2 cores)"
+	@echo "==> soak: load, faults, kills (20 to 40 minutes on 2 cores)"
 	$(GO) run ./testdata/soak -runtime $(RUNTIME) $(SOAK)
 
 .PHONY: golden

@@ -141,9 +141,10 @@ func checkRevisions(records []record, objects map[string]*unstructured.Unstructu
 			addf("%s differs from the rendering: %.500v, want %.500v", key, live.Object, want)
 		}
 	}
-	for key := range objects {
-		// A failed hook stays, so that users can see why it failed.
-		if manifest[key] == nil && !(r.spec.Fail && key == "Job "+r.name+"-post") {
+	for key, live := range objects {
+		// A failed hook stays until it runs again, so that users can see why it failed.
+		failedHook := key == "Job "+r.name+"-post" && live.GetAnnotations()[outcomeAnnotation] == "failed"
+		if manifest[key] == nil && !failedHook {
 			addf("%s isn't in the manifest of revision %d", key, current.Version)
 		}
 	}

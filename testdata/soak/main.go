@@ -65,7 +65,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.runtime, "runtime", "bin/operon-runtime", "the operon-runtime `binary` to test")
 	flag.IntVar(&o.resources, "resources", 1000, "`number` of custom resources in the scenario load; others use fewer")
-	flag.IntVar(&o.ansibleResources, "ansible-resources", 0, "the same for Ansible operators (default: -resources)")
+	flag.IntVar(&o.ansibleResources, "ansible-resources", 0, "the same for Ansible operators (default: a quarter of -resources), each of which is a run of Ansible")
 	flag.IntVar(&o.kills, "kills", 100, "minimum `number` of kills of Helm operators")
 	flag.IntVar(&o.periods, "periods", 60, "`number` of periods in the scenario memory")
 	flag.DurationVar(&o.rest, "rest", time.Minute, "`time` for which requests at rest are counted")
@@ -100,7 +100,7 @@ func (o *options) validate(scenario string) (err error) {
 		return fmt.Errorf("-runtime: %w; 'make build' builds it", err)
 	}
 	if o.ansibleResources == 0 {
-		o.ansibleResources = o.resources
+		o.ansibleResources = max(o.resources/4, 10)
 	}
 	if o.only != "" && o.only != "helm" && o.only != "ansible" {
 		return fmt.Errorf("-only %q: must be helm or ansible", o.only)
