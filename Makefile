@@ -16,7 +16,7 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/soak/... ./testdata/tutorial ./testdata/typecheck
 
 # The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
@@ -78,11 +78,11 @@ ansible: ## Find or install the Ansible that tests run (Linux with apt-get and r
 
 .PHONY: test
 test: control-plane ansible vet ## Run all tests, including those on a real API server
-	$(call timed,tests,$(TEST) -timeout 60m ./... ./testdata/tutorial)
+	$(call timed,tests,$(TEST) -timeout 60m ./... ./testdata/soak/... ./testdata/tutorial)
 
 .PHONY: test-short
 test-short: ## Run the tests that need neither a control plane nor a compiler
-	$(call timed,short tests,$(TEST) -short ./... ./testdata/tutorial)
+	$(call timed,short tests,$(TEST) -short ./... ./testdata/soak/... ./testdata/tutorial)
 
 .PHONY: test-thorough
 test-thorough: control-plane ansible ## Run the tests of commands without cached results, and check more often
@@ -173,6 +173,14 @@ bench: build ansible ## Compare the speed of Operon and its peers; measure Helm 
 	$(TEST) -count=1 -v ./cmd/operon-runtime -run 'TestMemory$$' -bench '^BenchmarkPass$$' -args -memory
 	@echo "==> Ansible operators: a pass that changes nothing, and ansible-runner as called by hand, alternately"
 	$(TEST) -count=1 -v ./cmd/operon-runtime -run XXX -bench AnsiblePass -benchtime 7x
+
+# Flags of testdata/soak, such as SOAK='-resources 50 -scenario kills -v'.
+SOAK ?=
+
+.PHONY: soak
+soak: build control-plane ansible ## Run Helm and Ansible operators under load and faults (Linux; SOAK has more flags)
+	@echo "==> soak: load, faults, kills (20 to 40 minutes on 2 cores)"
+	$(GO) run ./testdata/soak -runtime $(RUNTIME) $(SOAK)
 
 .PHONY: golden
 golden: ## Rewrite the golden projects with the current output of commands

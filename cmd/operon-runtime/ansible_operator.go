@@ -49,7 +49,8 @@ Environment variables:
   ANSIBLE_GATHERING         explicit runs roles without gathering facts
   ANSIBLE_DEBUG_LOGS        true prints the output of each run
   ANSIBLE_VERBOSITY_KIND_GROUP          --ansible-verbosity for a kind, such as _MEMCACHED_CACHE_EXAMPLE_COM
-  MAX_CONCURRENT_RECONCILES_KIND_GROUP  --max-concurrent-reconciles for a kind
+  MAX_CONCURRENT_RECONCILES_KIND_GROUP  --max-concurrent-reconciles for a kind (or WORKER_KIND_GROUP, its older name)
+  TMPDIR                    directory for the temporary files of runs
   VIRTUAL_ENV               virtual environment of Python that modules on localhost run with
   OPERATOR_NAME             deprecated: the default of --leader-election-id`)
 	o.bind(run)
@@ -119,6 +120,7 @@ func (o *ansibleOptions) run(ctx context.Context, s streams) error {
 		MaxArtifactBytes: o.artifactBytes, SkipOwnerReferences: !o.injectOwner, Namespaces: o.namespaces,
 	}
 	reconcilers, err := ansibleoperator.LoadWatches(o.watchesFile, settings, nil,
+		ansibleoperator.WithOperatorName(o.operatorName()),
 		ansibleoperator.WithReconcilePeriod(o.reconcilePeriod),
 		ansibleoperator.WithMaxConcurrentReconciles(o.maxConcurrent),
 		ansibleoperator.WithVerbosity(o.verbosity))

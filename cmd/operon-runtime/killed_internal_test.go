@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ func (e *env) complete(job *unstructured.Unstructured) error {
 	return e.client.Status().Patch(e.Context(), job, client.MergeFrom(before))
 }
 
-// TestKilledDuringInstall kills the program while a hook of the installation runs. The next one installs the release.
+// TestKilledDuringInstall kills the program while a hook of the installation runs. The next one waits for it and installs the release.
 func TestKilledDuringInstall(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, "App")
@@ -58,13 +60,20 @@ func TestKilledDuringInstall(t *testing.T) {
 		t.Fatalf("exit code %d after SIGKILL", code)
 	}
 	second := e.start(nil)
-	e.eventually("the hook runs again", func() error {
-		obj, err := job()
-		if err == nil && obj.GetUID() == uid {
-			err = errors.New("it is the hook of the killed program")
+	e.eventually("the next program waits for the hook", func() error {
+		record, err := e.get("v1", "Secret", namespace, "sh.helm.release.v1.one.v2")
+		if err == nil && record.GetLabels()["status"] != "pending-install" {
+			err = errors.New("its installation is " + record.GetLabels()["status"])
 		}
 		if err != nil {
 			return err
+		}
+		obj, err := job()
+		if err != nil {
+			return err
+		}
+		if obj.GetUID() != uid {
+			t.Fatal("it has started the hook again")
 		}
 		return e.complete(obj)
 	})
@@ -91,29 +100,24 @@ func TestKilledDuringUpgradeAndDeletion(t *testing.T) {
 	p := e.start(nil)
 	e.waitDeployed(e.group, "App", namespace, "one")
 	job := func() (*unstructured.Unstructured, error) { return e.get("batch/v1", "Job", namespace, "one-hook") }
-	// killAndRestart kills the program while a hook runs, and completes the hook of the next one.
+	// killAndRestart kills the program while a hook runs, which completes before the next one starts.
 	killAndRestart := func() {
 		t.Helper()
-		var uid any
 		e.eventually("the hook runs", func() error {
-			obj, err := job()
-			uid = obj.GetUID()
+			_, err := job()
 			return err
 		})
 		if code, _ := p.stop(os.Kill); code != -1 {
 			t.Fatalf("exit code %d after SIGKILL", code)
 		}
-		p = e.start(nil)
-		e.eventually("the hook runs again", func() error {
+		e.eventually("the hook completes", func() error {
 			obj, err := job()
-			if err == nil && obj.GetUID() == uid {
-				err = errors.New("it is the hook of the killed program")
-			}
 			if err != nil {
 				return err
 			}
 			return e.complete(obj)
 		})
+		p = e.start(nil)
 	}
 	obj, err := e.get(e.group+"/v1", "App", namespace, "one")
 	if err != nil {
@@ -157,5 +161,23 @@ func TestKilledDuringUpgradeAndDeletion(t *testing.T) {
 	if err := e.client.List(t.Context(), records, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm"}); err != nil || len(records.Items) > 0 {
 		t.Errorf("%d records remain (%v)", len(records.Items), err)
 	}
+	p.mustStop()
+}
+
+// TestTimeoutFlag checks that --timeout limits the wait for a hook.
+func TestTimeoutFlag(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "App")
+	e.addHook("pre-install")
+	namespace := e.namespace("a")
+	e.create(e.group, "App", namespace, "one")
+	p := e.start(nil, "--timeout", "1s")
+	e.eventually("the installation fails", func() error {
+		obj, err := e.get(e.group+"/v1", "App", namespace, "one")
+		if status := fmt.Sprint(obj.Object["status"]); err == nil && !strings.Contains(status, "timed out waiting for the pre-install hook Job/") {
+			err = errors.New(status)
+		}
+		return err
+	})
 	p.mustStop()
 }

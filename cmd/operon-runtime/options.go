@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -132,4 +133,18 @@ func (o *managerOptions) complete(getenv func(string) string, errs ...error) err
 		return usageError{errors.Join(errs...)}
 	}
 	return nil
+}
+
+// operatorName returns the name that differs between operators and stays the same when one is restarted or upgraded: the Lease of the
+// leader election, or an empty string without one.
+func (o *managerOptions) operatorName() string {
+	if o.leaderID == "" {
+		return ""
+	}
+	namespace := o.leaderNamespace
+	if namespace == "" {
+		data, _ := os.ReadFile(podNamespace) // it doesn't exist outside of a pod
+		namespace = strings.TrimSpace(string(data))
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(namespace+"/"+o.leaderID, "/"), ":", "_")
 }

@@ -22,7 +22,7 @@ type APIParts struct {
 
 // ProjectData returns the data of templates that describes a project.
 func (p *Project) ProjectData(config *project.Config, header string) scaffold.Data {
-	return scaffold.Data{
+	data := scaffold.Data{
 		Project: scaffold.Project{
 			Name: config.ProjectName(), Domain: config.Domain(), Repo: config.Repo(),
 			MultiGroup: config.MultiGroup(), Namespaced: config.Namespaced(), Layout: config.Facts(),
@@ -30,6 +30,10 @@ func (p *Project) ProjectData(config *project.Config, header string) scaffold.Da
 		},
 		Versions: p.Versions(),
 	}
+	if i := config.Installation(); i != nil {
+		data.Project.ObjectPrefix, data.Project.NoPrefix, data.Project.ObjectNamespace = i.Prefix, i.Prefix == "", i.Namespace
+	}
+	return data
 }
 
 // resourceData returns ProjectData with the fields that describe a resource.

@@ -66,9 +66,7 @@ func (c *Config) LoadFrom(tree *worktree.Tree, layouts Layouts) (*project.Config
 	if mod, err := tree.ReadFile("go.mod"); err == nil {
 		config.FollowModule(modfile.ModulePath(mod))
 	}
-	if config.Facts().NoModule != "" { // and no types with a marker for the plural
-		config.FollowPlurals(crdPlurals(tree, config.Resources()))
-	}
+	config.FollowCRDs(crdNames(tree))
 	return config, layouts.check(config)
 }
 

@@ -20,7 +20,20 @@ const (
 	AnnotationMaxRunnerArtifacts = annotationPrefix + "max-runner-artifacts"
 	// AnnotationVerbosity is the number of -v options. It takes precedence over WithVerbosity.
 	AnnotationVerbosity = annotationPrefix + "verbosity"
+	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
+	AnnotationOperator = annotationPrefix + "operator"
 )
+
+// areSettingsChanged reports whether an annotation that changes how a resource is reconciled differs.
+func areSettingsChanged(before, after metav1.Object) bool {
+	a, b := before.GetAnnotations(), after.GetAnnotations()
+	for _, key := range []string{AnnotationReconcilePeriod, AnnotationMaxRunnerArtifacts, AnnotationVerbosity} {
+		if a[key] != b[key] {
+			return true
+		}
+	}
+	return false
+}
 
 // settings apply to the runs of one custom resource.
 type settings struct {

@@ -171,3 +171,35 @@ func TestFinalizer(t *testing.T) {
 		t.Errorf("app was finalized with %q", got)
 	}
 }
+
+// TestFailedRunsAfterRestart checks that the artifacts of failed runs outlive the operator, unless their resources don't exist any more.
+func TestFailedRunsAfterRestart(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "App")
+	e.role("app", "- ansible.builtin.fail: {msg: cause}\n")
+	const entry = "- {version: v1, group: GROUP, kind: App, role: app}\n"
+	stop := e.start(entry)
+	kept, gone := e.resource("App", "kept", "spec: {}"), e.resource("App", "gone", "spec: {}")
+	e.waitReady(kept, "False/Failed")
+	e.waitReady(gone, "False/Failed")
+	stop()
+	outputs := func(name string) []string {
+		found, _ := filepath.Glob(filepath.Join(e.runDirectory("App", name), "artifacts", "*", "stdout"))
+		return found
+	}
+	before := outputs("kept")
+	if len(before) != 1 || len(outputs("gone")) != 1 {
+		t.Fatalf("artifacts %q, %q", before, outputs("gone"))
+	}
+	e.delete(gone)
+	e.start(entry)
+	e.eventually("the artifacts of a resource that doesn't exist are removed", func() error {
+		if _, err := os.Stat(e.runDirectory("App", "gone")); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("it exists (%w)", err)
+		}
+		return nil
+	})
+	if _, err := os.Stat(before[0]); err != nil {
+		t.Error(err)
+	}
+}

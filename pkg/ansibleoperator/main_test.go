@@ -69,6 +69,7 @@ type env struct {
 	client                      client.Client
 	log                         *logs
 	environ                     []string
+	options                     []ansibleoperator.Option
 	// restarted is set after the first operator of the test.
 	restarted bool
 }
@@ -217,7 +218,8 @@ func (e *env) start(entries string, change ...func(*ansibleoperator.Settings, *m
 func (e *env) load(entries string, settings ansibleoperator.Settings) []*ansibleoperator.Reconciler {
 	e.Helper()
 	e.write("watches.yaml", strings.ReplaceAll(entries, "GROUP", e.group))
-	reconcilers, err := ansibleoperator.LoadWatches(filepath.Join(e.dir, "watches.yaml"), settings, nil, ansibleoperator.WithMaxConcurrentReconciles(2))
+	reconcilers, err := ansibleoperator.LoadWatches(filepath.Join(e.dir, "watches.yaml"), settings, nil,
+		append([]ansibleoperator.Option{ansibleoperator.WithMaxConcurrentReconciles(2)}, e.options...)...)
 	if err != nil {
 		e.Fatal(err)
 	}

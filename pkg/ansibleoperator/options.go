@@ -70,6 +70,12 @@ func WithSelector(selector metav1.LabelSelector) Option {
 	return func(r *Reconciler) error { return r.kind.SetSelector(selector) }
 }
 
+// WithOperatorName sets the name with which resources record the operator that finalizes them, also after their labels were changed. It
+// must differ between operators of the same kind, and must not contain a colon. Without a name, their selectors tell operators apart.
+func WithOperatorName(name string) Option {
+	return func(r *Reconciler) error { return r.kind.SetOperator(name) }
+}
+
 // WithReconcilePeriod sets the time between two runs for a custom resource without changes; 0 disables them. The default is 10 hours.
 // AnnotationReconcilePeriod takes precedence.
 func WithReconcilePeriod(period time.Duration) Option {

@@ -22,9 +22,6 @@ type passState struct {
 	cancel context.CancelCauseFunc
 	// finalizing is true in the run for a deleted resource.
 	finalizing bool
-	// failing is true after a failed run. Changes of dependents don't add passes then: a run changes dependents itself, so a failing
-	// one would be repeated without delay.
-	failing bool
 }
 
 // passes are the states of the custom resources of a reconciler.
@@ -69,13 +66,6 @@ func (p *passes) state(obj *unstructured.Unstructured) *passState {
 	return state
 }
 
-// finish records the result of a run or of a pass.
-func (p *passes) finish(obj *unstructured.Unstructured, failed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.state(obj).failing = failed
-}
-
 // drop removes the state of a custom resource.
 func (p *passes) drop(key types.NamespacedName) {
 	p.mu.Lock()
@@ -83,19 +73,12 @@ func (p *passes) drop(key types.NamespacedName) {
 	delete(p.states, key)
 }
 
-// isTracked reports whether obj was reconciled since the start of the process.
-func (p *passes) isTracked(obj *unstructured.Unstructured) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	state := p.states[client.ObjectKeyFromObject(obj)]
-	return state != nil && state.uid == obj.GetUID()
-}
-
-// requeue adds a pass after a delay, unless the resource has one after a failed run. It reports whether it added one.
+// requeue adds a pass after a delay, also while the resource waits for another try after a failed run: what it waits for may be the change.
+// The proxy leaves out the changes that runs make, and limits how often others can add passes. It reports whether it added one.
 func (p *passes) requeue(key types.NamespacedName, after time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if state := p.states[key]; p.queue == nil || state != nil && state.failing {
+	if p.queue == nil {
 		return false
 	}
 	p.queue.AddAfter(reconcile.Request{NamespacedName: key}, after)
@@ -127,6 +110,8 @@ func (r *Reconciler) handler() handler.TypedEventHandler[*unstructured.Unstructu
 		},
 		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*unstructured.Unstructured], queue customresource.Queue) {
 			r.passes.deleted(e.ObjectNew, false)
+			// Failures with the former spec or settings say nothing about these.
+			queue.Forget(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)})
 			add(e.ObjectNew, queue)
 		},
 		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*unstructured.Unstructured], queue customresource.Queue) {

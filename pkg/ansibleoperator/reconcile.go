@@ -33,17 +33,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.passes.drop(request.NamespacedName)
+		r.kind.Operator.Forget(request.NamespacedName)
 		r.engine.remove(ctx, r.kind.GVK, request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if obj.GetDeletionTimestamp() != nil && !r.hasFinalizer(obj) {
 		return reconcile.Result{}, nil
 	}
-	if wait, skip := r.kind.Skip(obj, r.passes.isTracked(obj)); skip {
-		if wait == 0 {
-			r.passes.drop(request.NamespacedName)
-		}
-		return reconcile.Result{RequeueAfter: wait}, nil
+	if !r.kind.IsResponsible(obj, r.isFinalizer) {
+		r.passes.drop(request.NamespacedName)
+		return reconcile.Result{}, nil
 	}
 	result, err := r.reconcileObject(ctx, obj)
 	switch {
@@ -52,7 +51,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case errors.Is(err, customresource.ErrDeleted):
 		return reconcile.Result{RequeueAfter: deletedWait}, nil
 	}
-	r.passes.finish(obj, err != nil)
 	return result, err
 }
 
@@ -68,14 +66,15 @@ func (r *Reconciler) hasFinalizer(obj *unstructured.Unstructured) bool {
 // reconcileObject adds the finalizer, runs and writes the status.
 func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
 	deleted := obj.GetDeletionTimestamp() != nil
-	if r.finalizer != nil && !deleted && !r.hasFinalizer(obj) {
-		if err := r.kind.AddFinalizer(ctx, obj, r.finalizer.Name, r.isFinalizer); err != nil {
+	if r.finalizer != nil && !deleted {
+		if err := r.kind.TakeOver(ctx, obj, r.finalizer.Name, r.isFinalizer); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
 	p := &pass{Reconciler: r, obj: obj, generation: obj.GetGeneration(), deleted: deleted}
 	p.secrets.AddValues(obj.Object["spec"])
 	p.secrets.AddValues(r.vars)
+	p.secrets.AddEnviron(r.engine.environ)
 	if r.kind.GVK == corev1.SchemeGroupVersion.WithKind("Secret") {
 		p.secrets.AddSecret(obj.Object)
 	}
@@ -178,8 +177,6 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	if err != nil && errors.Is(context.Cause(running), customresource.ErrDeleted) {
 		return nil, customresource.ErrDeleted
 	}
-	// release adds a pass for changes during the run, unless the resource is failing.
-	p.passes.finish(p.obj, err != nil || result.Failed())
 	return result, err
 }
 

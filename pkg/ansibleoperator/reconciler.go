@@ -2,7 +2,6 @@ package ansibleoperator
 
 import (
 	"errors"
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +40,7 @@ type Reconciler struct {
 	annotationChanges  bool
 	cacheReads         bool
 	blacklist          []schema.GroupVersionKind
+	others             []otherWatch
 	// warnings are logged by Setup.
 	warnings []string
 
@@ -55,7 +55,7 @@ type Reconciler struct {
 // New returns a reconciler. WithGroupVersionKind and one of WithPlaybook and WithRole are required. The error names all invalid options.
 func New(options ...Option) (*Reconciler, error) {
 	r := &Reconciler{
-		kind: customresource.NewKind(DefaultReconcilePeriod), maxArtifacts: DefaultMaxRunnerArtifacts, verbosity: DefaultVerbosity,
+		kind: customresource.NewKind(DefaultReconcilePeriod, AnnotationOperator), maxArtifacts: DefaultMaxRunnerArtifacts, verbosity: DefaultVerbosity,
 		manageStatus: true, snakeCase: true,
 	}
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
@@ -72,7 +72,8 @@ func (r *Reconciler) GroupVersionKind() schema.GroupVersionKind { return r.kind.
 
 func (r *Reconciler) addController(mgr manager.Manager) error {
 	changed := func(before, after *unstructured.Unstructured) bool {
-		return r.kind.Matches(before) != r.kind.Matches(after) || r.annotationChanges && !maps.Equal(before.GetAnnotations(), after.GetAnnotations())
+		return r.kind.Matches(before) != r.kind.Matches(after) || areSettingsChanged(before, after) ||
+			r.annotationChanges && !r.kind.Operator.AreAnnotationsEqual(before, after)
 	}
 	if err := r.kind.AddController(mgr, r, r.handler(), changed, r.passes.start); err != nil {
 		return err

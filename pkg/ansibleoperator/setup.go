@@ -82,7 +82,7 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	if err != nil {
 		return err
 	}
-	e := &engine{log: mgr.GetLogger()}
+	e := &engine{log: mgr.GetLogger(), environ: settings.Environ}
 	kinds := make([]schema.GroupKind, len(reconcilers))
 	for i, r := range reconcilers {
 		kinds[i] = r.kind.GVK.GroupKind()
@@ -102,10 +102,18 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	if err := mgr.Add(e); err != nil {
 		return err
 	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return e.removeFailed(ctx, mgr.GetCache(), settings.Namespaces, reconcilers)
+	})); err != nil {
+		return err
+	}
 	if settings.MetricsAddress != "0" {
 		if err := mgr.Add(newUserMetrics(settings.MetricsAddress, metrics.Registry, mgr.GetLogger().WithName("osdk_metric"))); err != nil {
 			return err
 		}
+	}
+	if err := watchOthers(mgr, settings.Namespaces, e.proxy, reconcilers); err != nil {
+		return err
 	}
 	for _, r := range reconcilers {
 		r.engine, r.metrics, r.schemas = e, collectors, schemas
@@ -118,9 +126,11 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 
 // An engine is what all reconcilers of a process share. The manager stops it before the controllers, so that it ends all runs.
 type engine struct {
-	runner   *runner.Runner
-	proxy    *proxy.Proxy
-	log      logr.Logger
+	runner *runner.Runner
+	proxy  *proxy.Proxy
+	log    logr.Logger
+	// environ is the environment of runs, whose secrets messages must not contain.
+	environ  []string
 	stopping atomic.Bool
 }
 

@@ -152,6 +152,7 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 		WithAnnotationChanges(w.WatchAnnotationsChanges),
 		WithCachedReads(w.CacheReads),
 		WithBlacklist(w.Blacklist...),
+		WithOtherWatches(otherWatches(w.WatchOtherResources)...),
 	}
 	if w.ReconcilePeriod != nil {
 		options = append(options, WithReconcilePeriod(*w.ReconcilePeriod))

@@ -4,7 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/operon-sdk/operon/pkg/diag"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/operon-sdk/operon/pkg/rbac"
 )
 
@@ -19,7 +20,7 @@ type analysis struct {
 }
 
 func newAnalysis(files Files, apis []API) *analysis {
-	p := &progress{}
+	p := &progress{budgets: newBudgets()}
 	r := newReader(files, p)
 	env := &environment{}
 	eval := newEvaluator(r, env, p)
@@ -37,8 +38,9 @@ func (a *analysis) analyze(api API) {
 	grantRuntime(a.rules.permissions, api)
 	*a.env = newEnvironment(api)
 	a.rules.roles = map[rbac.RoleKey]bool{}
+	a.skipped.owners = map[string]bool{}
 	if slices.ContainsFunc(a.files.paths, a.files.mentionsSpecification) {
-		specs := specReader{analysis: newAnalysis(a.files.files, nil)}
+		specs := specReader{analysis: newAnalysis(a.files.files, nil), object: api.Watch.Object}
 		all, _, found := specs.specArguments(api.Watch)
 		a.env.arguments = map[string]*argument{}
 		for _, o := range all {
@@ -57,15 +59,15 @@ func (a *analysis) analyze(api API) {
 		a.notes = append(a.notes, a.files.unreadable[name])
 	}
 	clear(a.files.unreadable)
-	if a.steps > maxSteps {
-		a.notes.Addf(diag.Position{File: "watches.yaml"}, "the files for %s are too complex; the manager's role may lack permissions that they need", api.Kind)
-	}
+	a.grantLiterals()
 }
 
 // resetPass removes what the pass before has evaluated.
 func (a *analysis) resetPass() {
-	a.steps = 0
+	a.budgets.reset(a.files.size(""))
 	a.env.collected = map[string][]thunk{}
 	a.eval.reset()
+	a.files.oldPlaces, a.files.places = a.files.places, map[*yaml.Node]place{}
+	a.walker.scanner.scanned = map[documentKey]bool{}
 	a.walker.entered, a.walker.opened = nil, nil
 }

@@ -1,6 +1,7 @@
 package ansiblerole
 
 import (
+	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/rbac"
 	"github.com/operon-sdk/operon/pkg/watches"
@@ -24,9 +25,13 @@ type Watch struct {
 	FinalizerRole, FinalizerPlaybook string
 	// Vars are the variables of the entry, and FinalizerVars the variables of its finalizer.
 	Vars, FinalizerVars map[string]any
+	// Object is the name of the variable with the custom resource.
+	Object string
 	// IgnoreDependents is true if dependent objects are not watched, and Blacklist are kinds that are not watched.
 	IgnoreDependents bool
 	Blacklist        []rbac.GroupKind
+	// Others are kinds of objects that are watched although no run has created them.
+	Others []rbac.GroupKind
 	// KeepNames is true if keys of spec are not converted to snake case.
 	KeepNames bool
 	// WatchClusterScoped is true if dependent objects without a namespace are watched, too.
@@ -34,12 +39,14 @@ type Watch struct {
 }
 
 // Rules returns the rules of the manager's role for the roles and playbooks of a project, sorted. The files are the project's. The notes state what the rules may lack: objects whose kind depends on variables, commands that use the cluster, kinds
-// whose resource is a guess, and files that cannot be read.
+// whose resource is a guess, files that cannot be read, and what is too complex to be analyzed completely.
 func Rules(files Files, apis []API) ([]rbac.Rule, diag.Findings) {
 	a := newAnalysis(files, apis)
 	for _, api := range apis {
 		a.analyze(api)
+		a.grantOthers(api)
 	}
+	a.notes = append(a.notes, a.skipped.findings()...)
 	for g, at := range a.rules.guesses {
 		a.notes.Addf(at, "%s is not a kind of Kubernetes or of the project; its resource in the manager's role is a guess: %s", g.GroupKind, g.resource)
 	}
@@ -75,10 +82,13 @@ func NewWatch(w watches.AnsibleWatch) Watch {
 	watch := Watch{
 		Role: w.Role, Playbook: w.Playbook, Vars: w.Vars,
 		IgnoreDependents: !w.WatchDependentResources, WatchClusterScoped: w.WatchClusterScopedResources,
-		KeepNames: !w.SnakeCaseParameters,
+		KeepNames: !w.SnakeCaseParameters, Object: variables.ObjectName(w.Group, w.Kind),
 	}
 	for _, gvk := range w.Blacklist {
 		watch.Blacklist = append(watch.Blacklist, rbac.GroupKind{Group: gvk.Group, Kind: gvk.Kind})
+	}
+	for _, other := range w.WatchOtherResources {
+		watch.Others = append(watch.Others, rbac.GroupKind{Group: other.Group, Kind: other.Kind})
 	}
 	if w.Finalizer != nil {
 		watch.FinalizerRole, watch.FinalizerPlaybook = w.Finalizer.Role, w.Finalizer.Playbook

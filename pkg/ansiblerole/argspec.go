@@ -26,6 +26,9 @@ type argument struct {
 	fallback, current *yaml.Node
 	// options are the keys of a mapping, or of the mappings of a list.
 	options []*argument
+	// aliases are the fields for other names of the argument. aliasOf is the name of the argument that this one is an alias of, or "".
+	aliases []string
+	aliasOf string
 }
 
 // A specification is the argument specification of an entry point of a role.
@@ -39,6 +42,8 @@ type specReader struct {
 	*analysis
 	// keepNames is true if the keys of spec are not converted.
 	keepNames bool
+	// object is the name of the variable with the custom resource, or "".
+	object string
 }
 
 // maxSchemaDepth is the number of nested options. Those below accept any value.
@@ -68,8 +73,22 @@ func (r *specReader) specification(dir, entry string) *specification {
 func (r *specReader) options(options *yaml.Node, file string, depth int) []*argument {
 	var all []*argument
 	taken := map[string]bool{}
+	add := func(o *argument) bool {
+		if o.field = r.fieldName(o.name); taken[o.field] {
+			o.field = o.name
+		}
+		if taken[o.field] {
+			return false // a repeated key
+		}
+		taken[o.field] = true
+		if !r.keepNames && variables.SnakeCase(o.field) != o.name {
+			r.notes.Addf(o.at, "%s: no field of spec is converted to this name; rename the argument to %s", o.name, variables.SnakeCase(o.name))
+		}
+		all = append(all, o)
+		return true
+	}
 	for name, option := range fields(options) {
-		if option == nil || option.Kind != yaml.MappingNode || isReserved(name) && depth == 0 {
+		if option == nil || option.Kind != yaml.MappingNode || depth == 0 && r.isSetByOthers(name, diag.Position{File: file, Line: option.Line}) {
 			continue
 		}
 		o := &argument{
@@ -96,23 +115,42 @@ func (r *specReader) options(options *yaml.Node, file string, depth int) []*argu
 				o.elements = "dict"
 			}
 		}
-		if o.field = r.fieldName(name); taken[o.field] {
-			o.field = name
+		if add(o) {
+			for _, node := range items(field(option, "aliases")) {
+				o.aliases = append(o.aliases, text(node))
+			}
 		}
-		if taken[o.field] {
-			continue // a repeated key
+	}
+	for _, o := range slices.Clone(all) {
+		names := o.aliases
+		o.aliases = nil
+		for _, name := range names {
+			alias := *o
+			alias.name, alias.aliasOf, alias.aliases = name, o.name, nil
+			alias.description, alias.required, alias.fallback = "Another name for "+o.field+".", false, nil
+			isKnown := func(other *argument) bool { return other.name == name }
+			if name != "" && !slices.ContainsFunc(all, isKnown) && add(&alias) {
+				o.aliases = append(o.aliases, alias.field)
+			}
 		}
-		taken[o.field] = true
-		if !r.keepNames && variables.SnakeCase(o.field) != name {
-			r.notes.Addf(o.at, "%s: no field of spec is converted to this name; rename the argument to %s", name, variables.SnakeCase(name))
-		}
-		all = append(all, o)
 	}
 	return all
 }
 
-// isReserved reports whether a variable is set by the runtime or by Ansible, or is one of the role's own.
-func isReserved(name string) bool {
+// isSetByOthers reports whether a variable is set by the runtime or by Ansible, so that no field of spec can be it. The latter is noted.
+func (r *specReader) isSetByOthers(name string, at diag.Position) bool {
+	switch {
+	case name == "ansible_operator_meta", r.object != "" && (name == r.object || name == r.object+"_spec"):
+		return true
+	case strings.HasPrefix(name, "ansible_"):
+		r.notes.Addf(at, "%s: variables whose names begin with ansible_ belong to Ansible; the schema of spec doesn't have this one", name)
+		return true
+	}
+	return false
+}
+
+// isPrivate reports whether the name of a variable says that it is the role's own, or Ansible's.
+func isPrivate(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "ansible_")
 }
 
@@ -121,7 +159,7 @@ var initialisms = strings.Fields("cidr dns http https id ip tcp tls udp uid uri 
 
 // fieldName returns the field of spec for an argument: the name in camel case if the runtime converts it back, or else the name.
 func (r *specReader) fieldName(name string) string {
-	if r.keepNames {
+	if r.keepNames || strings.HasPrefix(name, "_") {
 		return name
 	}
 	var conventional, simple strings.Builder

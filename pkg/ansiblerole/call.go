@@ -70,33 +70,46 @@ func (c *call) argumentNode(name string) (*yaml.Node, *scope) {
 	return nil, nil
 }
 
+// taskFiles returns the name of the task file that a call includes. Variables can follow it in the same text: main.yml name={{ item }}.
+func (c *call) taskFiles() value {
+	arguments := content(c.arguments)
+	if arguments == nil || arguments.Kind != yaml.ScalarNode {
+		v, _ := c.argument("file", "_raw_params")
+		return v
+	}
+	name, _ := cutWord(strings.TrimSpace(arguments.Value))
+	return c.eval.text(strings.TrimPrefix(name, "file="), c.scope)
+}
+
+// cutWord cuts a text after its first word, which may contain spaces in quotes and braces.
+func cutWord(text string) (word, rest string) {
+	quote, braces := byte(0), 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '{':
+			braces++
+		case c == '}':
+			braces--
+		case c == ' ' && braces <= 0:
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
+}
+
 // keyValues yields the arguments in a text of the form key=value key="a value".
 func keyValues(text string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
-			end, quote, braces := len(text), byte(0), 0
-			for i := 0; i < len(text); i++ {
-				c := text[i]
-				switch {
-				case quote != 0:
-					if c == quote {
-						quote = 0
-					}
-				case c == '"' || c == '\'':
-					quote = c
-				case c == '{':
-					braces++
-				case c == '}':
-					braces--
-				case c == ' ' && braces <= 0:
-					end = i
-				}
-				if end < len(text) {
-					break
-				}
-			}
-			key, value, ok := strings.Cut(text[:end], "=")
-			text = text[end:]
+			word, rest := cutWord(text)
+			key, value, ok := strings.Cut(word, "=")
+			text = rest
 			if ok && !yield(key, strings.Trim(value, `"'`)) {
 				return
 			}

@@ -65,7 +65,7 @@ func (m *modules) definitions(c *call) definitions {
 func (m *modules) fileObjects(plugin string, names value, c *call) definitions {
 	all := definitions{complete: true}
 	for _, pattern := range names.patterns() {
-		if pattern == "" {
+		if pattern == "" || m.eval.literal && !known(pattern) {
 			continue
 		}
 		if sources := m.eval.env.written[pattern]; len(sources) > 0 {

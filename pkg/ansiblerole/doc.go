@@ -56,6 +56,10 @@
 //
 // # Limits
 //
-// Projects can be hostile. Alternatives (maxAlternatives), text lengths, nesting (maxDepth) and steps (maxSteps) are limited; what
+// Projects can be hostile. Alternatives (maxAlternatives), text lengths, nesting (maxDepth) and steps (budgets) are limited; what
 // exceeds a limit is unknown, and a note warns if rules may be missing.
+//
+// A role or playbook has a budget of steps that grows with its size, and a task may use half of what is left, so that the rest of the
+// operator is analyzed even if one task is too expensive. Where a budget is spent, a literalReader finds the kinds that the files of the
+// role and of those that it includes name literally, and a note lists the places.
 package ansiblerole

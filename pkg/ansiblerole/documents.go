@@ -52,15 +52,13 @@ type documentKey struct {
 // includes.
 func (t *templates) textDocuments(text string, s *scope, file string, line int) []bound {
 	var included inclusion
-	lines := strings.Split(t.render(text, s, diag.Position{File: file}, &included), "\n")
+	lines, origins := originalLines(t.render(text, s, diag.Position{File: file}, &included))
 	objects := included.objects
 	start := 0
 	flush := func(end int) {
 		for _, node := range t.parse(lines[start:end]) {
-			shiftLines(node, line+start-1, 0)
-			if t.files.places[node] = (place{file, max(1, node.Line)}); included.shifted {
-				t.files.places[node] = place{file: file}
-			}
+			setLines(node, line, origins[start:], 0)
+			t.files.places[node] = place{file, max(1, node.Line)}
 			objects = append(objects, bound{node, s})
 		}
 	}
@@ -74,21 +72,25 @@ func (t *templates) textDocuments(text string, s *scope, file string, line int) 
 	return objects
 }
 
-// shiftLines adds the line before a document to the lines of its nodes.
-func shiftLines(node *yaml.Node, by, depth int) {
+// setLines changes the lines of nodes from those of a document to those of a file, in which the text begins on a line. The origins are the
+// indexes of the document's lines in that text.
+func setLines(node *yaml.Node, line int, origins []int, depth int) {
 	if depth > 2 { // only objects and their fields are reported
 		return
 	}
-	node.Line += by
+	node.Line = line + origins[max(0, min(node.Line, len(origins))-1)]
 	for _, child := range node.Content {
-		shiftLines(child, by, depth+1)
+		setLines(child, line, origins, depth+1)
 	}
 }
+
+// parseSteps are the steps of a document, in addition to its lines.
+const parseSteps = 300
 
 // parse returns the mappings or lists in the lines of a document. Lines with nothing but references are skipped, as they stand for
 // fields or items of unknown number. A document that still is not YAML has the fields that its lines contain.
 func (t *templates) parse(lines []string) []*yaml.Node {
-	if t.spend(100 + 10*len(lines)) {
+	if t.spend(parseSteps + 10*len(lines)) {
 		return nil
 	}
 	cleaned := slices.Clone(lines)

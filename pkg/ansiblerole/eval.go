@@ -23,6 +23,8 @@ type evaluator struct {
 	memory    memory
 	// fields are the values of keys of merged mappings.
 	fields map[fieldKey]value
+	// literal is true if all variables are unknown, apart from those that templates set.
+	literal bool
 }
 
 func newEvaluator(files *reader, env *environment, p *progress) *evaluator {
@@ -49,6 +51,9 @@ func (ev *evaluator) evaluate(e jinja.Expr, s *scope) value {
 		}
 		return ev.text(e.Text, s) // arguments of plugins can contain expressions, too
 	case jinja.Name:
+		if ev.literal && e.Name != "omit" {
+			return s.ready(e.Name)
+		}
 		return ev.lookup(e.Name, s)
 	case jinja.Index:
 		return ev.index(ev.evaluate(e.Of, s), ev.evaluate(e.Key, s))
@@ -188,6 +193,9 @@ func (ev *evaluator) call(e jinja.Call, s *scope) value {
 			}
 			return value{alts: []any{d}}
 		}
+		if v, ok := ev.callMacros(ev.evaluate(function, s), e.Arguments, s, nil, nil); ok {
+			return v
+		}
 	case jinja.Index:
 		method, _ := function.Key.(jinja.Literal)
 		of := ev.evaluate(function.Of, s)
@@ -209,6 +217,9 @@ func (ev *evaluator) call(e jinja.Call, s *scope) value {
 			return mapTexts(of, textFilters[method.Text])
 		case "split":
 			return ev.split(of, e.Arguments, s)
+		}
+		if v, ok := ev.callMacros(ev.get(of, method.Text), e.Arguments, s, nil, nil); ok {
+			return v
 		}
 	}
 	return anything()

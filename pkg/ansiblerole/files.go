@@ -52,10 +52,13 @@ type reader struct {
 	paths []string
 	// roleDirs are the directories of the project's roles.
 	roleDirs []string
-	loaded   map[string]*yaml.Node
+	// copies are the files and directories that have other paths in the image.
+	copies []copied
+	loaded map[string]*yaml.Node
 	// unreadable are the findings about loaded files.
 	unreadable map[string]diag.Finding
-	places     map[*yaml.Node]place
+	// places are where nodes begin, and oldPlaces those of the pass before, whose values facts can have.
+	places, oldPlaces map[*yaml.Node]place
 }
 
 func newReader(files Files, p *progress) *reader {
@@ -63,7 +66,7 @@ func newReader(files Files, p *progress) *reader {
 		progress: p, files: files, paths: slices.Sorted(maps.Keys(files)), loaded: map[string]*yaml.Node{},
 		unreadable: map[string]diag.Finding{}, places: map[*yaml.Node]place{},
 	}
-	r.roleDirs = findRoles(r.paths)
+	r.roleDirs, r.copies = findRoles(r.paths), readCopies(files)
 	return r
 }
 
@@ -83,7 +86,7 @@ func (r *reader) read(name string) string {
 		return ""
 	}
 	data := bytes.ReplaceAll(bytes.TrimPrefix(r.files[name], []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
-	return strings.NewReplacer(referenceBegin, "?", referenceEnd, "?", unknown, "?").Replace(string(data))
+	return strings.NewReplacer(referenceBegin, "?", referenceEnd, "?", markBegin, "?", markEnd, "?", unknown, "?").Replace(string(data))
 }
 
 // load returns the content of a YAML file with one document, or nil. Files that are not YAML are noted.
@@ -144,7 +147,16 @@ func (r *reader) match(name string, dirs ...string) []string {
 	}
 	var found []string
 	for _, dir := range dirs {
-		p, ok := projectPath(path.Join(dir, name))
+		full := path.Join(dir, name)
+		p, ok := projectPath(full)
+		if _, isHere := r.files[p]; !isHere || !ok {
+			if !path.IsAbs(full) {
+				full = home + "/" + full
+			}
+			if file, isCopied := r.original(full); isCopied {
+				return []string{file}
+			}
+		}
 		if !ok {
 			continue
 		}
@@ -184,13 +196,15 @@ func matches(pattern, text string) bool {
 
 // position returns where an object begins.
 func (r *reader) position(node *yaml.Node, otherwise diag.Position) diag.Position {
-	if p, ok := r.places[node]; ok {
-		return diag.Position{File: p.file, Line: p.line}
+	for _, places := range []map[*yaml.Node]place{r.places, r.oldPlaces} {
+		if p, ok := places[node]; ok {
+			return diag.Position{File: p.file, Line: p.line}
+		}
 	}
 	return otherwise
 }
 
-// A place is where an object of a template begins. The line is 0 if it is not known.
+// A place is where an object of a template begins.
 type place struct {
 	file string
 	line int

@@ -64,8 +64,14 @@ func (r *rules) isWatched(g granted) bool {
 	return !ok || core.Namespaced || r.eval.env.api.Watch.WatchClusterScoped
 }
 
+// objectSteps are the steps of an object, in addition to its fields.
+const objectSteps = 20
+
 // object adds the permissions for an object that a task handles with verbs. creates reports whether the task can create it.
 func (r *rules) object(o value, verbs []string, creates bool, at diag.Position, depth int) {
+	if r.spend(objectSteps) {
+		return
+	}
 	kind := r.eval.get(o, "kind")
 	if texts, _ := kind.texts(); len(texts) == 1 && strings.HasSuffix(texts[0], "List") && depth < 3 {
 		if inner := r.eval.itemsOf(r.eval.get(o, "items")); len(inner.items) > 0 {

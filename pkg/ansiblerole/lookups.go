@@ -90,6 +90,9 @@ func (ev *evaluator) fileLookup(plugin string, names []value, s *scope) value {
 	for _, name := range names {
 		for _, pattern := range name.patterns() {
 			result.open = result.open || !known(pattern)
+			if ev.literal && !known(pattern) {
+				continue
+			}
 			for _, source := range ev.env.written[pattern] {
 				result = union(result, source)
 			}

@@ -103,7 +103,7 @@ func (ev *evaluator) text(text string, s *scope) value {
 			return ev.evaluate(output.Value, s)
 		}
 	}
-	rendered := ev.templates.render(text, s, diag.Position{}, nil)
+	rendered := withoutMarks(ev.templates.render(text, s, diag.Position{}, nil))
 	if strings.Contains(strings.TrimSpace(rendered), "\n") {
 		return textValue(rendered) // with references, as it can be an object
 	}

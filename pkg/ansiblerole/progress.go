@@ -8,29 +8,20 @@ import (
 
 // A progress is the state of reading the files of one kind that all parts share: how far it is, and what it has found worth noting.
 type progress struct {
+	budgets
 	// final is true in the last pass, the only one that adds permissions and notes.
 	final bool
 	notes diag.Findings
-	// steps counts the evaluations of a pass. stack are the files being read.
-	steps int
+	// stack are the files being read.
 	stack []string
 }
-
-// maxSteps is the number of evaluations of one analysis. Everything beyond them is unknown, which is noted.
-const maxSteps = 3_000_000
 
 // maxDepth is the number of variables, files and blocks that can be nested.
 const maxDepth = 60
 
-// spend reports whether the analysis has used up its steps.
-func (p *progress) spend(steps int) bool {
-	p.steps += steps
-	return p.steps > maxSteps
-}
-
-// notef adds a note in the last pass.
+// notef adds a note in the last pass, unless what it says may only be so because the steps are used up.
 func (p *progress) notef(at diag.Position, format string, args ...any) {
-	if p.final {
+	if p.final && !p.isSpent() {
 		p.notes.Addf(at, format, args...)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // render returns the text of a template with the bodies of all branches and loops. Expressions, and branches within a line, are
-// references to their values. The result has the same lines as the template, unless that includes parts of objects. Other templates are only
+// references to their values. The result has the same lines as the template, apart from those that inline marks. Other templates are only
 // included if included is not nil, which gets their objects.
 func (t *templates) render(text string, s *scope, at diag.Position, included *inclusion) string {
 	root := s.child()
@@ -19,12 +19,8 @@ func (t *templates) render(text string, s *scope, at diag.Position, included *in
 	return r.out.String()
 }
 
-// An inclusion is what a template includes or imports.
-type inclusion struct {
-	objects []bound
-	// shifted is true if the template also includes parts of objects, whose lines are not its own.
-	shifted bool
-}
+// An inclusion is what a template includes.
+type inclusion struct{ objects []bound }
 
 // A rendering is a template that is being rendered.
 type rendering struct {
@@ -56,30 +52,35 @@ func (r *rendering) nodes(nodes []jinja.Node, s *scope) {
 		case jinja.Blank:
 			r.out.WriteString(strings.Repeat("\n", n.Lines))
 		case jinja.Output:
-			r.output(r.eval.evaluate(n.Value, s))
+			if !r.outputMacro(n.Value, s) {
+				r.output(r.eval.evaluate(n.Value, s))
+			}
 		case jinja.Branch:
 			r.branch(n, s)
 		case jinja.Loop:
 			r.loop(n, s)
 		case jinja.Block:
-			inner := s.child()
-			for _, name := range n.Parameters {
-				inner.set(name, anything())
-			}
-			r.nodes(n.Body, inner)
+			r.nodes(n.Body, s.child())
 		case jinja.Set:
 			r.set(n, s)
 		case jinja.Include:
 			if r.included != nil {
-				r.include(n, s)
+				r.include(n.Name, s, func(file string) { r.includeFile(file, n, s.child()) })
 			}
+		case *jinja.Macro:
+			r.assign(n.Name, value{alts: []any{macro{n, s, r.at.File}}}, s)
+			r.out.WriteString(strings.Repeat("\n", n.Lines))
+		case jinja.CallBlock:
+			r.callBlock(n, s)
+		case jinja.Import:
+			r.importTemplate(n, s)
 		}
 	}
 }
 
-// include adds the objects of other templates, or writes the text of a template that is part of an object.
-func (r *rendering) include(n jinja.Include, s *scope) {
-	for _, name := range r.eval.itemsOf(r.eval.evaluate(n.Name, s)).items {
+// include calls add for each of the templates that an expression names.
+func (r *rendering) include(names jinja.Expr, s *scope, add func(file string)) {
+	for _, name := range r.eval.itemsOf(r.eval.evaluate(names, s)).items {
 		for _, pattern := range name.patterns() {
 			if pattern == "" {
 				continue
@@ -91,7 +92,7 @@ func (r *rendering) include(n jinja.Include, s *scope) {
 			r.noteChosen(pattern, len(files), r.at)
 			for _, file := range files {
 				if !r.spend(includeSteps) && r.enter("template "+file) {
-					r.includeFile(file, n, s.child())
+					add(file)
 					r.leave()
 				}
 			}
@@ -102,16 +103,14 @@ func (r *rendering) include(n jinja.Include, s *scope) {
 // includeSteps are the steps of a template that another one includes or looks up, in addition to its nodes and objects.
 const includeSteps = 200
 
-// includeFile includes a template in a scope of its own. Macros are rendered where they are defined, so that objects in them are found
-// without the calls.
+// includeFile adds the objects of another template, or writes the text of one that is part of an object, in a scope of its own.
 func (r *rendering) includeFile(file string, n jinja.Include, s *scope) {
 	s.dir = home + "/" + parent(file)
 	text := r.files.read(file)
 	objects := slices.DeleteFunc(r.textDocuments(text, s, file, 1), func(o bound) bool { return field(o.node, "kind") == nil })
 	r.included.objects = append(r.included.objects, objects...)
-	if len(objects) == 0 && !n.Import {
-		r.included.shifted = true
-		r.nodes(r.syntax(text), s)
+	if len(objects) == 0 && !n.Extends {
+		r.inline(r.body(r.syntax(text), s))
 	}
 }
 
@@ -191,17 +190,22 @@ func (r *rendering) set(n jinja.Set, s *scope) {
 		v = r.eval.evaluate(n.Value, s)
 	}
 	for _, name := range n.Names {
-		at := s
-		old, ok := at.vars[name]
-		for !ok && at != r.root {
-			at = at.parent
-			old, ok = at.vars[name]
-		}
-		if ok {
-			at.set(name, union(old.ready, v))
-		} else {
-			s.set(name, v)
-		}
+		r.assign(name, v, s)
+	}
+}
+
+// assign adds a value to a variable of the template, or defines it.
+func (r *rendering) assign(name string, v value, s *scope) {
+	at := s
+	old, ok := at.vars[name]
+	for !ok && at != r.root {
+		at = at.parent
+		old, ok = at.vars[name]
+	}
+	if ok {
+		at.set(name, union(old.ready, v))
+	} else {
+		s.set(name, v)
 	}
 }
 
@@ -228,6 +232,7 @@ func (t *templates) referenced(number string) value {
 
 // expand returns the texts that a rendered text can be.
 func (t *templates) expand(text string) value {
+	text = withoutMarks(text)
 	if v, ok := t.reference(text); ok {
 		return v
 	}

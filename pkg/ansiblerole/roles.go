@@ -68,6 +68,7 @@ func (w *walker) roleDir(dir string, o roleOptions, outer *scope) {
 		return
 	}
 	defer w.leave()
+	defer w.begin(dir, w.files.size)()
 	s := outer.child()
 	s.overridden, s.isDefaults, s.role, s.dir = true, true, home+"/"+dir, home+"/"+dir+"/tasks"
 	variables := s.child()
@@ -135,10 +136,15 @@ func (w *walker) playbook(name string, outer *scope, at diag.Position) {
 		if !w.enter(file) {
 			continue
 		}
-		for _, play := range items(w.files.load(file)) {
-			w.play(content(play), outer, file)
-		}
+		w.playbookFile(file, outer)
 		w.leave()
+	}
+}
+
+func (w *walker) playbookFile(file string, outer *scope) {
+	defer w.begin(file, w.files.size)()
+	for _, play := range items(w.files.load(file)) {
+		w.play(content(play), outer, file)
 	}
 }
 

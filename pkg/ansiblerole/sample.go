@@ -14,6 +14,9 @@ func sample(arguments []*argument) (data []byte, isEmpty bool) {
 	var b bytes.Buffer
 	isEmpty = true
 	for i, o := range arguments {
+		if o.aliasOf != "" {
+			continue
+		}
 		if i > 0 {
 			b.WriteByte('\n')
 		}

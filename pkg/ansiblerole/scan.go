@@ -19,6 +19,9 @@ type scanner struct {
 	*progress
 	eval  *evaluator
 	rules *rules
+	// scanned are the templates that were scanned from a scope. Templates that they look up or include have its variables, too.
+	scanned map[documentKey]bool
+	origin  *scope
 }
 
 // scan finds the objects that the expressions of a file look up, and commands of other programs that use the cluster.
@@ -73,6 +76,13 @@ func (sc *scanner) scanTemplate(nodes []jinja.Node, s *scope, at diag.Position) 
 			sc.scanTemplate(n.Body, s, at)
 		case jinja.Block:
 			sc.scanTemplate(n.Body, s, at)
+		case *jinja.Macro:
+			sc.scanTemplate(n.Body, s, at)
+		case jinja.CallBlock:
+			sc.scanExpression(n.Call, s, at)
+			sc.scanTemplate(n.Caller.Body, s, at)
+		case jinja.Import:
+			sc.scanFiles(sc.eval.fileLookup("template", []value{sc.eval.evaluate(n.Template, s)}, s))
 		case jinja.Include:
 			sc.scanFiles(sc.eval.fileLookup("template", []value{sc.eval.evaluate(n.Name, s)}, s))
 		}
@@ -111,16 +121,31 @@ func (sc *scanner) scanExpression(e jinja.Expr, s *scope, at diag.Position) {
 	})
 }
 
-// scanFiles finds the objects that templates look up.
+// scanFiles finds the objects that templates look up. Each template is scanned once for the variables of a scope, as templates can refer to
+// each other in many ways.
 func (sc *scanner) scanFiles(v value) {
 	for _, alt := range v.alts {
-		if r, ok := alt.(rendered); ok && !sc.spend(includeSteps) && sc.enter("lookups in "+r.file) {
-			s := r.scope.child()
-			s.dir = home + "/" + path.Dir(r.file)
-			sc.scanTemplate(sc.eval.templates.syntax(sc.eval.files.read(r.file)), s, diag.Position{File: r.file})
-			sc.leave()
+		if r, ok := alt.(rendered); ok {
+			sc.scanFile(r)
 		}
 	}
+}
+
+func (sc *scanner) scanFile(r rendered) {
+	outer := sc.origin
+	defer func() { sc.origin = outer }()
+	if outer == nil {
+		sc.origin = r.scope
+	}
+	key := documentKey{r.file, sc.origin}
+	if sc.scanned[key] || sc.spend(includeSteps) || !sc.enter("lookups in "+r.file) {
+		return
+	}
+	defer sc.leave()
+	sc.scanned[key] = true
+	s := r.scope.child()
+	s.dir = home + "/" + path.Dir(r.file)
+	sc.scanTemplate(sc.eval.templates.syntax(sc.eval.files.read(r.file)), s, diag.Position{File: r.file})
 }
 
 // grantLookup grants the permissions of the lookup plugin k8s.

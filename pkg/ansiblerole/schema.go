@@ -1,6 +1,7 @@
 package ansiblerole
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,7 +37,7 @@ const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 // is only in the schema if it is a literal and the role has no other one. The schema accepts any field if a role has no argument
 // specification, or if a playbook has tasks or expressions of its own.
 func Schema(files Files, watch Watch) (*SpecSchema, error) {
-	r := specReader{newAnalysis(files, nil), watch.KeepNames}
+	r := specReader{newAnalysis(files, nil), watch.KeepNames, watch.Object}
 	all, description, found := r.specArguments(watch)
 	if !found && !slices.ContainsFunc(r.files.paths, r.files.mentionsSpecification) {
 		return nil, nil // whatever the unreadable files contain
@@ -62,7 +63,7 @@ func Schema(files Files, watch Watch) (*SpecSchema, error) {
 	schema["description"] = description
 	shorten(schema)
 	required, _ := schema["required"].([]string)
-	result := &SpecSchema{OpenAPI: schema, Required: len(required) > 0, Notes: r.notes.Sort()}
+	result := &SpecSchema{OpenAPI: schema, Required: len(required) > 0 || schema["allOf"] != nil, Notes: r.notes.Sort()}
 	result.Sample, result.SampleEmpty = sample(all)
 	return result, nil
 }
@@ -83,7 +84,7 @@ func (r *specReader) specArguments(watch Watch) (all []*argument, description st
 			description = spec.description
 		}
 		for _, o := range spec.arguments {
-			if _, ok := watch.Vars[o.name]; ok || slices.ContainsFunc(all, func(other *argument) bool { return other.field == o.field }) {
+			if _, ok := watch.Vars[cmp.Or(o.aliasOf, o.name)]; ok || slices.ContainsFunc(all, func(other *argument) bool { return other.field == o.field }) {
 				continue // the value of the watch takes precedence
 			}
 			if entry.optional || entry.scope.defines(o.name) {
@@ -136,13 +137,24 @@ func decodeNode(node *yaml.Node) (any, error) {
 func (r *specReader) objectSchema(options []*argument) map[string]any {
 	properties := map[string]any{}
 	var required []string
+	var alternatives []any
 	for _, o := range options {
 		properties[o.field] = r.argumentSchema(o)
-		if o.required {
+		switch {
+		case o.required && len(o.aliases) > 0:
+			names := []any{map[string]any{"required": []string{o.field}}}
+			for _, alias := range o.aliases {
+				names = append(names, map[string]any{"required": []string{alias}})
+			}
+			alternatives = append(alternatives, map[string]any{"anyOf": names})
+		case o.required:
 			required = append(required, o.field)
 		}
 	}
 	schema := map[string]any{"type": "object", "properties": properties}
+	if len(alternatives) > 0 {
+		schema["allOf"] = alternatives
+	}
 	if len(required) > 0 {
 		slices.Sort(required)
 		schema["required"] = required
@@ -248,7 +260,7 @@ func scalarOf(node *yaml.Node, typ any) (any, bool) {
 // the schema does not accept.
 func (r *specReader) literalDefault(o *argument, schema map[string]any) (any, bool) {
 	node := content(o.fallback)
-	if node == nil || o.required || hasTemplates(node, 0) {
+	if node == nil || o.required || hasTemplates(node, 0) || len(o.aliases) > 0 { // which would override an alias
 		return nil, false
 	}
 	if v, ok := scalarOf(node, schema["type"]); ok {
@@ -261,7 +273,7 @@ func (r *specReader) literalDefault(o *argument, schema map[string]any) (any, bo
 			return n, true
 		}
 		return node.Value, node.Tag == "!!str"
-	case schema["type"] == "object" && schema["required"] == nil && node.Kind == yaml.MappingNode && len(node.Content) == 0,
+	case schema["type"] == "object" && schema["required"] == nil && schema["allOf"] == nil && node.Kind == yaml.MappingNode && len(node.Content) == 0,
 		schema["type"] == "array" && node.Kind == yaml.SequenceNode && len(node.Content) == 0:
 		v, err := decodeNode(node)
 		return v, err == nil

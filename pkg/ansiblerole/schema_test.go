@@ -27,9 +27,9 @@ import (
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	archives(t, "testdata/schema/*.txtar", func(t *testing.T, e *expected) {
-		watch := Watch{Role: "app"}
+		watch := Watch{Role: "app", Object: "_roles_example_com_app"}
 		if _, ok := e.files["playbooks/app.yml"]; ok {
-			watch = Watch{Playbook: "playbooks/app.yml"}
+			watch = Watch{Playbook: "playbooks/app.yml", Object: watch.Object}
 		}
 		if data, ok := e.files["vars"]; ok {
 			if err := safeyaml.UnmarshalJSON(data, &watch.Vars); err != nil {

@@ -98,10 +98,10 @@ func (ev *evaluator) lookup(name string, s *scope) value {
 // preset returns the value of a variable with a default, and the choices that custom resources have instead.
 func (ev *evaluator) preset(name string, t thunk) value {
 	v := ev.force(t)
-	if isReserved(name) {
+	o, ok := ev.env.arguments[name]
+	if isPrivate(name) && !ok {
 		return v
 	}
-	o, ok := ev.env.arguments[name]
 	switch {
 	case ok && len(o.choices) > 0:
 		for _, choice := range o.choices {
@@ -160,6 +160,16 @@ type memory struct {
 type evaluation struct {
 	node  *yaml.Node
 	scope *scope
+}
+
+// ready returns the value of a variable that is known without an evaluation, or else an unknown one.
+func (s *scope) ready(name string) value {
+	for at := s; at != nil; at = at.parent {
+		if t, ok := at.vars[name]; ok && t.node == nil {
+			return t.ready
+		}
+	}
+	return anything()
 }
 
 func (s *scope) defines(name string) bool {

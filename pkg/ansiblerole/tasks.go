@@ -11,7 +11,11 @@ import (
 )
 
 func (w *walker) taskFile(file string, outer *scope) {
-	if w.spend(taskSteps) || !w.enter(file) {
+	if w.spend(taskSteps) {
+		w.skip(diag.Position{File: file}, "")
+		return
+	}
+	if !w.enter(file) {
 		return
 	}
 	defer w.leave()
@@ -26,9 +30,17 @@ const taskSteps = 30
 // tasks analyzes a list of tasks and blocks.
 func (w *walker) tasks(tasks *yaml.Node, s *scope, file string) {
 	for _, task := range items(tasks) {
-		if task = content(task); task != nil && task.Kind == yaml.MappingNode && !w.spend(taskSteps) {
-			w.task(task, s, file)
+		if task = content(task); task == nil || task.Kind != yaml.MappingNode {
+			continue
 		}
+		at := diag.Position{File: file, Line: task.Line}
+		if w.spend(taskSteps) {
+			w.skip(at, "and the tasks after it")
+			return
+		}
+		end := w.beginTask(at)
+		w.task(task, s, file)
+		end()
 	}
 }
 
@@ -182,14 +194,7 @@ func (s *scope) withDefaults(defaults *yaml.Node) {
 }
 
 func (w *walker) includeTasks(c *call) {
-	v, _ := c.argument("file", "_raw_params")
-	if arguments := content(c.arguments); arguments != nil && arguments.Kind == yaml.ScalarNode {
-		name, _, _ := strings.Cut(arguments.Value, " ")
-		if strings.Contains(arguments.Value, "{{") {
-			name = arguments.Value
-		}
-		v = w.eval.text(name, c.scope)
-	}
+	v := c.taskFiles()
 	if apply := field(c.arguments, "apply"); apply != nil {
 		c.scope = c.scope.child()
 		c.scope.define(field(apply, "vars"))

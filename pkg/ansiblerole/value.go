@@ -69,8 +69,21 @@ type (
 	omitted struct{}
 )
 
-// maxAlternatives is the number of alternatives of a value. Values with more are open.
-const maxAlternatives = 64
+// maxAlternatives is the number of alternatives of a value, and maxObjects that of objects and templates, of which each can have another
+// kind. Values with more are open.
+const (
+	maxAlternatives = 64
+	maxObjects      = 1000
+)
+
+// most returns the number of alternatives of a value to which one more can be added.
+func most(alt any) int {
+	switch alt.(type) {
+	case bound, rendered:
+		return maxObjects
+	}
+	return maxAlternatives
+}
 
 // anything returns the unknown value.
 func anything() value { return value{open: true} }
@@ -81,7 +94,9 @@ const maxText = 64 << 10
 func textValue(texts ...string) value {
 	var v value
 	for _, text := range texts {
-		v.alts = append(v.alts, text)
+		if !v.has(text) {
+			v.alts = append(v.alts, text)
+		}
 	}
 	return v
 }
@@ -91,16 +106,40 @@ func union(values ...value) value {
 	all := value{}.dependingOn(values...)
 	for _, v := range values {
 		all.open = all.open || v.open
+		if len(all.alts) == 0 {
+			all.alts = slices.Clip(v.alts)
+			continue
+		}
 		for _, alt := range v.alts {
-			if text, ok := alt.(string); ok && slices.ContainsFunc(all.alts, func(other any) bool { return other == text }) {
+			if all.has(alt) {
 				continue
 			}
-			if all.alts = append(all.alts, alt); len(all.alts) > maxAlternatives {
-				return value{alts: all.alts[:maxAlternatives], open: true, settable: all.settable}
+			if len(all.alts) >= most(alt) {
+				all.open = true
+				continue
 			}
+			all.alts = append(all.alts, alt)
 		}
 	}
 	return all
+}
+
+// has reports whether a text, an object or a template is among the alternatives.
+func (v value) has(alt any) bool {
+	switch alt.(type) {
+	case string, bound, rendered, macro, null, omitted, *dict:
+	default:
+		return false
+	}
+	for _, other := range v.alts[:min(len(v.alts), maxAlternatives)] {
+		switch other.(type) {
+		case string, bound, rendered, macro, null, omitted, *dict:
+			if other == alt {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // texts returns the known texts of a value. complete is false if it can be something else.

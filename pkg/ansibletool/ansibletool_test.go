@@ -140,6 +140,46 @@ collections:
 	}
 }
 
+// Debian 12 has ansible-core 2.14, version 22.6 of the Python client, and kubernetes.core 2.4.0. No advice installs what doesn't work with these.
+func TestCollectionsOfDebian12(t *testing.T) {
+	t.Parallel()
+	const (
+		packaged = `{"/usr/lib/python3/dist-packages": {"kubernetes.core": {"version": "2.4.0"}}}`
+		venv     = "use newer versions, on Debian 12 in a virtual environment: 'apt-get install python3-venv', " +
+			"'python3 -m venv ~/ansible', '. ~/ansible/bin/activate' and 'pip install ansible ansible-runner kubernetes'"
+		older   = "require an older version in requirements.yml, such as 2.4.0, or " + venv
+		install = "run 'ansible-galaxy collection install -r requirements.yml'"
+	)
+	for _, test := range []struct{ core, client, installed, required, problem, fix string }{
+		{"2.14.18", "22.6.0", packaged, "2.4.0", "", ""},
+		{"2.14.18", "22.6.0", packaged, "", "", ""},
+		{"2.14.18", "22.6.0", packaged, "6.3.0", "collection kubernetes.core 2.4.0 is installed, but 6.3.0 is required; 6.3.0 needs ansible-core 2.16 (found: 2.14.18) and " +
+			"version 24.2 of the Python package kubernetes (found: 22.6.0)", older},
+		{"2.14.18", "22.6.0", "", ">=3.0.0,<4", "collection kubernetes.core is not installed; 3.0.0 needs version 24.2 of the Python package kubernetes (found: 22.6.0)", older},
+		{"2.14.18", "22.6.0", "", "2.4.0", "collection kubernetes.core is not installed", install},
+		{"2.14.18", "22.6.0", strings.ReplaceAll(packaged, "2.4.0", "6.3.0"), "6.3.0", "collection kubernetes.core is installed; 6.3.0 needs ansible-core 2.16 (found: 2.14.18) and " +
+			"version 24.2 of the Python package kubernetes (found: 22.6.0)", older},
+		{"2.15.0", "29.0.0", "", "6.3.0", "collection kubernetes.core is not installed; 6.3.0 needs ansible-core 2.16 (found: 2.15.0)", strings.Replace(older, "2.4.0", "4.0.0", 1)},
+		{"2.16.0", "24.2.0", "", "6.3.0", "collection kubernetes.core is not installed", install},
+		{"2.14.18", "", packaged, "3.2.0", "collection kubernetes.core 2.4.0 is installed, but 3.2.0 is required", install}, // the package is missing, which is another finding
+		{"2.14.18", "22.6.0", packaged, "main", "", ""},
+	} {
+		m := machine(t, map[string]string{Playbook: strings.Replace(playbook214, "2.14.18", test.core, 1), "/usr/bin/python3": test.client, Galaxy: test.installed})
+		required, err := Requirements("requirements.yml", []byte("collections: [{name: kubernetes.core, version: \""+test.required+"\"}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing, other := m.CheckCollections(required)
+		problem, fix := "", ""
+		for _, f := range slices.Concat(missing, other) {
+			problem, fix = problem+f.Problem, fix+f.Fix
+		}
+		if problem != test.problem || fix != test.fix {
+			t.Errorf("%+v: got %q, %q", test, problem, fix)
+		}
+	}
+}
+
 func TestInRange(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

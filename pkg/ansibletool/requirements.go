@@ -109,17 +109,29 @@ func (r Requirement) isExact() bool {
 	return r.Type == "git" && commit.MatchString(r.Version)
 }
 
-// CheckCollections returns the required collections that are not installed, or only in another version.
+// CheckCollections returns the required collections that are not installed, and those of which another version is installed, or one that
+// doesn't work with this machine's Ansible. It doesn't advise to install what wouldn't work.
 func (m *Machine) CheckCollections(required []Requirement) (missing, other diag.Findings) {
 	for _, r := range required {
 		installed, ok := m.Collections[r.Name]
 		fix := "run 'ansible-galaxy collection install -r " + r.Position.File + "'"
+		version := r.oldest()
+		isOther := ok && !inRange(installed, r.Version)
+		if ok && !isOther {
+			version = installed
+		}
+		problem, otherFix := m.incompatible(r.Name, version)
+		if problem != "" {
+			problem, fix = "; "+version+" "+problem, otherFix
+		}
 		switch {
 		case r.Name == "":
 		case !ok:
-			missing = append(missing, diag.Finding{Position: r.Position, Problem: "collection " + r.Name + " is not installed", Fix: fix})
-		case !inRange(installed, r.Version):
-			other = append(other, diag.Finding{Position: r.Position, Fix: fix, Problem: fmt.Sprintf("collection %s %s is installed, but %s is required", r.Name, installed, r.Version)})
+			missing = append(missing, diag.Finding{Position: r.Position, Problem: "collection " + r.Name + " is not installed" + problem, Fix: fix})
+		case isOther:
+			other = append(other, diag.Finding{Position: r.Position, Fix: fix, Problem: fmt.Sprintf("collection %s %s is installed, but %s is required%s", r.Name, installed, r.Version, problem)})
+		case problem != "":
+			other = append(other, diag.Finding{Position: r.Position, Fix: fix, Problem: fmt.Sprintf("collection %s is installed%s", r.Name, problem)})
 		}
 	}
 	return missing, other

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Input struct {
 	Base *manifest.Object
 	// Pin returns an image reference with its digest; nil keeps the references.
 	Pin func(ref string) (string, error)
+	// PinnedBy names in problems what asks for digests. The default is the flag --use-image-digests.
+	PinnedBy string
 	// ServiceAccounts lists accounts that no Deployment uses but that get their permissions in the CSV.
 	ServiceAccounts []string
 	// ExistingRoles lists roles that the operator's accounts are bound to and that exist in the cluster.
@@ -98,7 +101,7 @@ func Generate(in Input) (*Manifests, error) {
 		csv.Annotations = map[string]string{}
 	}
 	if in.Pin != nil {
-		c.pin(csv, in.Pin)
+		c.pin(csv, cmp.Or(in.PinnedBy, "--use-image-digests"), in.Pin)
 	}
 	c.applyRelatedImages(csv, in.Pin != nil)
 	strategy := &csv.Spec.InstallStrategy

@@ -126,8 +126,8 @@ func (c *collection) containerImages(listed []v1alpha1.RelatedImage) []v1alpha1.
 const annotationImage = "containerImage"
 
 // pin replaces the images of all containers, RELATED_IMAGE_ variables and the base by references with digests. Images that
-// cannot be resolved are reported.
-func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string) (string, error)) {
+// cannot be resolved are reported, with what asks for digests.
+func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, by string, digest func(string) (string, error)) {
 	known := map[string]string{}
 	resolve := func(at diag.Position, ref *string) {
 		if *ref == "" {
@@ -137,7 +137,7 @@ func (c *collection) pin(csv *v1alpha1.ClusterServiceVersion, digest func(string
 		if !ok {
 			var err error
 			if pinned, err = digest(*ref); err != nil {
-				c.unavailable.Addf(at, "--use-image-digests: %v", err)
+				c.unavailable.Addf(at, "%s: %v", by, err)
 				pinned = *ref // one problem for each image
 			}
 			known[*ref] = pinned

@@ -49,7 +49,7 @@ func (d Definition) Update(current map[string]any) ([]byte, error) {
 	if len(d.Versions) == 0 {
 		return nil, errors.New("the kind has no versions")
 	}
-	updated := update(current, d.object())
+	updated := update(current, d.keepingNames(current).object())
 	spec := updated["spec"].(map[string]any)
 	versions := spec["versions"].([]any)
 	before := map[any]map[string]any{}
@@ -76,6 +76,18 @@ func (d Definition) Update(current map[string]any) ([]byte, error) {
 	}
 	data, err := yaml.Marshal(updated)
 	return append([]byte("---\n"), data...), err
+}
+
+// keepingNames returns the definition with the singular and the list kind of a manifest, if it has none of its own.
+func (d Definition) keepingNames(current map[string]any) Definition {
+	spec, _ := current["spec"].(map[string]any)
+	names, _ := spec["names"].(map[string]any)
+	if kind, _ := names["kind"].(string); kind == d.Kind {
+		singular, _ := names["singular"].(string)
+		list, _ := names["listKind"].(string)
+		d.Singular, d.ListKind = cmp.Or(d.Singular, singular), cmp.Or(d.ListKind, list)
+	}
+	return d
 }
 
 // update returns the fields of current, overridden by the fields of object. Lists are replaced.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -28,8 +29,6 @@ const (
 	// The delays after failed passes.
 	minBackoff = time.Second
 	maxBackoff = 5 * time.Minute
-	// selectorGrace is how long a deleted resource that doesn't match the selector waits for a reconciler that it does match.
-	selectorGrace = 30 * time.Second
 )
 
 // A Kind describes which custom resources a reconciler handles, and when. NewKind returns one with defaults.
@@ -39,17 +38,21 @@ type Kind struct {
 	// Period is the time between two passes without changes; 0 disables them.
 	Period        time.Duration
 	MaxConcurrent int
-	Log           logr.Logger
-	Now           func() time.Time
+	// Backoff is the delay after the first failed pass. It doubles with each further one, up to 5 minutes or itself.
+	Backoff time.Duration
+	Log     logr.Logger
+	Now     func() time.Time
+	// Operator is this operator, as resources that it has taken over name it.
+	Operator *Operator
 
 	// Cache contains the custom resources. AddController sets it and the writer.
 	Cache client.Reader
 	Writer
 }
 
-// NewKind returns a Kind that selects all resources, one at a time.
-func NewKind(period time.Duration) Kind {
-	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Now: time.Now}
+// NewKind returns a Kind that selects all resources, one at a time. The annotation contains the operator that finalizes a resource.
+func NewKind(period time.Duration, annotation string) Kind {
+	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Backoff: minBackoff, Now: time.Now, Operator: &Operator{Annotation: annotation}}
 }
 
 // Apply applies the options of a reconciler of a kind, which they must set. The error names all invalid options.
@@ -81,6 +84,15 @@ func (k *Kind) SetSelector(selector metav1.LabelSelector) error {
 		return fmt.Errorf("selector: %w", err)
 	}
 	k.Selector = parsed
+	return nil
+}
+
+// SetOperator sets the name of the operator, which can be empty.
+func (k *Kind) SetOperator(name string) error {
+	if strings.Contains(name, ":") {
+		return fmt.Errorf("name of the operator %q: must not contain a colon", name)
+	}
+	k.Operator.Name = name
 	return nil
 }
 
@@ -125,7 +137,7 @@ func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h hand
 	c, err := controller.New(controllerName(k.GVK), mgr, controller.Options{
 		Reconciler:              r,
 		MaxConcurrentReconciles: k.MaxConcurrent,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](k.Backoff, max(k.Backoff, maxBackoff)),
 	})
 	if err != nil {
 		return err
@@ -134,7 +146,8 @@ func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h hand
 		UpdateFunc: func(e event.TypedUpdateEvent[*unstructured.Unstructured]) bool {
 			before, after := e.ObjectOld, e.ObjectNew
 			return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() ||
-				(before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil) || changed(before, after)
+				(before.GetDeletionTimestamp() == nil) != (after.GetDeletionTimestamp() == nil) ||
+				after.GetDeletionTimestamp() != nil && k.Operator.isRecordChanged(before, after) || changed(before, after)
 		},
 	}
 	return c.Watch(unsynced{k.GVK, source.Kind(mgr.GetCache(), Empty(k.GVK), h, updated), started})
@@ -155,19 +168,4 @@ func (k *Kind) Get(ctx context.Context, key types.NamespacedName) (*unstructured
 		return nil, err
 	}
 	return obj, nil
-}
-
-// Skip reports whether a resource is to be left alone because the selector doesn't match it. If it is being deleted, another
-// reconciler may be responsible for its finalizer: wait is how long to leave it to that one, unless this reconciler has tracked the
-// resource. If none is responsible, the resource must not wait forever.
-func (k *Kind) Skip(obj *unstructured.Unstructured, tracked bool) (wait time.Duration, skip bool) {
-	switch deletion := obj.GetDeletionTimestamp(); {
-	case k.Matches(obj):
-		return 0, false
-	case deletion == nil:
-		return 0, true
-	default:
-		wait = deletion.Add(selectorGrace).Sub(k.Now())
-		return wait, wait > 0 && !tracked
-	}
 }

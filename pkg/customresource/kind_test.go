@@ -13,46 +13,10 @@ import (
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
 
-// A resource that another selector may match is left to its reconciler, but a deleted one only for a while.
-func TestSkip(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1000, 0)
-	kind := customresource.NewKind(0)
-	kind.Now = func() time.Time { return now }
-	if err := kind.SetSelector(metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}); err != nil {
-		t.Fatal(err)
-	}
-	for name, test := range map[string]struct {
-		labels  map[string]string
-		deleted time.Duration // before now; 0 for a resource that is not being deleted
-		tracked bool
-		wait    time.Duration
-		skip    bool
-	}{
-		"matching":           {labels: map[string]string{"a": "b"}},
-		"matching, deleted":  {labels: map[string]string{"a": "b"}, deleted: time.Second},
-		"other":              {skip: true},
-		"other, tracked":     {tracked: true, skip: true},
-		"deleted just now":   {deleted: 10 * time.Second, wait: 20 * time.Second, skip: true},
-		"deleted, tracked":   {deleted: 10 * time.Second, wait: 20 * time.Second, tracked: true},
-		"deleted for longer": {deleted: time.Minute, wait: -30 * time.Second},
-	} {
-		obj := &unstructured.Unstructured{}
-		obj.SetLabels(test.labels)
-		if test.deleted > 0 {
-			at := metav1.NewTime(now.Add(-test.deleted))
-			obj.SetDeletionTimestamp(&at)
-		}
-		if wait, skip := kind.Skip(obj, test.tracked); wait != test.wait || skip != test.skip {
-			t.Errorf("%s: wait %s, skip %t", name, wait, skip)
-		}
-	}
-}
-
 func TestApply(t *testing.T) {
 	t.Parallel()
 	type option func(*customresource.Kind) error
-	kind := customresource.NewKind(time.Hour)
+	kind := customresource.NewKind(time.Hour, "operator")
 	err := customresource.Apply(&kind, &kind, []option{
 		func(k *customresource.Kind) error { return k.SetPeriod(-1) },
 		func(k *customresource.Kind) error { return k.SetMaxConcurrent(0) },

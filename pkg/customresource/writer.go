@@ -33,17 +33,24 @@ type Writer struct {
 // ErrDeleted reports that a custom resource was deleted in the meantime.
 var ErrDeleted = errors.New("the custom resource was deleted")
 
-// AddFinalizer adds a finalizer to obj and updates obj, unless obj has one that isOwn accepts. The error is ErrDeleted if obj is
-// being deleted.
-func (w Writer) AddFinalizer(ctx context.Context, obj *unstructured.Unstructured, name string, isOwn func(string) bool) error {
-	err := w.patchFinalizers(ctx, obj, func(current []string) ([]string, error) {
+// addFinalizer adds a finalizer to obj, unless obj has one that isOwn accepts, and sets an annotation to what value returns for the
+// current value and whether the finalizer is added. It updates obj. The error is ErrDeleted if obj is being deleted.
+func (w Writer) addFinalizer(ctx context.Context, obj *unstructured.Unstructured, name string, isOwn func(string) bool, annotation string, value func(string, bool) string) error {
+	err := w.patchMetadata(ctx, obj, func() (object, error) {
 		if obj.GetDeletionTimestamp() != nil {
 			return nil, ErrDeleted
 		}
-		if slices.ContainsFunc(current, isOwn) {
-			return current, nil
+		metadata := object{}
+		finalizers := obj.GetFinalizers()
+		adds := !slices.ContainsFunc(finalizers, isOwn)
+		if adds {
+			metadata["finalizers"] = append(slices.Clone(finalizers), name)
 		}
-		return append(slices.Clone(current), name), nil
+		before := obj.GetAnnotations()[annotation]
+		if after := value(before, adds); after != before {
+			metadata["annotations"] = object{annotation: after}
+		}
+		return metadata, nil
 	})
 	if err != nil {
 		return fmt.Errorf("adding the finalizer: %w", err)
@@ -53,8 +60,12 @@ func (w Writer) AddFinalizer(ctx context.Context, obj *unstructured.Unstructured
 
 // RemoveFinalizers removes the finalizers that isOwn accepts and updates obj. It is not an error if obj no longer exists.
 func (w Writer) RemoveFinalizers(ctx context.Context, obj *unstructured.Unstructured, isOwn func(string) bool) error {
-	err := w.patchFinalizers(ctx, obj, func(current []string) ([]string, error) {
-		return slices.DeleteFunc(slices.Clone(current), isOwn), nil
+	err := w.patchMetadata(ctx, obj, func() (object, error) {
+		finalizers := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), isOwn)
+		if slices.Equal(finalizers, obj.GetFinalizers()) {
+			return nil, nil
+		}
+		return object{"finalizers": finalizers}, nil
 	})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("removing the finalizer: %w", err)
@@ -62,17 +73,18 @@ func (w Writer) RemoveFinalizers(ctx context.Context, obj *unstructured.Unstruct
 	return nil
 }
 
-// patchFinalizers returns NotFound for an object that no longer exists.
-func (w Writer) patchFinalizers(ctx context.Context, obj *unstructured.Unstructured, change func([]string) ([]string, error)) error {
+// patchMetadata sends the metadata that change returns in a merge patch, unless it is empty. It returns NotFound for an object that no
+// longer exists.
+func (w Writer) patchMetadata(ctx context.Context, obj *unstructured.Unstructured, change func() (object, error)) error {
 	gvk := obj.GroupVersionKind()
 	gone := apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind)}, obj.GetName())
 	send := func(p client.Patch) error { return w.Client.Patch(ctx, obj, p) }
 	return w.patch(ctx, obj, gone, send, func() (object, error) {
-		finalizers, err := change(obj.GetFinalizers())
-		if err != nil || slices.Equal(finalizers, obj.GetFinalizers()) {
+		metadata, err := change()
+		if err != nil || len(metadata) == 0 {
 			return nil, err
 		}
-		return object{"metadata": object{"finalizers": finalizers}}, nil
+		return object{"metadata": metadata}, nil
 	})
 }
 

@@ -32,14 +32,14 @@ func (s *store) isLive() bool { return s.synced && s.open != nil && !s.listing }
 
 // run lists and watches until ctx ends.
 func (s *store) run(ctx context.Context, client metadata.ResourceInterface) {
-	selector := s.kind.watcher.options.Selector
+	selector, fields := s.kind.watcher.options.Selector, s.kind.watcher.options.FieldSelector
 	lw := &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
+			options.LabelSelector, options.FieldSelector = selector, fields
 			return client.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = selector
+			options.LabelSelector, options.FieldSelector = selector, fields
 			w, err := client.Watch(ctx, options)
 			if err != nil {
 				return nil, err

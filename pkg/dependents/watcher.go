@@ -27,6 +27,9 @@ type Options struct {
 	Namespaces []string
 	// Selector is a label selector for the API server (default: all objects).
 	Selector string
+	// FieldSelector is a field selector for the API server (default: all objects). A role can limit the watch of one object, by its
+	// name, to that object.
+	FieldSelector string
 	// Keep reports whether an object is kept, and its changes are handled; nil keeps all. It must depend on the object only.
 	Keep func(obj *metav1.PartialObjectMetadata) bool
 	// Reduce removes what handlers do not need of an object that is kept; nil for nothing. It is called once or more for each.

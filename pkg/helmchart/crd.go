@@ -29,7 +29,7 @@ type CRDVersion struct {
 }
 
 // CRD returns the manifest of the CustomResourceDefinition, which begins with a document separator, as controller-gen writes it.
-// Its schema accepts at least the values that the chart accepts: keys with a default are optional, and null deletes a default.
+// Its schema accepts at least the values that the chart accepts: keys with a default are optional, and null deletes a default, if it arrives: client-side kubectl apply drops it.
 func CRD(spec CRDSpec) ([]byte, error) {
 	definition := crd.Definition{
 		Group: spec.Group, Kind: spec.Kind, Plural: spec.Plural, Singular: spec.Singular, ListKind: spec.ListKind,
@@ -53,7 +53,7 @@ func (v CRDVersion) values(limit int) (*valueSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	description := fmt.Sprintf("spec holds the values of the chart %s. They override its defaults; null removes a default.", tree.name)
+	description := fmt.Sprintf("spec holds the values of the chart %s. They override its defaults; null removes a default, except with client-side kubectl apply, which drops it.", tree.name)
 	if v.Open {
 		return openObject(description), nil
 	}

@@ -15,7 +15,7 @@ const (
 
 func customResources(objects []RenderedObject, into map[rbac.GroupKind]string) {
 	for _, o := range objects {
-		if o.groupKind() == (rbac.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"}) {
+		if isCRD(o.groupKind()) {
 			kind := rbac.GroupKind{Group: o.text("spec", "group"), Kind: o.text("spec", "names", "kind")}
 			if plural := o.text("spec", "names", "plural"); plural != "" {
 				into[kind] = plural

@@ -13,10 +13,8 @@ import (
 )
 
 // The verbs of the manager on objects of charts. The runtime creates, changes and deletes the objects, and watches their metadata.
-// Helm never deletes the CRDs of crds/.
 var (
 	objectVerbs = []string{"create", "delete", "get", "list", "patch", "update", "watch"}
-	crdVerbs    = []string{"create", "get", "list", "patch", "update", "watch"}
 	lookupVerbs = []string{"get", "list"}
 )
 
@@ -27,8 +25,12 @@ type ChartAPI struct {
 	// Dir is the directory of the chart in the project, such as helm-charts/memcached.
 	Dir   string
 	Files Files
+	// Resources are the resources of the kinds whose CRDs the project deploys.
+	Resources map[rbac.GroupKind]string
 	// Rendered is the result of Explore.
 	Rendered *Rendered
+	// CRDs is the key crds of the kind in watches.yaml: create, createReplace or skip. Empty is createReplace.
+	CRDs string
 }
 
 // Rules returns the rules of the manager's role for the charts of a project, sorted. The notes state what the rules may lack: kinds
@@ -40,6 +42,9 @@ func Rules(apis []ChartAPI) ([]rbac.Rule, diag.Findings) {
 		for _, set := range api.Rendered.all() {
 			customResources(flatten(set.Objects), r.custom)
 		}
+	}
+	for _, api := range apis {
+		maps.Copy(r.custom, api.Resources)
 	}
 	for _, api := range apis {
 		r.permissions.Grant(api.Group, []string{api.Plural, api.Plural + "/finalizers", api.Plural + "/status"}, objectVerbs...)
@@ -78,9 +83,8 @@ func (r *ruler) chart(api ChartAPI) {
 		r.notef("Chart.yaml", "%s", warning)
 	}
 	r.failures(api.Rendered)
-	if len(api.Rendered.CRDs) > 0 {
-		r.permissions.Grant(groupCRD, []string{"customresourcedefinitions"}, crdVerbs...)
-	}
+	r.crds(api)
+	r.recordSize(api.Rendered)
 	r.lookups(api.Files)
 	if !slices.ContainsFunc(api.Rendered.all(), func(s RenderedSet) bool { return s.Error == "" }) {
 		r.unrendered(api.Files)

@@ -3,6 +3,7 @@ package helmchart
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,6 +25,8 @@ type SampleSpec struct {
 	// Full sets all default values of the chart, as operator-sdk does. Otherwise, they are comments, so that later defaults of the chart
 	// apply to the object.
 	Full bool
+	// Examples are examples of further values that the chart requires.
+	Examples map[string]any
 }
 
 // Sample returns the manifest of a sample. It contains the values of the chart in their order and with their comments.
@@ -50,47 +53,107 @@ func Sample(spec SampleSpec) ([]byte, error) {
 	}
 	chart := strings.TrimSpace(tree.name + " " + tree.version)
 	values := tree.describe(inference{tested: testedKeys(spec.Chart)}, tree.values)
-	required, err := values.placeholders()
-	if err != nil {
-		return nil, err
-	}
+	examples := withExamples(values.examples(tree.values), spec.Examples)
+	body, top := sampleLines(lines, examples)
 	var b bytes.Buffer
-	body := "spec: {}\n"
-	if len(lines) == 0 {
-		fmt.Fprintf(&b, "# The chart %s has no default values.\n", chart)
-	} else if spec.Full {
-		fmt.Fprintf(&b, "# spec contains all default values of the chart %s.\n# Values that are removed have the default of the chart.\n", chart)
-		body = "spec:\n"
+	b.WriteString(sampleNotes(chart, len(lines) > 0, spec.Full, examplePaths(examples, tree.values)))
+	b.Write(head)
+	if len(examples) > 0 || len(lines) > 0 && spec.Full {
+		b.WriteString("spec:\n")
 	} else {
+		b.WriteString("spec: {}\n")
+	}
+	if len(top) > 0 {
+		for _, line := range indented(top, 0) {
+			writeLine(&b, line, "  ")
+		}
+	}
+	for _, line := range body {
+		prefix := "  # "
+		if line.isSet || spec.Full {
+			prefix = "  "
+		}
+		writeLine(&b, line.text, prefix)
+	}
+	return b.Bytes(), nil
+}
+
+// sampleNotes returns the comments at the start of a sample.
+func sampleNotes(chart string, hasValues, full bool, examples []string) string {
+	var b strings.Builder
+	switch {
+	case !hasValues:
+		fmt.Fprintf(&b, "# The chart %s has no default values.\n", chart)
+	case full:
+		fmt.Fprintf(&b, "# spec contains all default values of the chart %s.\n# Values that are removed have the default of the chart.\n", chart)
+	default:
 		fmt.Fprintf(&b, "# spec overrides the default values of the chart %s, which are listed as comments.\n", chart)
-		if len(required) > 0 {
+		if len(examples) > 0 {
 			b.WriteString("# To change some, uncomment them with the keys above them.\n")
 		} else {
 			b.WriteString("# To change some, remove the braces after spec and uncomment them with the keys above them.\n")
 		}
 	}
-	if len(required) > 0 {
-		fmt.Fprintf(&b, "# The chart requires values that have no default; replace these examples: %s.\n", strings.Join(values.required, ", "))
-		body = "spec:\n"
+	if len(examples) > 0 {
+		fmt.Fprintf(&b, "# The chart requires values that have no default; replace these examples: %s.\n", strings.Join(examples, ", "))
 	}
-	b.Write(head)
-	b.WriteString(body)
-	writeLines(&b, required, "  ")
-	prefix := "  # "
-	if spec.Full {
-		prefix = "  "
-	}
-	writeLines(&b, lines, prefix)
-	return b.Bytes(), nil
+	return b.String()
 }
 
-// placeholders returns the lines of a mapping with the keys that values must have.
-func (s *valueSchema) placeholders() ([]string, error) {
-	if len(s.required) == 0 {
-		return nil, nil
+// examples returns examples of the values that the schema requires and that have no default.
+func (s *valueSchema) examples(defaults *value) map[string]any {
+	found := map[string]any{}
+	for _, name := range s.required {
+		found[name] = s.properties[name].placeholder()
 	}
-	data, err := sigsyaml.Marshal(s.placeholder())
-	return textLines(data), err
+	for name, property := range s.properties {
+		if own := defaults.child(name); found[name] == nil && own != nil && own.kind == mapValue && property != nil {
+			if inner := property.examples(own); len(inner) > 0 {
+				found[name] = inner
+			}
+		}
+	}
+	return found
+}
+
+// child returns the value of a key, or nil.
+func (v *value) child(name string) *value {
+	if v == nil || v.kind != mapValue {
+		return nil
+	}
+	return v.fields[name]
+}
+
+// withExamples returns examples with more, which don't replace any.
+func withExamples(examples, more map[string]any) map[string]any {
+	for name, value := range more {
+		inner, isMap := examples[name].(map[string]any)
+		added, both := value.(map[string]any)
+		switch {
+		case isMap && both:
+			withExamples(inner, added)
+		case examples[name] == nil || examples[name] == "":
+			examples[name] = value
+		}
+	}
+	return examples
+}
+
+// examplePaths returns the paths of examples, sorted: in mappings with defaults, those of the keys that are examples.
+func examplePaths(examples map[string]any, defaults *value) []string {
+	var paths []string
+	for name, example := range examples {
+		inner, isMapping := example.(map[string]any)
+		if own := defaults.child(name); !isMapping || own == nil || own.kind != mapValue {
+			paths = append(paths, name)
+			continue
+		}
+		for _, path := range examplePaths(inner, defaults.child(name)) {
+			paths = append(paths, name+"."+path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // placeholder returns an example of the values that the schema accepts, if its constraints allow one.
@@ -115,19 +178,20 @@ func (s *valueSchema) placeholder() any {
 		}
 		return 0
 	default:
+		if minimum, ok := s.constraints["minLength"].(int64); ok && minimum > 0 {
+			return strings.Repeat(exampleText, 1+int(min(minimum, 1000))/len(exampleText))[:max(1, min(minimum, 1000))]
+		}
 		return ""
 	}
 }
 
-// writeLines writes lines with a prefix. Blank lines remain blank.
-func writeLines(b *bytes.Buffer, lines []string, prefix string) {
-	for _, line := range lines {
-		if line != "" {
-			b.WriteString(prefix)
-			b.WriteString(line)
-		}
-		b.WriteByte('\n')
+// writeLine writes a line with a prefix. Blank lines remain blank.
+func writeLine(b *bytes.Buffer, line, prefix string) {
+	if line != "" {
+		b.WriteString(prefix)
+		b.WriteString(line)
 	}
+	b.WriteByte('\n')
 }
 
 // valueLines returns the lines of a mapping with the values of values.yaml and their comments, or none if there are no values.

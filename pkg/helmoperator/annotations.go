@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
 const annotationPrefix = "helm.sdk.operatorframework.io/"
@@ -33,6 +34,13 @@ const (
 	// upgrades, "rollback".
 	AnnotationInstallStrategy = annotationPrefix + "install-strategy"
 	AnnotationUpgradeStrategy = annotationPrefix + "upgrade-strategy"
+	// AnnotationTimeout limits the wait for one hook of the chart, such as "1h"; "0" means no limit. It takes precedence over
+	// WithTimeout. It does not exist in operator-sdk.
+	AnnotationTimeout = annotationPrefix + "timeout"
+	// AnnotationDriftDetection is "enabled", "warn" or "disabled". It takes precedence over the mode of WithDriftDetection.
+	AnnotationDriftDetection = annotationPrefix + "drift-detection"
+	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
+	AnnotationOperator = annotationPrefix + "operator"
 )
 
 // The finalizers that uninstall a release before its custom resource is removed.
@@ -54,16 +62,19 @@ func hasFinalizer(obj *unstructured.Unstructured) bool {
 // settings are the annotations of one custom resource, parsed.
 type settings struct {
 	upgradeForce, rollbackForce, uninstallWait bool
-	period                                     time.Duration
+	period, timeout                            time.Duration
+	drift                                      release.DriftMode
 }
 
 // readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have their defaults; the error names all
 // invalid ones.
-func readSettings(obj metav1.Object, period time.Duration) (settings, error) {
-	s := settings{period: period}
+func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
+	s := settings{period: r.kind.Period, timeout: r.timeout, drift: r.drift}
 	err := errors.Join(customresource.ReadBool(obj, AnnotationUpgradeForce, &s.upgradeForce),
 		customresource.ReadBool(obj, AnnotationRollbackForce, &s.rollbackForce),
 		customresource.ReadBool(obj, AnnotationUninstallWait, &s.uninstallWait),
-		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period))
+		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period),
+		customresource.ReadPeriod(obj, AnnotationTimeout, &s.timeout),
+		readDriftMode(obj, &s.drift))
 	return s, err
 }

@@ -28,9 +28,11 @@ type heldError struct {
 	until time.Time
 	// refusals is the number of consecutive dry runs that were refused.
 	refusals int
+	// cause is the error of the operation, if this pass has tried it.
+	cause error
 }
 
-func (e *heldError) Unwrap() error { return e.operationError }
+func (e *heldError) Unwrap() []error { return []error{e.operationError, e.cause} }
 
 // try installs or upgrades the release, if the API server accepts it in a dry run and the attempt hasn't failed too often.
 func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan, remediation Remediation, reason string,
@@ -64,6 +66,9 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 	if err == nil || ctx.Err() != nil || release.IsTransient(err) {
 		return deployed, err
 	}
+	if crd := (*release.CRDError)(nil); errors.As(err, &crd) { // nothing was changed, as with a dry run
+		return nil, p.refused(held, current, &operationError{reason, err})
+	}
 	failed, recordErr := p.recordFailure(ctx, rel, current, known, err)
 	if recordErr != nil {
 		log.FromContext(ctx).Error(recordErr, "cannot record the failure; another process will repeat the operation")
@@ -72,7 +77,9 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 	if remediation.allows(failed.failures) || errors.As(err, &uninstalled) {
 		return nil, err
 	}
-	return nil, p.exhausted(current, failed, reason)
+	held = p.exhausted(current, failed, reason)
+	held.cause = err
+	return nil, held
 }
 
 // check asks the API server whether it accepts the operation.
@@ -124,7 +131,9 @@ func (p *pass) hold(ctx context.Context, rel *release.Release, held *heldError) 
 	if before := p.tracked.held; before == nil || before.Error() != held.Error() {
 		log.FromContext(ctx).Error(errors.New(message), "the release is not changed")
 	}
-	p.change.set(condition{ConditionReleaseFailed, metav1.ConditionTrue, held.reason, message})
+	failure := condition{ConditionReleaseFailed, metav1.ConditionTrue, held.reason, message}
+	p.emitFailure(p.obj, failure, held)
+	p.change.set(failure)
 	p.change.set(condition{ConditionReady, metav1.ConditionFalse, held.reason, message})
 	p.change.remove(ConditionIrreconcilable)
 	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {

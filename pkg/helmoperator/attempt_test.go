@@ -90,7 +90,7 @@ func TestCheckDelays(t *testing.T) {
 		0:               {time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second},
 		5 * time.Second: {time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second},
 	} {
-		p := &pass{Reconciler: &Reconciler{kind: customresource.NewKind(0)}, settings: settings{period: period}}
+		p := &pass{Reconciler: &Reconciler{kind: customresource.NewKind(0, AnnotationOperator)}, settings: settings{period: period}}
 		p.kind.Now = func() time.Time { return now }
 		var held *heldError
 		for i, wait := range want {

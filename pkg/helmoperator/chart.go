@@ -11,6 +11,8 @@ import (
 
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	loader "helm.sh/helm/v4/pkg/chart/v2/loader"
+
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
 // A chartSource is a chart that is loaded at its first use, and again when its files have changed.
@@ -46,6 +48,17 @@ func (s *chartSource) load() (*chartv2.Chart, error) {
 	}
 	s.chart, s.files = chart, files
 	return chart, nil
+}
+
+// crdPolicy returns what happens to the CRDs of the chart of a reconciler: policy, or the default for its source.
+func (s *chartSource) crdPolicy(policy release.CRDPolicy) release.CRDPolicy {
+	switch {
+	case policy != "":
+		return policy
+	case s.dir != "":
+		return release.CRDsCreateReplace
+	}
+	return release.CRDsCreate
 }
 
 // last returns the chart that was loaded last, or nil. It serves deletions, which need no current chart.

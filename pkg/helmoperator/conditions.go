@@ -26,6 +26,12 @@ const (
 	// ConditionDeterministic is False while templates of the chart render different objects for the same values. The message
 	// names them. Otherwise, it is absent.
 	ConditionDeterministic = "Deterministic"
+	// ConditionCRDsUpToDate is False while a CRD in the cluster differs from the one in the chart and is left as it is. The message
+	// names it, and says why. Otherwise, it is absent.
+	ConditionCRDsUpToDate = "CRDsUpToDate"
+	// ConditionDrifted is True while others have changed or deleted objects of the release and the mode release.DriftWarn leaves them
+	// as they are. The message names the objects and fields. Otherwise, it is absent.
+	ConditionDrifted = "Drifted"
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
@@ -57,8 +63,16 @@ const (
 
 	// ReasonNondeterministicTemplate is the only reason of Deterministic.
 	ReasonNondeterministicTemplate = "NondeterministicTemplate"
+	// ReasonCRDsDiffer is the only reason of CRDsUpToDate.
+	ReasonCRDsDiffer = "CRDsDiffer"
+	// ReasonDriftDetected is the only reason of Drifted.
+	ReasonDriftDetected = "DriftDetected"
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
+	// ReasonWaitingForHook means that a Job or Pod of a hook of the chart has not finished yet.
+	ReasonWaitingForHook = "WaitingForHook"
+	// ReasonWaitingForCRD means that the API server does not serve a CRD of the chart yet.
+	ReasonWaitingForCRD = "WaitingForCRD"
 )
 
 // maxMessage is the maximum length of the message of a condition or event in bytes. Longer notes and errors are cut.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
 func TestConditions(t *testing.T) {
@@ -48,20 +49,25 @@ func TestConditions(t *testing.T) {
 
 func TestReadSettings(t *testing.T) {
 	t.Parallel()
+	r := &Reconciler{timeout: time.Hour, drift: release.DriftEnabled}
+	r.kind.Period = time.Minute
 	obj := &unstructured.Unstructured{}
-	if got, err := readSettings(obj, time.Minute); err != nil || got != (settings{period: time.Minute}) {
+	if got, err := r.readSettings(obj); err != nil || got != (settings{period: time.Minute, timeout: time.Hour, drift: release.DriftEnabled}) {
 		t.Errorf("got %+v (%v), want the defaults", got, err)
 	}
 	obj.SetAnnotations(map[string]string{
 		AnnotationUpgradeForce: "true", AnnotationRollbackForce: "true", AnnotationUninstallWait: "1", AnnotationReconcilePeriod: "5m",
+		AnnotationTimeout: "0", AnnotationDriftDetection: "warn",
 	})
-	if got, err := readSettings(obj, time.Minute); err != nil || got != (settings{true, true, true, 5 * time.Minute}) {
+	if got, err := r.readSettings(obj); err != nil || got != (settings{true, true, true, 5 * time.Minute, 0, release.DriftWarn}) {
 		t.Errorf("got %+v (%v), want all", got, err)
 	}
-	obj.SetAnnotations(map[string]string{AnnotationUpgradeForce: "yes", AnnotationReconcilePeriod: "often", AnnotationUninstallWait: "true"})
-	got, err := readSettings(obj, time.Minute)
+	obj.SetAnnotations(map[string]string{AnnotationUpgradeForce: "yes", AnnotationReconcilePeriod: "often", AnnotationUninstallWait: "true", AnnotationTimeout: "-1s", AnnotationDriftDetection: "wran"})
+	got, err := r.readSettings(obj)
 	if err == nil || !strings.Contains(err.Error(), `upgrade-force "yes": must be true or false`) ||
-		!strings.Contains(err.Error(), `reconcile-period "often": must be a duration`) || got != (settings{uninstallWait: true, period: time.Minute}) {
+		!strings.Contains(err.Error(), `reconcile-period "often": must be a duration`) || !strings.Contains(err.Error(), `/timeout "-1s": must be a duration`) ||
+		!strings.Contains(err.Error(), `drift-detection "wran": must be enabled, warn or disabled; did you mean "warn"?`) ||
+		got != (settings{uninstallWait: true, period: time.Minute, timeout: time.Hour, drift: release.DriftEnabled}) {
 		t.Errorf("got %+v (%v), want both errors and the valid setting", got, err)
 	}
 }

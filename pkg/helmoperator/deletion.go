@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,31 +16,35 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
-// deletionWait is the time between two checks whether objects of a deleted release still exist.
-const deletionWait = 2 * time.Second
-
 // maxNamed is the number of objects that a message names.
 const maxNamed = 10
 
 // reconcileDeleted uninstalls the release of a deleted resource, which is then removed. The chart is not needed.
-func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
+func (r *Reconciler) reconcileDeleted(ctx context.Context, op *operation, obj *unstructured.Unstructured, tracked *trackedResource) (reconcile.Result, error) {
 	if !hasFinalizer(obj) {
 		r.tracker.drop(client.ObjectKeyFromObject(obj))
 		return reconcile.Result{}, nil
 	}
 	// An invalid annotation must not prevent the deletion.
-	options, err := readSettings(obj, r.kind.Period)
+	options, err := r.readSettings(obj)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
 	change := newStatusChange()
-	remaining, err := r.uninstall(ctx, obj, options.uninstallWait)
+	remaining, err := r.uninstall(ctx, obj, options, func(w release.Waiting, until func() error) error {
+		return r.await(ctx, op, obj, change, w, until)
+	})
+	if err != nil && ctx.Err() != nil {
+		return reconcile.Result{}, err // the next pass continues
+	}
 	if err != nil {
 		var secrets redactor
 		secrets.AddValues(obj.Object["spec"])
 		err = secrets.RedactError(err)
 		message := err.Error()
-		change.set(condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message})
+		failure := condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message}
+		r.emitFailure(obj, failure, err)
+		change.set(failure)
 		change.set(condition{ConditionDeletionBlocked, metav1.ConditionTrue, ReasonUninstallError, message})
 		change.set(condition{ConditionReady, metav1.ConditionFalse, ReasonUninstallError, message})
 		return reconcile.Result{}, errors.Join(err, r.writeStatus(ctx, obj, change))
@@ -51,7 +54,11 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Uns
 	change.remove(ConditionReleaseFailed, ConditionIrreconcilable, ConditionDeterministic)
 	if len(remaining) > 0 {
 		change.set(condition{ConditionDeletionBlocked, metav1.ConditionTrue, ReasonWaitingForObjects, waitingMessage(remaining)})
-		return reconcile.Result{RequeueAfter: deletionWait}, r.writeStatus(ctx, obj, change)
+		// The watches report when they are gone. Objects of kinds that are not watched are read with increasing delays.
+		r.watchDependents(remaining)
+		wait := readyWait(tracked.waits)
+		tracked.waits++
+		return reconcile.Result{RequeueAfter: wait}, r.writeStatus(ctx, obj, change)
 	}
 	change.remove(ConditionDeletionBlocked)
 	change.release = map[string]any{}
@@ -68,15 +75,15 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, obj *unstructured.Uns
 	return reconcile.Result{}, nil
 }
 
-// uninstall removes the release of obj. With wait, it returns the objects that still exist.
-func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructured, wait bool) ([]release.Object, error) {
+// uninstall removes the release of obj. With uninstall-wait, it returns the objects that still exist.
+func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructured, s settings, wait func(release.Waiting, func() error) error) ([]release.Object, error) {
 	start := r.kind.Now()
-	rel, err := r.factory.Release(release.Options{Owner: obj, Chart: r.chart.last(), MaxHistory: r.maxHistory})
+	rel, err := r.factory.Release(release.Options{Owner: obj, Chart: r.chart.last(), MaxHistory: r.maxHistory, HookTimeout: s.timeout, Wait: wait})
 	if err != nil {
 		return nil, err
 	}
-	removal, err := rel.Uninstall(ctx, release.UninstallOptions{Wait: wait})
-	if removal == nil || !removal.Done {
+	removal, err := rel.Uninstall(ctx, release.UninstallOptions{Wait: s.uninstallWait})
+	if ctx.Err() == nil && (removal == nil || !removal.Done) {
 		r.metrics.observe(r.kind.GVK, "uninstall", r.kind.Now().Sub(start), err)
 	}
 	logger := log.FromContext(ctx).WithValues("release", obj.GetName())
@@ -88,13 +95,16 @@ func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructur
 	case !removal.Done:
 		logger.Info("uninstalled the release", "kept", names(removal.Kept), "remaining", names(removal.Remaining))
 	}
+	if !removal.Done && (!s.uninstallWait || len(removal.Remaining) == 0) { // its records are gone, so that this is not repeated
+		r.emitUninstalled(obj, removal, err)
+	}
 	remaining := removal.Remaining
 	if removal.Done {
 		if remaining, err = r.deleteExternal(ctx, obj); err != nil {
 			return nil, err
 		}
 	}
-	if !wait {
+	if !s.uninstallWait {
 		return nil, nil
 	}
 	return remaining, nil

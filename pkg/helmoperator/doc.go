@@ -20,6 +20,11 @@
 // status.failedRelease describes the failure. Failures that say nothing about the release, such as an overloaded API server, don't
 // count.
 //
+// # Waits
+//
+// A pass that waits for a hook or a CRD of the chart says so in the condition Ready and occupies no worker of the controller until the
+// wait ends. A change or the deletion of the resource ends the wait; so does the end of the process, and the next one continues it.
+//
 // # Status
 //
 // The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic and
@@ -38,6 +43,10 @@
 //     repair and uninstall, with the result success or error, and of the dry runs before installations and upgrades (check), whose
 //     errors are mostly refusals. Repairs without drift are not counted.
 //   - helm_operator_release_operation_duration_seconds {group, version, kind, operation}: their duration
+//
+// # Events
+//
+// There is one event for each installation, upgrade, rollback, repair and removal, and for each failure; see the constants of reasons.
 //
 // # Permissions
 //

@@ -30,30 +30,65 @@ func (e *env) documented(contains, chart string) string {
 	return ""
 }
 
-// TestDocumentedRemediation retries as the example of docs/helm.md says.
-func TestDocumentedRemediation(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"chart/Chart.yaml": "{apiVersion: v2, name: app, version: 1.0.0}", "chart/values.yaml": "{text: a, fail: false}",
-		"chart/templates/configmap.yaml": configMap, "chart/templates/job.yaml": failingHook,
-		"watches.yaml": e.documented("upgrade: {retries: 2", filepath.ToSlash(filepath.Join(dir, "chart"))),
-	} {
+// startDocumented starts an operator with an example of docs/helm.md that contains a text, and a chart with templates.
+func (e *env) startDocumented(c *transport, contains, values string, templates map[string]string) {
+	e.Helper()
+	dir := e.TempDir()
+	files := map[string]string{
+		"chart/Chart.yaml": "{apiVersion: v2, name: app, version: 1.0.0}", "chart/values.yaml": values,
+		"watches.yaml": e.documented(contains, filepath.ToSlash(filepath.Join(dir, "chart"))),
+	}
+	for name, template := range templates {
+		files["chart/templates/"+name] = template
+	}
+	for name, text := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
+			e.Fatal(err)
 		}
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			e.Fatal(err)
 		}
 	}
 	reconcilers, err := helmoperator.LoadWatches(filepath.Join(dir, "watches.yaml"), nil)
 	if err != nil {
+		e.Fatal(err)
+	}
+	e.startAll(c.wrap(e.config), nil, reconcilers...)
+}
+
+// TestDocumentedDrift ignores fields as the example of docs/helm.md says.
+func TestDocumentedDrift(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.startDocumented(&transport{}, "driftDetection:", "{text: a, replicas: 1}", map[string]string{"configmap.yaml": configMap, "deployment.yaml": scalable})
+	e.create("one", nil)
+	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
+	config, err := e.get("v1", "ConfigMap", "one-config")
+	if err != nil {
 		t.Fatal(err)
 	}
+	obj, err := e.get("apps/v1", "Deployment", "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.patch(config, "data: {text: changed}")
+	e.patch(obj, `spec: {replicas: 3, template: {spec: {containers: [{name: main, image: "example.com/other"}]}}}`)
+	e.waitReplicas("one", 1)
+	if obj, err = e.get("apps/v1", "Deployment", "one"); err != nil || !strings.Contains(fmt.Sprint(obj.Object["spec"]), "example.com/other") {
+		t.Errorf("the image was repaired: %v (%v)", obj.Object["spec"], err)
+	}
+	if config, err = e.get("v1", "ConfigMap", "one-config"); err != nil || text(config) != "changed" {
+		t.Errorf("the ConfigMap was repaired: %v (%v)", config.Object["data"], err)
+	}
+}
+
+// TestDocumentedRemediation retries as the example of docs/helm.md says.
+func TestDocumentedRemediation(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
 	c := &transport{}
-	e.startAll(c.wrap(e.config), nil, reconcilers...)
+	e.startDocumented(c, "upgrade: {retries: 2", "{text: a, fail: false}", map[string]string{"configmap.yaml": configMap, "job.yaml": failingHook})
 	obj := e.create("one", nil)
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.patch(obj, "spec: {text: b, fail: true}")

@@ -19,8 +19,16 @@ const (
 	EventOverrideValues = "OverrideValuesInUse"
 	// EventNondeterministic is emitted when the condition Deterministic becomes False.
 	EventNondeterministic = ReasonNondeterministicTemplate
+	// EventCRDsDiffer is emitted when the condition CRDsUpToDate becomes False, or its message changes.
+	EventCRDsDiffer = ReasonCRDsDiffer
+	// EventRolledBack is emitted when the previous revision is deployed again after a failed upgrade. The other outcomes of operations
+	// have the reasons of conditions: InstallSuccessful, UpgradeSuccessful, UninstallSuccessful, InstallError, UpgradeError,
+	// UninstallError and ReconcileError. A failure that is repeated by retries is emitted once.
+	EventRolledBack = "RollbackSuccessful"
 	// EventDriftRepaired is emitted when objects of the release were changed or deleted by others.
 	EventDriftRepaired = "DriftRepaired"
+	// EventDriftDetected is emitted when the condition Drifted becomes True, or its message changes.
+	EventDriftDetected = ReasonDriftDetected
 )
 
 // emitOverrides emits an event for each override value, sorted by key. Secret values are hidden.

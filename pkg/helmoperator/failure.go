@@ -50,7 +50,7 @@ func (p *pass) newAttempt(action release.Action, chart *chartv2.Chart) (attempt,
 	}
 	return attempt{
 		action: action, generation: p.obj.GetGeneration(), values: sha256.Sum256(values), chart: sha256.Sum256(content),
-		annotations: sha256.Sum256([]byte(ownAnnotations(p.obj))),
+		annotations: sha256.Sum256(fmt.Appendf(nil, "%stimeout %s", ownAnnotations(p.obj), p.settings.timeout)),
 	}, nil
 }
 
@@ -59,7 +59,7 @@ func ownAnnotations(obj metav1.Object) string {
 	var b strings.Builder
 	annotations := obj.GetAnnotations()
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if strings.HasPrefix(key, annotationPrefix) && key != AnnotationReconcilePeriod && key != AnnotationUninstallWait {
+		if strings.HasPrefix(key, annotationPrefix) && key != AnnotationReconcilePeriod && key != AnnotationUninstallWait && key != AnnotationOperator {
 			fmt.Fprintf(&b, "%q: %q\n", key, annotations[key])
 		}
 	}

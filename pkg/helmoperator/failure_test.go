@@ -16,8 +16,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
-// hookChart has a Job that fails if the value fail is true, as its pod has no node to run on.
-func hookChart(events string) helmoperator.Option {
+// failingChart has a Job that fails if the value fail is true, as its pod has no node to run on.
+func failingChart(events string) helmoperator.Option {
 	return helmoperator.WithChart(chart("app", "{text: a, fail: false}", map[string]string{
 		"configmap.yaml": configMap,
 		"job.yaml": `apiVersion: batch/v1
@@ -92,7 +92,7 @@ func TestFailedHook(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	c := &transport{}
-	options := []helmoperator.Option{hookChart("pre-upgrade"), helmoperator.WithReconcilePeriod(100 * time.Millisecond)}
+	options := []helmoperator.Option{failingChart("pre-upgrade"), helmoperator.WithReconcilePeriod(100 * time.Millisecond)}
 	stop := e.startCounting(c, options...)
 	obj := e.create("one", nil)
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
@@ -153,7 +153,7 @@ func TestFailedInstall(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			c := &transport{}
-			e.startCounting(c, hookChart("post-install"), helmoperator.WithReconcilePeriod(100*time.Millisecond),
+			e.startCounting(c, failingChart("post-install"), helmoperator.WithReconcilePeriod(100*time.Millisecond),
 				helmoperator.WithInstallRemediation(helmoperator.Remediation{Retries: 1, Strategy: strategy}))
 			obj := e.create("one", map[string]any{"fail": true})
 			e.eventually("the retry has failed", func() (err error) {
@@ -181,7 +181,7 @@ func TestUninstallStrategy(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	c := &transport{}
-	e.startCounting(c, hookChart("pre-upgrade"))
+	e.startCounting(c, failingChart("pre-upgrade"))
 	obj := e.create("one", nil, func(obj *unstructured.Unstructured) {
 		obj.SetAnnotations(map[string]string{helmoperator.AnnotationUpgradeStrategy: "uninstall"})
 	})

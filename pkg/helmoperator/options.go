@@ -106,10 +106,24 @@ func WithSelector(selector metav1.LabelSelector) Option {
 	return func(r *Reconciler) error { return r.kind.SetSelector(selector) }
 }
 
+// WithOperatorName sets the name with which resources record the operator that finalizes them, also after their labels were changed. It
+// must differ between operators of the same kind, and must not contain a colon. Without a name, their selectors tell operators apart.
+func WithOperatorName(name string) Option {
+	return func(r *Reconciler) error { return r.kind.SetOperator(name) }
+}
+
 // WithReconcilePeriod sets the time between two passes of a custom resource without changes; 0, the default, disables them.
 // AnnotationReconcilePeriod takes precedence.
 func WithReconcilePeriod(period time.Duration) Option {
 	return func(r *Reconciler) error { return r.kind.SetPeriod(period) }
+}
+
+// WithTimeout limits the wait for one hook of the chart, after which an installation, upgrade or removal fails; 0, the default, means no
+// limit. AnnotationTimeout takes precedence.
+func WithTimeout(timeout time.Duration) Option {
+	return func(r *Reconciler) error {
+		return customresource.SetNotNegative(&r.timeout, "timeout", timeout)
+	}
 }
 
 // WithMaxConcurrentReconciles sets the number of custom resources that are reconciled at the same time. The default is 1.
@@ -160,6 +174,19 @@ func WithDryRunOption(option string) Option {
 		}
 		r.dryRun = option
 		return nil
+	}
+}
+
+// WithCRDs sets what happens to the CRDs in the crds directory of the chart: "create" creates missing ones before an installation or
+// upgrade, "createReplace" also updates those that differ and restores deleted ones, and "skip" does neither. The default is
+// "createReplace" with WithChartPath, as such a chart usually comes with the operator's image, and "create" with WithChart.
+func WithCRDs(policy string) Option {
+	return func(r *Reconciler) error {
+		switch r.crds = release.CRDPolicy(policy); r.crds {
+		case "", release.CRDsCreate, release.CRDsCreateReplace, release.CRDsSkip:
+			return nil
+		}
+		return fmt.Errorf("crds %q: must be create, createReplace or skip", policy)
 	}
 }
 

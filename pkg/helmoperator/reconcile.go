@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,16 +26,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if result, over, err := r.continueOperation(ctx, request.NamespacedName, obj); over {
+		return result, err
+	}
 	if obj == nil {
 		r.tracker.drop(request.NamespacedName)
+		r.kind.Operator.Forget(request.NamespacedName)
 		r.metrics.deleteCreated(request.NamespacedName, r.kind.GVK)
 		return reconcile.Result{}, nil
 	}
-	if wait, skip := r.kind.Skip(obj, r.tracker.isTracked(obj)); skip {
-		if wait == 0 {
-			r.tracker.drop(request.NamespacedName)
-		}
-		return reconcile.Result{RequeueAfter: wait}, nil
+	if !r.kind.IsResponsible(obj, isFinalizer) {
+		r.tracker.drop(request.NamespacedName)
+		return reconcile.Result{}, nil
 	}
 	r.metrics.setCreated(obj, r.kind.GVK)
 	if obj.GetDeletionTimestamp() == nil {
@@ -42,11 +45,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return r.reconcileReadiness(ctx, obj, tracked)
 		}
 	}
-	return r.reconcileFull(ctx, obj)
+	return r.operations.run(ctx, request.NamespacedName, r.targetOf(obj), func(ctx context.Context, op *operation) (reconcile.Result, error) {
+		return r.reconcileFull(ctx, op, obj)
+	})
 }
 
 // reconcileFull installs, upgrades, repairs or uninstalls the release of obj.
-func (r *Reconciler) reconcileFull(ctx context.Context, obj *unstructured.Unstructured) (result reconcile.Result, err error) {
+func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unstructured.Unstructured) (result reconcile.Result, err error) {
 	tracked := r.tracker.begin(obj)
 	defer func() {
 		// Changes that others make during the pass are examined in another one. The pass itself makes most changes.
@@ -55,9 +60,9 @@ func (r *Reconciler) reconcileFull(ctx context.Context, obj *unstructured.Unstru
 		}
 	}()
 	if obj.GetDeletionTimestamp() != nil {
-		return r.reconcileDeleted(ctx, obj)
+		return r.reconcileDeleted(ctx, op, obj, tracked)
 	}
-	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked}
+	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
 	return p.run(ctx)
 }
 
@@ -95,23 +100,30 @@ func (r *Reconciler) nextPass(obj *unstructured.Unstructured, tracked *trackedRe
 // A pass reconciles one custom resource once.
 type pass struct {
 	*Reconciler
-	obj      *unstructured.Unstructured
-	change   *statusChange
-	tracked  *trackedResource
-	settings settings
-	secrets  redactor
-	values   map[string]any
+	obj       *unstructured.Unstructured
+	change    *statusChange
+	tracked   *trackedResource
+	operation *operation
+	settings  settings
+	secrets   redactor
+	values    map[string]any
 	// rendered is the chart, and release the release, once they are known.
 	rendered *chartv2.Chart
 	release  *release.Release
 	// install and upgrade are what happens after failures.
 	install, upgrade Remediation
+	// drifted is the condition Drifted; nil if no object was left as others have changed it.
+	drifted *condition
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
 func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	p.change.set(condition{kind: ConditionInitialized, status: metav1.ConditionTrue})
 	deployed, err := p.deploy(ctx)
+	if err != nil && ctx.Err() != nil {
+		// The next pass, maybe of another process, continues. It writes the status.
+		return reconcile.Result{}, err
+	}
 	var held *heldError
 	if errors.As(err, &held) {
 		return p.hold(ctx, p.release, held)
@@ -128,6 +140,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	ready := p.readyCondition(ctx, p.tracked)
 	p.change.set(ready)
 	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
+	if p.change.remove(ConditionDrifted); p.drifted != nil {
+		p.change.set(*p.drifted)
+	}
 	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -156,6 +171,7 @@ func (p *pass) fail(ctx context.Context, err error) error {
 		failure.kind, failure.reason = ConditionReleaseFailed, operation.reason
 		p.change.remove(ConditionIrreconcilable)
 	}
+	p.emitFailure(p.obj, failure, err)
 	p.change.set(failure)
 	p.change.set(condition{ConditionReady, metav1.ConditionFalse, failure.reason, failure.message})
 	return errors.Join(err, p.writeStatus(ctx, p.obj, p.change))
@@ -164,7 +180,7 @@ func (p *pass) fail(ctx context.Context, err error) error {
 // deploy installs, upgrades or repairs the release.
 func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	var err error
-	if p.settings, err = readSettings(p.obj, p.kind.Period); err != nil {
+	if p.settings, err = p.readSettings(p.obj); err != nil {
 		return nil, err
 	}
 	chart, err := p.chart.load()
@@ -180,7 +196,11 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	}
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy,
+		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
+		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
+		Wait: func(w release.Waiting, until func() error) error {
+			return p.await(ctx, p.operation, p.obj, p.change, w, until)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -191,15 +211,16 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	// From here, objects may exist that have to be uninstalled.
-	if !hasFinalizer(p.obj) {
-		if err := p.kind.AddFinalizer(ctx, p.obj, Finalizer, isFinalizer); err != nil {
-			return nil, err
-		}
+	if err := p.kind.TakeOver(ctx, p.obj, Finalizer, isFinalizer); err != nil {
+		return nil, err
 	}
+	p.tracked.annotations = p.obj.GetAnnotations()
 	if err := p.callHooks(ctx, p.preHooks, plan.Action, nil); err != nil {
 		return nil, err
 	}
+	p.watchCRDs(ctx, rel)
 	deployed, err := p.act(ctx, rel, plan)
+	p.describeCRDs(rel.CRDReports(), err)
 	if err != nil {
 		return nil, err
 	}
@@ -231,13 +252,10 @@ func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan)
 func (p *pass) repair(ctx context.Context, rel *release.Release) (*release.Deployed, error) {
 	start := p.kind.Now()
 	deployed, repaired, err := rel.Repair(ctx)
-	if err != nil || len(repaired) > 0 {
+	if err != nil || slices.ContainsFunc(repaired, func(object release.Repaired) bool { return !object.Reported }) {
 		p.metrics.observe(p.kind.GVK, "repair", p.kind.Now().Sub(start), err)
 	}
-	if len(repaired) > 0 {
-		log.FromContext(ctx).Info("repaired objects of the release", "objects", names(repaired))
-		p.emitRepaired(p.obj, repaired)
-	}
+	p.reportDrift(repaired, log.FromContext(ctx))
 	return deployed, err
 }
 
@@ -251,6 +269,9 @@ func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progre
 	}
 	start := p.kind.Now()
 	deployed, err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
 	p.metrics.observe(p.kind.GVK, operation, p.kind.Now().Sub(start), err)
 	if err != nil {
 		p.emitOverrides(p.obj, &p.secrets)
@@ -260,6 +281,7 @@ func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progre
 	p.emitOverrides(p.obj, &p.secrets)
 	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, success, deployed.Notes})
 	logger.Info("changed the release", "revision", deployed.Revision)
+	p.emitDeployed(success, plan, deployed)
 	return deployed, nil
 }
 

@@ -1,10 +1,12 @@
 package helmoperator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,6 +39,10 @@ type Reconciler struct {
 	dryRun                                 string
 	namespaces                             []string
 	manifestLimit                          int
+	timeout                                time.Duration
+	crds                                   release.CRDPolicy
+	drift                                  release.DriftMode
+	ignore                                 release.IgnoreRules
 	events                                 record.EventRecorder
 
 	// These are set by Setup.
@@ -44,13 +50,14 @@ type Reconciler struct {
 	dependents *releaseWatcher
 	metrics    *collectors
 
-	tracker tracker
-	watched watchedKinds
+	tracker    tracker
+	watched    watchedKinds
+	operations operations
 }
 
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
 func New(options ...Option) (*Reconciler, error) {
-	r := &Reconciler{kind: customresource.NewKind(0), maxHistory: defaultMaxHistory}
+	r := &Reconciler{kind: customresource.NewKind(0, AnnotationOperator), maxHistory: defaultMaxHistory, drift: release.DriftEnabled}
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
 	}
@@ -84,7 +91,7 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	if err != nil {
 		return fmt.Errorf("creating the watches of releases: %w", err)
 	}
-	if err := mgr.Add(watches); err != nil {
+	if err := errors.Join(mgr.Add(watches), mgr.Add(watches.crds)); err != nil {
 		return err
 	}
 	factory, err := release.NewFactory(release.Config{REST: mgr.GetConfig(), Mapper: mgr.GetRESTMapper()})
@@ -93,6 +100,9 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	}
 	for _, r := range reconcilers {
 		r.dependents, r.factory, r.metrics = watches, factory, collectors
+		if err := mgr.Add(&r.operations); err != nil {
+			return err
+		}
 		if err := r.addController(mgr); err != nil {
 			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}
@@ -106,7 +116,10 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 		r.events = mgr.GetEventRecorderFor(strings.ToLower(r.kind.GVK.Kind) + "-controller")
 	}
 	changed := func(before, after *unstructured.Unstructured) bool {
-		return !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) || !maps.Equal(before.GetLabels(), after.GetLabels())
+		return !r.kind.Operator.AreAnnotationsEqual(before, after) || !maps.Equal(before.GetLabels(), after.GetLabels())
 	}
-	return r.kind.AddController(mgr, r, &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, changed, r.watched.start)
+	return r.kind.AddController(mgr, r, &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, changed, func(ctx context.Context, queue customresource.Queue) {
+		r.operations.bind(ctx, queue)
+		r.watched.start(ctx, queue)
+	})
 }

@@ -118,14 +118,6 @@ func (t *tracker) finish(r *trackedResource, err error) (changed bool) {
 	return changed
 }
 
-// isTracked reports whether obj was reconciled since the start of the process.
-func (t *tracker) isTracked(obj *unstructured.Unstructured) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.resources[client.ObjectKeyFromObject(obj)]
-	return r != nil && r.uid == obj.GetUID()
-}
-
 // drop removes the state of a resource.
 func (t *tracker) drop(key types.NamespacedName) {
 	t.mu.Lock()

@@ -61,7 +61,7 @@ func TestTracker(t *testing.T) {
 			t.Errorf("want a full pass after a change of %s", name)
 		}
 	}
-	if tracked.drop(key); tracked.isTracked(obj) {
+	if tracked.drop(key); tracked.resources[key] != nil {
 		t.Error("want the resource dropped")
 	}
 }

@@ -227,7 +227,7 @@ func TestSelector(t *testing.T) {
 	e.patch(hold, "metadata: {finalizers: []}")
 	e.waitGone(e.gvk.GroupVersion().String(), e.gvk.Kind, "one")
 
-	// The label has changed before the deletion: other reconcilers come first.
+	// The label has changed before the deletion.
 	obj = e.create("two", map[string]any{"text": "x"}, labeled("a"))
 	e.waitFor("two", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.patch(obj, "metadata: {labels: {shard: b}}")

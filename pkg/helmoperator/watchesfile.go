@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
@@ -61,10 +62,15 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		WithOverrideValues(overrides),
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),
+		WithCRDs(w.CRDs),
 		SkipDependentWatches(!w.WatchDependentResources),
+		WithDriftDetection(release.DriftMode(w.DriftDetection.Mode), ignoreRules(w.DriftDetection.Ignore)...),
 	}
 	if w.ReconcilePeriod > 0 {
 		options = append(options, WithReconcilePeriod(w.ReconcilePeriod))
+	}
+	if w.Timeout != nil {
+		options = append(options, WithTimeout(*w.Timeout))
 	}
 	if w.MaxConcurrentReconciles > 0 {
 		options = append(options, WithMaxConcurrentReconciles(w.MaxConcurrentReconciles))
@@ -76,6 +82,17 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		options = append(options, WithSelector(*w.Selector))
 	}
 	return append(options, remediationOptions(w)...), nil
+}
+
+func ignoreRules(rules []watches.IgnoreRule) []release.IgnoreRule {
+	var result []release.IgnoreRule
+	for _, rule := range rules {
+		t := rule.Target
+		result = append(result, release.IgnoreRule{
+			Paths: rule.Paths, Group: t.Group, Version: t.Version, Kind: t.Kind, Name: t.Name, Namespace: t.Namespace, LabelSelector: t.LabelSelector,
+		})
+	}
+	return result
 }
 
 // chartProblem returns why a directory is not a chart, or "".

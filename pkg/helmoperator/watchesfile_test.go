@@ -33,7 +33,7 @@ func writeWatches(t *testing.T, text string) string {
 func TestLoadWatches(t *testing.T) {
 	t.Setenv("OPERON_TEST_REGION", "north")
 	file := writeWatches(t, `
-- {group: example.com, version: v1, kind: First, chart: CHART, reconcilePeriod: 2m, maxHistory: 3, watchDependentResources: false,
+- {group: example.com, version: v1, kind: First, chart: CHART, reconcilePeriod: 2m, timeout: 1h, maxHistory: 3, watchDependentResources: false,
    install: {retries: 2, strategy: none}, upgrade: {retries: -1},
    overrideValues: {region: "$OPERON_TEST_REGION"}, selector: {matchLabels: {tier: gold}}}
 - {group: example.com, version: v1, kind: Second, chart: CHART, maxConcurrentReconciles: 4, reconcilePeriod: 3m}
@@ -48,18 +48,18 @@ func TestLoadWatches(t *testing.T) {
 		}
 		return nil
 	}
-	reconcilers, err := LoadWatches(file, options, WithReconcilePeriod(time.Minute), WithMaxConcurrentReconciles(2), WithNamespaces("a"))
+	reconcilers, err := LoadWatches(file, options, WithReconcilePeriod(time.Minute), WithMaxConcurrentReconciles(2), WithNamespaces("a"), WithTimeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, r := range reconcilers {
-		got = append(got, fmt.Sprintln(r.GroupVersionKind().Kind, r.kind.Period, r.kind.MaxConcurrent, r.maxHistory, r.skipDependents, r.overrides, r.kind.Selector, r.namespaces, r.chart.chart != nil, r.installRemediation, r.upgradeRemediation))
+		got = append(got, fmt.Sprintln(r.GroupVersionKind().Kind, r.kind.Period, r.timeout, r.kind.MaxConcurrent, r.maxHistory, r.skipDependents, r.overrides, r.kind.Selector, r.namespaces, r.chart.chart != nil, r.installRemediation, r.upgradeRemediation))
 	}
 	want := []string{
-		"First 2m0s 2 3 true map[region:north] tier=gold [a] false {2 none} {-1 }\n",
-		"Second 1h0m0s 4 10 false map[]  [a] false {0 } {0 }\n",
-		"Third 1m0s 2 10 false map[]  [a] true {0 } {0 }\n",
+		"First 2m0s 1h0m0s 2 3 true map[region:north] tier=gold [a] false {2 none} {-1 }\n",
+		"Second 1h0m0s 1m0s 4 10 false map[]  [a] false {0 } {0 }\n",
+		"Third 1m0s 1m0s 2 10 false map[]  [a] true {0 } {0 }\n",
 	}
 	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("options\n%q\nwant\n%q", got, want)

@@ -59,6 +59,7 @@ func MergeFile(name string, ours, theirs []byte, base Base, o Options) ([]byte, 
 	case formatDockerfile:
 		bumpGoImages(oursRoot, theirsRoot, base)
 		o.IsChoice = instructionChoice(oursRoot, theirsRoot)
+		o.MayAdd = withoutCopies(oursRoot, theirsRoot, base, o.MayAdd)
 		r = mergeNodes(oursRoot, theirsRoot, base, o)
 	case formatYAML:
 		alignRules(oursRoot, theirsRoot)

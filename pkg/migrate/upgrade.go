@@ -61,6 +61,7 @@ func Files(tree *worktree.Tree, current map[string][]byte, o Options) (*Result, 
 	if err := u.moveSettings(); err != nil {
 		return nil, err
 	}
+	u.followNames()
 	u.carryObjects()
 	names := slices.Sorted(maps.Keys(u.theirs))
 	names = slices.DeleteFunc(names, func(name string) bool { return !Scaffolded(name) })

@@ -9,6 +9,7 @@ package project
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -59,8 +60,11 @@ type Config struct {
 	root  *yaml.Node
 	// module is the module path of go.mod if it differs from the repo of the file; see FollowModule.
 	module string
-	// plurals come from CRDs; see FollowPlurals.
-	plurals map[GVK]string
+	// crds are the names in CRDs; see FollowCRDs. written are the resources that were written afterwards.
+	crds    []CRDNames
+	written map[GVK]bool
+	// installation has the names in clusters, or is nil for the scaffold's.
+	installation *Installation
 	// more are layouts that layout.All does not contain.
 	more []*layout.Facts
 }
@@ -162,14 +166,11 @@ func (c *Config) FollowModule(modulePath string) {
 	}
 }
 
-// FollowPlurals sets the plurals of resources for which the file has none. Those of Helm and Ansible projects are only in the CRDs.
-func (c *Config) FollowPlurals(plurals map[GVK]string) { c.plurals = plurals }
-
 // Copy returns a copy of the config.
 func (c *Config) Copy() (*Config, error) {
 	other, err := Parse(c.Bytes(), c.more...)
 	if err == nil {
-		other.module, other.plurals = c.module, c.plurals
+		other.module, other.crds, other.written = c.module, c.crds, maps.Clone(c.written)
 	}
 	return other, err
 }

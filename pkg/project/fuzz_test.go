@@ -180,8 +180,8 @@ func FuzzNames(f *testing.F) {
 			}
 		}
 		refused("domain", validation.IsDNS1123Subdomain(s))
-		refused("name", validation.IsDNS1123Label(s+"-system"))
-		refused("name", validation.IsDNS1123Label(s+metricsServiceSuffix))
+		refused("name", validation.IsDNS1123Label(ObjectNamespace(s)))
+		refused("name", validation.IsDNS1123Label(ObjectPrefix(s)+"-"+MetricsService(ObjectPrefix(s)+"-")))
 		refused("version", validation.IsDNS1035Label(s))
 		refused("kind", validation.IsDNS1035Label(strings.ToLower(s)+"list"))
 		refused("plural", validation.IsDNS1035Label(s))

@@ -10,10 +10,6 @@ import (
 const (
 	longestLabel     = 63
 	longestSubdomain = 253
-	// longestProjectName is the maximum length of a Service without the longest suffix in config/default.
-	longestProjectName = longestLabel - len(metricsServiceSuffix)
-
-	metricsServiceSuffix = "-controller-manager-metrics-service"
 )
 
 // CheckDomain validates --domain: a DNS subdomain (RFC 1123), the second part of API groups.
@@ -28,28 +24,12 @@ func CheckDomain(domain string) diag.Findings {
 	return nil
 }
 
-// CheckProjectName validates --project-name: a DNS label (RFC 1123), short enough for the names of objects that begin with it.
+// CheckProjectName validates --project-name: a DNS label (RFC 1123).
 func CheckProjectName(name string) diag.Findings {
-	const field = "--project-name"
-	if name == "" {
-		return one(field, name, required, "")
+	if problem := labelProblem(name); problem != "" {
+		return one("--project-name", name, problem, suggestLabel(name))
 	}
-	problem := labelProblem(name)
-	if len(name) > longestProjectName && (problem == "" || len(name) > longestLabel) {
-		problem = fmt.Sprintf("must not be longer than %d characters (it has %d): Kubernetes rejects a Service named %s%s",
-			longestProjectName, len(name), name, metricsServiceSuffix)
-	}
-	if problem == "" {
-		return nil
-	}
-	suggestion := suggestLabel(name)
-	if len(suggestion) > longestProjectName {
-		suggestion = strings.Trim(suggestion[:longestProjectName], "-")
-	}
-	if suggestion == "" || labelProblem(suggestion) != "" {
-		suggestion = ""
-	}
-	return one(field, name, problem, suggestion)
+	return nil
 }
 
 // CheckPackageName validates --package: a DNS subdomain (RFC 1123), because the names of CSVs begin with it.

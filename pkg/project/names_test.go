@@ -90,15 +90,14 @@ func TestCheckProjectName(t *testing.T) {
 	checkNames(t, "--project-name", CheckProjectName, []nameCase{
 		{"memcached-operator", "", ""},
 		{"001", "", ""},
-		{strings.Repeat("a", 28), "", ""},
+		{strings.Repeat("a", 63), "", ""},
 		{"", "is required", ""},
 		{"Memcached", "must be in lower case", "memcached"},
 		{"my_op", "must consist of", "my-op"},
 		{"my.op", "must consist of", "my-op"},
 		{"my op", "must not contain spaces", "my-op"},
 		{"-op-", "must start and end", "op"},
-		{strings.Repeat("a", 29), "must not be longer than 28 characters (it has 29): Kubernetes rejects a Service named " + strings.Repeat("a", 29) + "-controller-manager-metrics-service", strings.Repeat("a", 28)},
-		{strings.Repeat("a", 64), "must not be longer than 28 characters", strings.Repeat("a", 28)},
+		{strings.Repeat("a", 64), "must not be longer than 63 characters (it has 64)", strings.Repeat("a", 63)},
 		{"größe", "must consist of", ""},
 	})
 }

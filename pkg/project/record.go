@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,10 +66,8 @@ func (c *Config) resource(item *yaml.Node) Resource {
 		Core:     boolOf(safeyaml.Child(item, "core")),
 		External: boolOf(safeyaml.Child(item, "external")),
 	}
-	if r.Plural == "" {
-		r.Plural = c.plurals[r.GVK]
-	}
-	if r.Plural == "" {
+	isRecorded := r.Plural != ""
+	if !isRecorded {
 		r.Plural = RegularPlural(r.Kind)
 	}
 	if api := safeyaml.Child(item, "api"); api != nil && len(api.Content) > 0 {
@@ -98,6 +97,11 @@ func (c *Config) resource(item *yaml.Node) Resource {
 		r.Controllers = []string{strings.ToLower(r.Kind)}
 	}
 	c.addState(&r, unnamed)
+	if !r.Core && !c.written[r.GVK] && !(isRecorded && c.HasTypes(r)) {
+		if plural, ok := c.deployedPlural(r); ok {
+			r.Plural = plural
+		}
+	}
 	return r
 }
 
@@ -173,6 +177,11 @@ func (c *Config) writeResource(i int, r Resource) error {
 				return err
 			}
 		}
+		c.written = maps.Clone(c.written)
+		if c.written == nil {
+			c.written = map[GVK]bool{}
+		}
+		c.written[r.GVK] = true
 		return c.putState(r.GVK, state)
 	})
 }

@@ -135,12 +135,15 @@ func resolveOrigin(c *Config, o ResourceOptions) (Resource, diag.Findings) {
 	return Resource{GVK: own, Plural: RegularPlural(o.Kind)}, findings
 }
 
-// pluralOf returns the plural of another version of a kind, or the default one.
+// pluralOf returns the plural of another version of a kind, or else of its CRD, or the default one.
 func pluralOf(c *Config, gvk GVK) string {
 	for _, other := range c.Resources() {
 		if other.QualifiedGroup() == gvk.QualifiedGroup() && other.Kind == gvk.Kind {
 			return other.Plural
 		}
+	}
+	if plural, ok := c.deployedPlural(Resource{GVK: gvk}); ok {
+		return plural
 	}
 	return DefaultPlural(gvk.Kind)
 }

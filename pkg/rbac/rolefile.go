@@ -122,8 +122,8 @@ type roleText struct {
 	line, end int
 	// indent is the indentation of the rules.
 	indent int
-	// empty reports whether the value of rules is an empty list.
-	empty bool
+	// empty reports whether the value of rules is an empty list, and namespaced whether the role is a Role.
+	empty, namespaced bool
 }
 
 // findRole returns the manager's role in a file: the ClusterRole or Role named manager-role, or else the first one.
@@ -157,7 +157,7 @@ func findRole(name string, text []byte) (*roleText, error) {
 		return nil, diag.Finding{Position: diag.Position{File: name, Line: role.Line}, Problem: "the role has no rules", Fix: "add the key rules"}
 	}
 	key, value := role.Content[i], role.Content[i+1]
-	found := &roleText{line: key.Line - 1, end: key.Line, indent: key.Column - 1}
+	found := &roleText{line: key.Line - 1, end: key.Line, indent: key.Column - 1, namespaced: safeyaml.ChildText(role, "kind") == "Role"}
 	switch {
 	case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
 		return found, nil

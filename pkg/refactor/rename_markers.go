@@ -43,8 +43,8 @@ func (x *renamer) renameFields(marker string, list []string) string {
 			}
 		}
 	}
-	if old := x.Project[0]; old != x.Project[1] && slices.Equal(value("namespace"), []string{old + "-system"}) {
-		set("namespace", x.Project[1]+"-system")
+	if old := x.Project[0]; old != x.Project[1] && slices.Equal(value("namespace"), []string{project.ObjectNamespace(old)}) {
+		set("namespace", project.ObjectNamespace(x.Project[1]))
 	}
 	if marker == "kubebuilder:resource:" {
 		for _, api := range x.APIs {

@@ -127,8 +127,8 @@ func (y *yamlRenamer) scalar(key string, n *yaml.Node) {
 			}
 		}
 	}
-	if y.Project[0] != y.Project[1] && n.Value == y.Project[0]+"-system" {
-		y.new[n] = y.Project[1] + "-system"
+	if y.Project[0] != y.Project[1] && n.Value == project.ObjectNamespace(y.Project[0]) {
+		y.new[n] = project.ObjectNamespace(y.Project[1])
 	}
 	if to := y.files[path.Join(y.dir, n.Value)]; to != "" && path.Ext(n.Value) != "" && strings.Trim(n.Value, "./") != "" {
 		if rel, err := filepath.Rel(filepath.FromSlash(y.dir), filepath.FromSlash(to)); err == nil {

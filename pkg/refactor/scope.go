@@ -131,9 +131,9 @@ func changeScope(tree *worktree.Tree, name string, variants []variant, config *p
 	best, conflicts = changeKinds(best, conflicts)
 	best, conflicts = placeChanges(name, best, conflicts)
 	if strings.HasPrefix(name, project.ControllerDir+"/") && !strings.HasSuffix(name, "_test.go") {
-		marked := setMarkerNamespace(content, config.ProjectName()+"-system", on)
+		marked := setMarkerNamespace(content, project.ObjectNamespace(config.ProjectName()), on)
 		// Markers of the user are changed too.
-		best = setMarkerNamespace(best, config.ProjectName()+"-system", on)
+		best = setMarkerNamespace(best, project.ObjectNamespace(config.ProjectName()), on)
 		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool { return onlyMarkers(c.old) && onlyMarkers(c.new) })
 		if len(conflicts) > 0 {
 			best = marked

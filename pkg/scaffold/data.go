@@ -1,6 +1,11 @@
 package scaffold
 
-import "github.com/operon-sdk/operon/pkg/layout"
+import (
+	"cmp"
+
+	"github.com/operon-sdk/operon/pkg/layout"
+	"github.com/operon-sdk/operon/pkg/project"
+)
 
 // Data is the input of the templates. It consists of plain values, because templates contain no logic but if, range and with.
 type Data struct {
@@ -36,6 +41,10 @@ type License struct {
 type Project struct {
 	// Name is projectName of PROJECT, a DNS-1123 label: memcached-operator.
 	Name string
+	// ObjectPrefix is the prefix of the names of objects, with its hyphen, and ObjectNamespace the namespace of the operator, in a project
+	// whose kustomization has other ones than the scaffold's: both are empty otherwise, and NoPrefix is true for one without a prefix.
+	ObjectPrefix, ObjectNamespace string
+	NoPrefix                      bool
 	// Domain is the domain of the project's API groups: example.com.
 	Domain string
 	// Repo is the Go module path: github.com/example/memcached-operator.
@@ -71,6 +80,28 @@ type Project struct {
 	// CLIName is the name by which the user called the program, such as operon or operator-sdk.
 	CLIName string
 }
+
+// Prefix returns the prefix of the names of objects, with its hyphen.
+func (p Project) Prefix() string {
+	if p.NoPrefix || p.ObjectPrefix != "" {
+		return p.ObjectPrefix
+	}
+	return project.ObjectPrefix(p.Name) + "-"
+}
+
+// Namespace returns the namespace of the operator.
+func (p Project) Namespace() string {
+	return cmp.Or(p.ObjectNamespace, project.ObjectNamespace(p.Name))
+}
+
+// MarkerNamespace returns the namespace in markers, which kustomizations replace by that of the operator.
+func (p Project) MarkerNamespace() string { return project.ObjectNamespace(p.Name) }
+
+// MetricsService returns the name of the metrics Service in its manifest.
+func (p Project) MetricsService() string { return project.MetricsService(p.Prefix()) }
+
+// KindCluster returns the name of the Kind cluster for the end-to-end tests.
+func (p Project) KindCluster() string { return project.KindCluster(p.Name) }
 
 // facts returns the layout of the project.
 func (p Project) facts() *layout.Facts {

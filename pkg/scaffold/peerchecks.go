@@ -20,20 +20,20 @@ func removedNames(d Deletion) []string {
 	if len(d.RemovedWebhooks) == 0 {
 		return nil
 	}
-	name := d.RemovedWebhooks[0].Project.Name
+	prefix := d.RemovedWebhooks[0].Project.Prefix()
 	needed := func(uses func(Webhooks) bool) bool { return slices.ContainsFunc(d.KeptWebhooks, uses) }
 	var removed []string
 	if len(d.KeptWebhooks) == 0 {
 		removed = append(removed, "webhook-server-cert")
 	}
 	if !needed(isAdmission) {
-		removed = append(removed, name+"-webhook-service")
+		removed = append(removed, prefix+"webhook-service")
 	}
 	if !needed(func(w Webhooks) bool { return w.Webhook.Defaulting }) {
-		removed = append(removed, name+"-mutating-webhook-configuration")
+		removed = append(removed, prefix+"mutating-webhook-configuration")
 	}
 	if !needed(func(w Webhooks) bool { return w.Webhook.Validation }) {
-		removed = append(removed, name+"-validating-webhook-configuration")
+		removed = append(removed, prefix+"validating-webhook-configuration")
 	}
 	for _, w := range d.RemovedWebhooks {
 		crd := crdName(w.Data)

@@ -48,6 +48,8 @@ type AnsibleWatch struct {
 	CacheReads bool
 	// Blacklist are the kinds of objects that are neither cached nor watched.
 	Blacklist []schema.GroupVersionKind
+	// WatchOtherResources are objects that no run has created, and whose changes trigger a run.
+	WatchOtherResources []OtherResource
 	// Selector selects custom resources by their labels; nil is all.
 	Selector *metav1.LabelSelector
 	// Finalizer is the run before a deleted custom resource is removed, or nil.

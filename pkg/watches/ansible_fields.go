@@ -39,6 +39,7 @@ func ansibleKeys() []string {
 	return []string{
 		"playbook", "role", "vars", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters",
 		"markUnsafe", "maxRunnerArtifacts", "watchAnnotationsChanges", "blacklist", "runTimeout", "cacheReads",
+		"watchOtherResources",
 	}
 }
 
@@ -65,6 +66,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 		"watchDependentResources":     p.boolean(&w.WatchDependentResources),
 		"watchClusterScopedResources": p.boolean(&w.WatchClusterScopedResources),
 		"watchAnnotationsChanges":     p.boolean(&w.WatchAnnotationsChanges),
+		"watchOtherResources":         func(value *yaml.Node) { w.WatchOtherResources = p.otherResources(value) },
 		"snakeCaseParameters":         p.boolean(&w.SnakeCaseParameters),
 		"markUnsafe":                  p.boolean(&w.MarkUnsafe),
 		"cacheReads":                  p.boolean(&w.CacheReads),
@@ -159,6 +161,7 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(!w.WatchDependentResources, "watchDependentResources", false)
 	t.addIf(w.WatchClusterScopedResources, "watchClusterScopedResources", true)
 	t.addIf(w.WatchAnnotationsChanges, "watchAnnotationsChanges", true)
+	t.addIf(len(w.WatchOtherResources) > 0, "watchOtherResources", otherValues(w.WatchOtherResources))
 	t.addIf(!w.SnakeCaseParameters, "snakeCaseParameters", false)
 	t.addIf(w.MarkUnsafe, "markUnsafe", true)
 	t.addIf(w.CacheReads, "cacheReads", true)

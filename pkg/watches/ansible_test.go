@@ -48,6 +48,9 @@ func TestParseAnsible(t *testing.T) {
   snakeCaseParameters: false
   markUnsafe: true
   cacheReads: true
+  watchOtherResources:
+  - {version: v1, kind: Secret, nameFrom: spec.tls.secret-name}
+  - {group: apps, version: v1, kind: Deployment, namespace: shared, name: $ROLE, selector: {matchLabels: {a: b}}}
   blacklist: [{group: apps, version: v1, kind: Deployment}, {version: v1, kind: Pod, group: ""}]
   selector: {matchLabels: {a: b}}
   finalizer: {name: example.com/finalizer, role: gone, vars: {state: absent}}
@@ -61,9 +64,9 @@ func TestParseAnsible(t *testing.T) {
 	first := watches.NewAnsibleWatch(schema.GroupVersionKind{Group: "cache.example.com", Version: "v1alpha1", Kind: "Memcached"})
 	first.Role, first.Position = "memcached", at(2)
 	last := watches.NewAnsibleWatch(schema.GroupVersionKind{Version: "v1", Kind: "Other"})
-	last.Role, last.Position, last.Finalizer = "a.b.c", at(31), &watches.AnsibleFinalizer{Name: "a/b"}
+	last.Role, last.Position, last.Finalizer = "a.b.c", at(34), &watches.AnsibleFinalizer{Name: "a/b"}
 	last.Warnings = diag.Findings{{
-		Position: diag.Position{File: "dir/watches.yaml", Line: 31, Column: 85},
+		Position: diag.Position{File: "dir/watches.yaml", Line: 34, Column: 85},
 		Problem:  "the finalizer has no playbook, role or vars; a deleted resource is reconciled like any other, so add one of them",
 	}}
 	want := []watches.AnsibleWatch{
@@ -76,6 +79,11 @@ func TestParseAnsible(t *testing.T) {
 			},
 			ReconcilePeriod: &zero, RunTimeout: 30 * time.Minute, MaxRunnerArtifacts: 3, MaxConcurrentReconciles: 4,
 			WatchClusterScopedResources: true, WatchAnnotationsChanges: true, MarkUnsafe: true, CacheReads: true,
+			WatchOtherResources: []watches.OtherResource{
+				{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, NameFrom: "spec.tls.secret-name"},
+				{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shared", Name: "memcached",
+					Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
+			},
 			Blacklist: []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pod"}},
 			Selector:  &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 			Finalizer: &watches.AnsibleFinalizer{Name: "example.com/finalizer", Role: "gone", Vars: map[string]any{"state": "absent"}},
@@ -208,9 +216,10 @@ func TestAddAnsibleAllKeys(t *testing.T) {
 		Version: "v1", Kind: "New", Playbook: "p.yml", Vars: map[string]any{"a": "$x", "b": []any{1, "2"}}, ReconcilePeriod: &period,
 		RunTimeout: 90 * time.Second, MaxRunnerArtifacts: 5, MaxConcurrentReconciles: 2, WatchClusterScopedResources: true,
 		WatchAnnotationsChanges: true, MarkUnsafe: true, CacheReads: true,
-		Blacklist: []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}},
-		Selector:  &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1"}},
-		Finalizer: &watches.AnsibleFinalizer{Name: "a/b", Playbook: "q.yml", Vars: map[string]any{"state": "absent"}},
+		WatchOtherResources: []watches.OtherResource{{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: "n", NameFrom: "spec.a"}},
+		Blacklist:           []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}},
+		Selector:            &metav1.LabelSelector{MatchLabels: map[string]string{"a": "1"}},
+		Finalizer:           &watches.AnsibleFinalizer{Name: "a/b", Playbook: "q.yml", Vars: map[string]any{"state": "absent"}},
 	}
 	text, err := watches.AddAnsible(nil, w)
 	const want = `- version: v1
@@ -230,6 +239,11 @@ func TestAddAnsibleAllKeys(t *testing.T) {
   watchDependentResources: false
   watchClusterScopedResources: true
   watchAnnotationsChanges: true
+  watchOtherResources:
+    - kind: Secret
+      nameFrom: spec.a
+      namespace: "n"
+      version: v1
   snakeCaseParameters: false
   markUnsafe: true
   cacheReads: true

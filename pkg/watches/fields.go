@@ -32,7 +32,7 @@ func helmFormat() format[Watch] {
 
 // helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
-	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "install", "upgrade"}
+	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "timeout", "crds", "driftDetection", "install", "upgrade"}
 }
 
 // readers returns the functions that read the values of an entry's keys.
@@ -45,9 +45,16 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"typedOverrideValues":     func(value *yaml.Node) { w.TypedOverrideValues = p.typedValues(value, "as in a values.yaml") },
 		"selector":                func(value *yaml.Node) { w.Selector = p.selector(value) },
 		"reconcilePeriod":         func(value *yaml.Node) { w.ReconcilePeriod = p.duration(value) },
+		"timeout": func(value *yaml.Node) {
+			if timeout := p.duration(value); !p.isVariable(value) {
+				w.Timeout = &timeout
+			}
+		},
 		"maxHistory":              p.number(0, func(n int) { w.MaxHistory = &n }),
 		"maxConcurrentReconciles": p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
 		"dryRunOption":            p.choice(&w.DryRunOption, dryRunClient, dryRunNone, dryRunServer),
+		"crds":                    p.choice(&w.CRDs, CRDsCreate, CRDsCreateReplace, CRDsSkip),
+		"driftDetection":          p.driftDetection(&w.DriftDetection),
 		"install":                 p.remediation(&w.Install, strategyUninstall, strategyNone),
 		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
 	})

@@ -32,11 +32,17 @@ func (w *Watch) text() ([]byte, error) {
 	optional("typedOverrideValues", len(w.TypedOverrideValues) > 0, w.TypedOverrideValues)
 	optional("selector", w.Selector != nil, selectorValues(w.Selector))
 	optional("reconcilePeriod", w.ReconcilePeriod != 0, w.ReconcilePeriod.String())
+	if w.Timeout != nil {
+		optional("timeout", true, w.Timeout.String())
+	}
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
+	optional("crds", w.CRDs != "", w.CRDs)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
 	install, upgrade := w.Install.values(), w.Upgrade.values()
 	optional("install", len(install) > 0, install)
 	optional("upgrade", len(upgrade) > 0, upgrade)
+	drift := w.DriftDetection.values()
+	optional("driftDetection", len(drift) > 0, drift)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)
 	if err != nil {
 		return nil, err

@@ -40,12 +40,18 @@ type Watch struct {
 	Selector *metav1.LabelSelector
 	// ReconcilePeriod is the time between two passes of a custom resource; 0 is the operator's default.
 	ReconcilePeriod time.Duration
+	// Timeout limits the wait for one hook of the chart; 0 means no limit, and nil is the operator's default.
+	Timeout *time.Duration
 	// DryRunOption is how releases are rendered for comparisons; empty is dryRunClient.
 	DryRunOption string
+	// CRDs says what happens to the CRDs in the crds directory of the chart; empty is CRDsCreateReplace.
+	CRDs string
 	// MaxHistory is the number of revisions that are kept of a release. 0 keeps all; nil is the default.
 	MaxHistory *int
 	// Install and Upgrade are what happens after an installation or upgrade has failed.
 	Install, Upgrade Remediation
+	// DriftDetection is what happens when others change objects of a release.
+	DriftDetection DriftDetection
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.

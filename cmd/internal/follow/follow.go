@@ -302,6 +302,9 @@ func (b *Bundle) applyFlags(from *followed) (err error) {
 			if err != nil {
 				err = fmt.Errorf("%s: --%s %q: %w", at, f.Name, f.Value, err)
 			}
+			if f.Name == useDigests {
+				o.DigestsSetAt = digestsSetAt(worktree.NewTree(b.FS, b.Root), at)
+			}
 			b.Verbosef("%s: --%s %s", at, f.Name, f.Value)
 		}
 	})

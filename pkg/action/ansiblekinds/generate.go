@@ -49,6 +49,8 @@ func generateAnsible(p *action.Project, tree *worktree.Tree, config *project.Con
 		p.ReportFindings(diag.Note, diag.Finding{Position: diag.Position{File: project.RoleFile}, Problem: "not found; the permissions of the manager are not compared with the roles and playbooks"})
 		return nil
 	}
+	rules, dropped := rbac.ForRole(project.RoleFile, role, rules, "the roles and playbooks")
+	p.ReportFindings(diag.Note, dropped...)
 	updated, err := rbac.UpdateRole(project.RoleFile, role, rules, "the roles and playbooks")
 	if err != nil {
 		return err

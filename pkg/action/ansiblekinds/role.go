@@ -36,7 +36,8 @@ func roleFiles(tree *worktree.Tree) (ansiblerole.Files, error) {
 		return nil, err
 	}
 	files := ansiblerole.Files{}
-	for _, name := range names {
+	for i := 0; i < len(names); i++ {
+		name := names[i]
 		if !ansiblerole.Relevant(name) {
 			continue
 		}
@@ -45,8 +46,13 @@ func roleFiles(tree *worktree.Tree) (ansiblerole.Files, error) {
 			continue
 		}
 		content, err := tree.ReadFile(name)
-		if errors.Is(err, syscall.EISDIR) {
-			continue // a link to a directory, whose files are read by their own names if they are in the project
+		if errors.Is(err, syscall.EISDIR) { // a link to a directory
+			linked, err := linkedFiles(tree, name)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, linked...)
+			continue
 		}
 		isRun := strings.HasPrefix(name, project.RolesDir+"/") || strings.HasPrefix(name, project.PlaybooksDir+"/")
 		if errors.Is(err, fs.ErrNotExist) && !isRun {
@@ -58,6 +64,25 @@ func roleFiles(tree *worktree.Tree) (ansiblerole.Files, error) {
 		files[name] = content
 	}
 	return files, nil
+}
+
+// linkedFiles returns the files in a directory of the project by their names below a link to it, without those below other links.
+func linkedFiles(tree *worktree.Tree, link string) ([]string, error) {
+	dir, ok := tree.LinkedDir(link)
+	if !ok || strings.HasPrefix(link, dir+"/") {
+		return nil, nil
+	}
+	files, err := tree.Walk(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, file := range files {
+		if _, isLink := tree.LinkedDir(file); !isLink {
+			names = append(names, link+strings.TrimPrefix(file, dir))
+		}
+	}
+	return names, nil
 }
 
 // ansibleRules returns the rules that roles and playbooks require, and notes about them.

@@ -52,6 +52,8 @@ type GenerateOptions struct {
 	KeepMetadata bool
 	// Digest returns the digest of an image, and image.ErrUnreachable if its registry cannot be reached; nil keeps image references.
 	Digest func(ctx context.Context, ref string) (string, error)
+	// DigestsSetAt is the place that turned on digests instead of a flag of the user, or nothing.
+	DigestsSetAt diag.Position
 }
 
 // A bundleRun contains the options of a command that generates a bundle, and what was resolved from them.
@@ -261,6 +263,9 @@ func (b *bundleRun) generateManifests(ctx context.Context, tree *worktree.Tree) 
 	if b.Digest != nil {
 		if b.digests, err = b.readDigests(tree); err != nil {
 			return nil, err
+		}
+		if b.DigestsSetAt.File != "" {
+			input.PinnedBy = fmt.Sprintf("--use-image-digests, which %s sets", b.DigestsSetAt)
 		}
 		input.Pin = func(ref string) (string, error) { return b.digests.pin(ctx, ref) }
 	}

@@ -49,7 +49,7 @@ func (api *helmAPI) Apply(ctx context.Context, p *action.Project, tree *worktree
 	if err := addWatch(tree, resource, api.dir, api.Force); err != nil {
 		return err
 	}
-	if err := writeSample(p, tree, config, resource, api); err != nil {
+	if err := writeSample(ctx, p, tree, config, resource, api); err != nil {
 		return err
 	}
 	if err := config.UpdateResource(resource); err != nil {
@@ -136,8 +136,15 @@ func sampleSpec(config *project.Config, r project.Resource, chart helmchart.File
 }
 
 // writeSample writes the sample of a kind.
-func writeSample(p *action.Project, tree *worktree.Tree, config *project.Config, r project.Resource, api *helmAPI) error {
-	sample, err := helmchart.Sample(sampleSpec(config, r, api.chart.Files, api.Chart.FullSample))
+func writeSample(ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config, r project.Resource, api *helmAPI) error {
+	spec := sampleSpec(config, r, api.chart.Files, api.Chart.FullSample)
+	var err error
+	if api.rendered.DefaultError() != "" {
+		if spec.Examples, err = requiredExamples(ctx, p, api.chart.Files, nil); err != nil {
+			return fmt.Errorf("chart %s: %w", api.chart.Chart.Name, err)
+		}
+	}
+	sample, err := helmchart.Sample(spec)
 	if err != nil {
 		return fmt.Errorf("chart %s: %w", api.chart.Chart.Name, err)
 	}

@@ -38,7 +38,7 @@ func (u *chartUpdate) uneditedSamples(tree *worktree.Tree, config *project.Confi
 			continue
 		}
 		for _, full := range []bool{false, true} {
-			want, err := helmchart.Sample(sampleSpec(config, r, ours, full))
+			want, err := sampleLike(current, sampleSpec(config, r, ours, full))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}

@@ -1,6 +1,7 @@
 package helmkinds
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -241,7 +242,20 @@ func (u *chartUpdate) apply(ctx context.Context, tree *worktree.Tree) error {
 		}
 		tree.WriteFile(name, content, worktree.FileMode)
 	}
-	return generateCharts(ctx, u.Project, tree, config, map[string]*helmchart.Rendered{})
+	edited := map[string][]byte{}
+	for _, name := range u.samples {
+		if edited[name], err = tree.ReadFile(name); err != nil {
+			return err
+		}
+	}
+	if err := generateCharts(ctx, u.Project, tree, config, map[string]*helmchart.Rendered{}); err != nil {
+		return err
+	}
+	u.samples = slices.DeleteFunc(u.samples, func(name string) bool {
+		now, err := tree.ReadFile(name)
+		return err == nil && !bytes.Equal(now, edited[name]) // merged
+	})
+	return nil
 }
 
 // merge merges the new version with the files of the project.

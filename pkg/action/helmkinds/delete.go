@@ -110,7 +110,7 @@ func isSample(p *action.Project, config *project.Config, r project.Resource, fil
 		return false, nil
 	}
 	for _, full := range []bool{false, true} {
-		want, err := helmchart.Sample(sampleSpec(config, r, files, full))
+		want, err := sampleLike(content, sampleSpec(config, r, files, full))
 		if err != nil || bytes.Equal(content, want) {
 			return err == nil, err
 		}

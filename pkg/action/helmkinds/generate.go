@@ -33,8 +33,13 @@ func generateCharts(ctx context.Context, p *action.Project, tree *worktree.Tree,
 	if err != nil {
 		return err
 	}
-	if err := writeCRDs(tree, kinds); err != nil {
+	if err := writeCRDs(tree, config, kinds); err != nil {
 		return err
+	}
+	if tree.CheckConflicts() == nil {
+		if err := updateSamples(ctx, p, tree, config, kinds); err != nil {
+			return err
+		}
 	}
 	rules, notes, err := chartRules(ctx, p, kinds, rendered)
 	if err != nil {
@@ -48,6 +53,8 @@ func generateCharts(ctx context.Context, p *action.Project, tree *worktree.Tree,
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 	}
+	rules, dropped := rbac.ForRole(name, role, rules, "the charts")
+	p.ReportFindings(diag.Note, dropped...)
 	updated, err := rbac.UpdateRole(name, role, rules, "the charts")
 	if err != nil {
 		return err
@@ -80,6 +87,10 @@ func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, e
 	if err := findings.Err(); err != nil {
 		return nil, err
 	}
+	resources := map[rbac.GroupKind]string{}
+	for _, crd := range slices.Backward(config.AllCRDNames()) {
+		resources[rbac.GroupKind{Group: crd.Group, Kind: crd.Kind}] = crd.Plural
+	}
 	charts := map[string]helmchart.Files{}
 	var kinds []chartKind
 	for _, w := range list {
@@ -93,9 +104,12 @@ func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, e
 		kind.resource, kind.own = runtimekinds.ResourceOf(config, w.GroupVersionKind())
 		_, kind.recorded = config.Chart(path.Base(dir))
 		kind.ChartAPI = helmchart.ChartAPI{
-			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir],
+			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], CRDs: w.CRDs, Resources: resources,
 		}
 		kinds = append(kinds, kind)
+		if known := (rbac.GroupKind{Group: kind.Group, Kind: kind.resource.Kind}); kind.own && resources[known] == "" {
+			resources[known] = kind.Plural // of the CRD that is written next
+		}
 	}
 	return kinds, nil
 }
@@ -110,7 +124,7 @@ type derivedRules struct {
 func chartRules(ctx context.Context, p *action.Project, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]rbac.Rule, diag.Findings, error) {
 	var key []string
 	for _, kind := range kinds {
-		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.Files.Digest())
+		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, kind.Files.Digest(), fmt.Sprint(kind.Resources)) // in the order of the keys
 	}
 	var derived derivedRules
 	err := deriveOnce(p, action.RulesRecord, key, &derived, func() error {
@@ -157,19 +171,20 @@ func readChart(tree *worktree.Tree, dir string, at diag.Position) (helmchart.Fil
 
 // writeCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored. Other
 // tools do not derive a schema from the chart: their CRDs may have the user's, and are kept.
-func writeCRDs(tree *worktree.Tree, kinds []chartKind) error {
+func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) error {
 	specs := map[string]*helmchart.CRDSpec{}
 	var names []string
 	for _, kind := range kinds {
 		if !kind.own {
 			continue
 		}
-		name := path.Join(project.CRDBasesDir, kind.resource.CRDFile())
+		name, _ := action.CRDFile(tree, kind.resource)
 		if !kind.recorded && tree.Exists(name) {
 			continue
 		}
 		if specs[name] == nil {
-			specs[name] = &helmchart.CRDSpec{Group: kind.Group, Kind: kind.resource.Kind, Plural: kind.Plural}
+			crd, _ := config.CRDNames(kind.Group, kind.resource.Kind)
+			specs[name] = &helmchart.CRDSpec{Group: kind.Group, Kind: kind.resource.Kind, Plural: kind.Plural, Singular: crd.Singular, ListKind: crd.ListKind}
 			names = append(names, name)
 		}
 		specs[name].Versions = append(specs[name].Versions, helmchart.CRDVersion{

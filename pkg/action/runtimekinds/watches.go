@@ -16,16 +16,19 @@ func GVK(r project.Resource) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: r.QualifiedGroup(), Version: r.Version, Kind: r.Kind}
 }
 
-// ResourceOf returns the resource of a kind in PROJECT, or for a kind of another project one with the regular plural.
+// ResourceOf returns the resource of a kind in PROJECT, or for a kind of another project one with the plural of its CRD, if the project
+// deploys that, or the regular one.
 func ResourceOf(config *project.Config, gvk schema.GroupVersionKind) (r project.Resource, own bool) {
 	for _, r := range config.Resources() {
 		if GVK(r) == gvk {
 			return r, true
 		}
 	}
-	return project.Resource{
-		GVK: project.GVK{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}, Plural: project.RegularPlural(gvk.Kind),
-	}, false
+	r = project.Resource{GVK: project.GVK{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}, Plural: project.RegularPlural(gvk.Kind)}
+	if crd, ok := config.CRDNames(gvk.Group, gvk.Kind); ok {
+		r.Plural = crd.Plural
+	}
+	return r, false
 }
 
 // EditWatches replaces watches.yaml by what edit returns for its content.

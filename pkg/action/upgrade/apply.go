@@ -90,6 +90,7 @@ func upgradeTree(
 	if err != nil {
 		return nil, err
 	}
+	action.FollowInstallation(tree, config)
 	scaffoldedLayout, tool := layoutVersion(config), scaffoldTool(config)
 	layout, err := refactor.MoveToV4(tree, config)
 	if err != nil {

@@ -26,6 +26,7 @@ func upgradeRuntime(
 	ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config, known *migrate.Fingerprints, o Options,
 ) (*upgrade, error) {
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
+	action.FollowInstallation(tree, config)
 	current, err := currentFiles(p, config, "", false)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func findInstallation(p *action.Project, tree *worktree.Tree, all []kustomizatio
 	}
 	i := &installation{all: below(all, all[at])}
 	if config, err := p.LoadFrom(tree, action.AnyLayout); err == nil {
-		i.scaffolded = config.ProjectName() + "-system"
+		i.scaffolded = project.ObjectNamespace(config.ProjectName())
 	}
 	return i
 }

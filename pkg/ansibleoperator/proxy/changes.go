@@ -195,6 +195,11 @@ func (p *Proxy) endRun(owner ownerKey) {
 	}
 }
 
+// RequestRun requests a run of a custom resource, like a change of one of its objects does, and within the same limits.
+func (p *Proxy) RequestRun(kind schema.GroupKind, key types.NamespacedName, statusOnly bool) {
+	p.requeue(ownerKey{kind, key}, statusOnly)
+}
+
 func (p *Proxy) requeue(owner ownerKey, statusOnly bool) {
 	p.mu.Lock()
 	delay, ok := p.state(owner).request(p.now(), statusOnly)

@@ -43,7 +43,7 @@
 // A change requests a run of the owner, unless a run of the owner made it, or the last run has seen it in everything it read of the
 // object. During a run, changes are held back and judged at its end, because the response to the request that causes a change can
 // arrive after the change. A change of only the status delays the run by 2 seconds. After 10 runs in a short time, one can begin
-// every 20 seconds; this stops roles that change their objects in each run.
+// every 20 seconds; this stops roles that change their objects in each run. [Proxy.RequestRun] adds a request within the same limits.
 //
 // # Cache
 //

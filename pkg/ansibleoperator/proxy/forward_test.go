@@ -1,15 +1,21 @@
 package proxy_test
 
 import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
@@ -29,6 +35,39 @@ func TestUnreachable(t *testing.T) {
 		code, body := e.send(config, method, path, "application/json", "{}")
 		if message, _ := body["message"].(string); code != http.StatusServiceUnavailable || body["kind"] != "Status" || !strings.Contains(message, "cannot reach the API server") {
 			t.Errorf("%s: %d %v", method, code, body)
+		}
+	}
+}
+
+// TestContinue checks that a request that waits for 100 Continue receives it once, whether or not the proxy reads the body.
+func TestContinue(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	config, _ := e.register(e.owner, proxy.Settings{WatchDependents: true, Requeue: func(types.NamespacedName, time.Duration) bool { return true }})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(config.CAData)
+	address := strings.TrimPrefix(config.Host, "https://")
+	for name, c := range map[string]struct{ method, path, contentType, body string }{
+		"created":     {http.MethodPost, "/api/v1/namespaces/" + e.namespace + "/configmaps", "application/json", `{"metadata":{"name":"continued"}}`},
+		"changed":     {http.MethodPatch, "/api/v1/namespaces/" + e.namespace, "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`},
+		"subresource": {http.MethodPatch, "/api/v1/namespaces/" + e.namespace + "/status", "application/merge-patch+json", `{"metadata":{"labels":{"a":"c"}}}`},
+		"review":      {http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "application/json", `{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}}`},
+	} {
+		conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",
+			c.method, c.path, address, config.BearerToken, c.contentType, len(c.body))
+		reader := bufio.NewReader(conn)
+		line, err := reader.ReadString('\n')
+		fmt.Fprint(conn, c.body)
+		rest, restErr := io.ReadAll(reader)
+		if err := errors.Join(err, restErr, conn.Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := strings.Count(line+string(rest), "HTTP/1.1 100"); n != 1 || !strings.Contains(string(rest), "HTTP/1.1 20") {
+			t.Errorf("%s: %d times 100 Continue in %s%s", name, n, line, rest)
 		}
 	}
 }

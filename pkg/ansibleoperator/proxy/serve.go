@@ -113,6 +113,8 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 			// The operator's credentials replace the run's. Impersonation is kept: the API server decides whether the operator is
 			// permitted to impersonate, and without it, the request would have more permissions than the client asked for.
 			r.Out.Header.Del("Authorization")
+			// The server of the proxy has answered it, or does when the body is read; a second answer of the API server would follow.
+			r.Out.Header.Del("Expect")
 			for name := range r.Out.Header {
 				if strings.HasPrefix(name, "X-Remote-") {
 					r.Out.Header.Del(name)

@@ -51,6 +51,20 @@ func (d *disk) add(dir, ident string) error {
 	return d.shrink(d.limit)
 }
 
+// adopt records the artifacts of runs of former operators, oldest first.
+func (d *disk) adopt(paths []string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, path := range paths {
+		size := sizeOf(path)
+		d.runs, d.total = append(d.runs, artifacts{path, size}), d.total+size
+	}
+	if d.limit < 0 {
+		return nil
+	}
+	return d.shrink(d.limit)
+}
+
 // exceeds reports whether the artifacts of one run exceed the limit for all.
 func (d *disk) exceeds(artifacts string) bool { return d.limit >= 0 && sizeOf(artifacts) > d.limit }
 

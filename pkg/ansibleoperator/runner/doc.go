@@ -4,7 +4,8 @@
 //
 // Each custom resource has a directory below Config.Root, GROUP/VERSION/KIND/NAMESPACE/NAME, in the form that ansible-runner
 // expects: env, inventory, project and artifacts, with a link to the artifacts of the latest run. It is removed with the custom
-// resource and when the operator ends. If the operator is killed, a process that waits for its end removes it.
+// resource and when the operator ends. If the operator is killed, a process that waits for its end removes it. The artifacts of the
+// last failed run outlive the operator; Runner.FailedRuns lists them for the next one.
 //
 // # Processes
 //

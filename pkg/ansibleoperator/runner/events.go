@@ -28,6 +28,7 @@ type eventData struct {
 	Host           string          `json:"host"`
 	IgnoreErrors   *bool           `json:"ignore_errors"`
 	Res            json.RawMessage `json:"res"`
+	Signal         int             `json:"signal"`
 
 	OK       counts `json:"ok"`
 	Changed  counts `json:"changed"`
@@ -69,11 +70,16 @@ type events struct {
 	started    bool // the plugin was loaded
 	stats      *Stats
 	completion time.Time
-	failures   map[string][]string // by host
+	failures   map[string][]failure // by host
 	hosts      []string
 	failed     counts
 	requeue    *time.Duration
 	invalid    []string // messages about results of requeue_after
+	// task is the last task that has started, and so far has the numbers of tasks until the playbook reports its own.
+	task  *runningTask
+	soFar Stats
+	// signal is what killed ansible-playbook, or 0.
+	signal int
 }
 
 // maxEventBytes limits one event. The plugin shortens longer ones.
@@ -134,18 +140,20 @@ func (c *events) add(e event) (end bool) {
 		if created, err := time.Parse("2006-01-02T15:04:05.999999", strings.TrimSuffix(e.Created, "+00:00")); err == nil {
 			c.completion = created
 		}
+	case "operon_killed":
+		c.signal = e.Data.Signal
+	case "playbook_on_task_start", "playbook_on_handler_task_start":
+		c.task = newRunningTask(e.Data)
 	case "runner_on_failed", "runner_on_async_failed", "runner_on_unreachable":
-		if e.Data.IgnoreErrors != nil && *e.Data.IgnoreErrors {
-			return false
-		}
-		if c.failures == nil {
-			c.failures = map[string][]string{}
-		}
-		if _, ok := c.failures[e.Data.Host]; !ok {
-			c.hosts = append(c.hosts, e.Data.Host)
-		}
-		c.failures[e.Data.Host] = append(c.failures[e.Data.Host], failureMessage(e.Data))
+		c.addFailure(e)
+	case "runner_on_skipped":
+		c.soFar.Skipped++
 	case "runner_on_ok":
+		c.soFar.OK++
+		var result taskResult
+		if json.Unmarshal(e.Data.Res, &result) == nil && result.isTrue(result.Changed) {
+			c.soFar.Changed++
+		}
 		return c.addRequeue(e.Data)
 	}
 	return false
@@ -181,20 +189,6 @@ func (c *events) addRequeue(d eventData) (end bool) {
 	return true
 }
 
-// messages returns the messages of failed tasks that were not rescued. Ansible does not report with a failed task whether it is
-// rescued later, but it counts only the others as failures: a host ends with the last of them.
-func (c *events) messages() []string {
-	var messages []string
-	for _, host := range c.hosts {
-		failures := c.failures[host]
-		if n := c.failed[host]; n < len(failures) {
-			failures = failures[len(failures)-n:]
-		}
-		messages = append(messages, failures...)
-	}
-	return append(messages, c.invalid...)
-}
-
 // maxMessage limits a message in bytes. A status of a custom resource contains several.
 const maxMessage = 4096
 
@@ -220,9 +214,11 @@ func failureMessage(d eventData) string {
 }
 
 type taskResult struct {
-	Msg    json.RawMessage `json:"msg"`
-	Reason json.RawMessage `json:"reason"`
-	Failed json.RawMessage `json:"failed"`
+	Msg     json.RawMessage `json:"msg"`
+	Reason  json.RawMessage `json:"reason"`
+	Failed  json.RawMessage `json:"failed"`
+	Changed json.RawMessage `json:"changed"`
+	RC      json.RawMessage `json:"rc"`
 	// Assertion is the condition of the module assert that is false.
 	Assertion string            `json:"assertion"`
 	Censored  string            `json:"censored"`

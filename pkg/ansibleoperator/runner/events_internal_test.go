@@ -34,7 +34,7 @@ func TestEvents(t *testing.T) {
 	if want := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC); !c.completion.Equal(want) {
 		t.Errorf("completion %s, want %s", c.completion, want)
 	}
-	if got, want := strings.Join(c.messages(), "|"), `{"a":1}|task "t" failed|unreachable`; got != want {
+	if got, want := strings.Join(c.messages(nil), "|"), `{"a":1}|task "t" failed|unreachable`; got != want {
 		t.Errorf("messages %s, want %s", got, want)
 	}
 	c = collect(t, `{"event":"`+strings.Repeat("a", maxEventBytes+1)+`"}`, `{"event":"runner_on_ok","event_data":{"resolved_action":"operator_sdk.util.requeue_after","res":{"period":"5s"}}}`)
@@ -48,7 +48,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add("{\"event\":\"runner_on_ok\",\"event_data\":{\"task_action\":\"requeue_after\",\"res\":{\"period\":[]}}}")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := collect(t, text)
-		for _, message := range c.messages() {
+		for _, message := range c.messages(nil) {
 			if len(message) > maxMessage+len("…") {
 				t.Errorf("a message has %d bytes", len(message))
 			}

@@ -55,7 +55,9 @@ func TestFailures(t *testing.T) {
 // killAncestor is a task that kills the process with a name that has started it.
 func killAncestor(name string) string {
 	return `
-- shell: |
+- debug: {msg: unrelated output}
+- name: kill
+  ansible.builtin.shell: |
     pid=$$
     while [ $pid -gt 1 ]; do
       pid=$(cut -d ' ' -f 4 /proc/$pid/stat)
@@ -72,12 +74,12 @@ func TestChildKilled(t *testing.T) {
 	for _, cold := range []bool{true, false} {
 		e := newEnv(t, func(c *runner.Config) { c.Cold = cold })
 		for name, want := range map[string]string{
-			"ansible-play":   "the playbook did not run to its end: exit code",
-			"ansible-runner": "ansible-runner was killed by signal 9, as when the memory limit is exceeded",
+			"ansible-play":   "the playbook did not run to its end: ansible-playbook was killed by SIGKILL in the task \"kill\" (module ansible.builtin.shell), after ok=1 changed=0 failed=0: ",
+			"ansible-runner": "the playbook did not run to its end: ansible-runner was killed by SIGKILL in the task \"kill\"",
 			"ansible-superv": "the supervisor of ansible-runner ended unexpectedly",
 		} {
 			_, err := e.runner.Run(t.Context(), e.playbook("one", killAncestor(name)))
-			if err == nil || !strings.Contains(err.Error(), want) {
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "out of memory") || strings.Contains(err.Error(), "unrelated") {
 				t.Errorf("cold %t, %s: error %v, want %s", cold, name, err, want)
 			}
 			eventually(t, func() string { // the system kills children of a killed process
@@ -108,6 +110,27 @@ func TestChildKilled(t *testing.T) {
 			if result := e.run(e.playbook("one", "- ping:\n")); result.Failed() {
 				t.Errorf("%+v", result)
 			}
+		}
+	}
+}
+
+// TestTaskKilled checks that a task whose process was killed is reported with the signal, after the message that it has anyway.
+func TestTaskKilled(t *testing.T) {
+	t.Parallel()
+	requireLinux(t)
+	e := newEnv(t)
+	for tasks, want := range map[string]string{
+		"- name: convert\n  ansible.builtin.shell: sh -c 'kill -9 $$'; exit $?\n": `non-zero return code
+a process was killed by SIGKILL in the task "convert" (module ansible.builtin.shell, host localhost): most likely out of memory: `,
+		"- ansible.builtin.command: sh -c 'kill -15 $$'\n": `non-zero return code
+a process was killed by SIGTERM in the task "ansible.builtin.command" (module ansible.builtin.command, host localhost): something other than the operator ended it`,
+		"- ansible.builtin.shell: 'kill -9 $PPID; sleep 1'\n":        "a process was killed by SIGKILL in the task",
+		"- ansible.builtin.shell: exit 1\n":                          "non-zero return code",
+		"- {ansible.builtin.shell: exit 137, ignore_errors: true}\n": "",
+	} {
+		result := e.run(e.playbook("one", tasks))
+		if got := result.Message(); !strings.Contains(got, want) || strings.Contains(got, "was killed") != strings.Contains(want, "was killed") || result.Failed() != (want != "") {
+			t.Errorf("%s: message %q, want %q", tasks, got, want)
 		}
 	}
 }

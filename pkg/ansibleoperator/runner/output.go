@@ -89,11 +89,11 @@ func (r *Runner) eventLog(request Request, log logr.Logger) func(event) {
 		switch {
 		case e.Event == "runner_on_failed" || e.Event == "runner_on_unreachable":
 			ignored := e.Data.IgnoreErrors != nil && *e.Data.IgnoreErrors
-			log.Info("task failed", "task", e.Data.Task, "role", e.Data.Role, "ignored", ignored, "message", request.redact(failureMessage(e.Data)))
+			log.Info("task failed", "task", request.redact(e.Data.Task), "role", e.Data.Role, "ignored", ignored, "message", request.redact(failureMessage(e.Data)))
 		case e.Event == "playbook_on_task_start":
-			log.Info("task started", "task", e.Data.Name, "role", e.Data.Role)
+			log.Info("task started", "task", request.redact(e.Data.Name), "role", e.Data.Role)
 		case r.config.LogEvents == Everything && e.Event != "operon_start":
-			log.Info("event", "event", e.Event, "task", e.Data.Task, "host", e.Data.Host, "output", request.redact(plain(e.Stdout)))
+			log.Info("event", "event", e.Event, "task", request.redact(e.Data.Task), "host", e.Data.Host, "output", request.redact(plain(e.Stdout)))
 		}
 	}
 }

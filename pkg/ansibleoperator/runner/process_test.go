@@ -35,9 +35,10 @@ func operate(playbook, root string) error {
 	if err != nil {
 		return err
 	}
-	idle := (&env{}).request("idle", filepath.Join(filepath.Dir(playbook), "idle.yml"))
-	if _, err := r.Run(context.Background(), idle); err != nil {
-		return err
+	for _, name := range []string{"idle", "failed"} {
+		if _, err := r.Run(context.Background(), (&env{}).request(name, filepath.Join(filepath.Dir(playbook), name+".yml"))); err != nil {
+			return err
+		}
 	}
 	_, err = r.Run(context.Background(), (&env{}).request("busy", playbook))
 	return err
@@ -90,8 +91,11 @@ func TestTimeout(t *testing.T) {
 	for !exists(filepath.Join(e.dir, "started")) { // on a slow machine, the first tries end too early
 		request.Timeout *= 2
 		result := e.run(request)
-		if want := "the run exceeded its time limit of " + request.Timeout.String(); !result.TimedOut || !result.Failed() || !strings.HasSuffix(result.Message(), want) {
+		if want := "the run exceeded its time limit of " + request.Timeout.String(); !result.TimedOut || !result.Failed() || !strings.HasPrefix(result.Message(), want) {
 			t.Fatalf("%+v, want message %s", result, want)
+		}
+		if want := ` in the task "shell" (module ansible.builtin.shell), after ok=2 changed=2 failed=0`; exists(filepath.Join(e.dir, "started")) && !strings.HasSuffix(result.Message(), want) {
+			t.Errorf("message %q, want %q", result.Message(), want)
 		}
 		e.checkEnded("300.3")
 	}
@@ -204,6 +208,7 @@ func TestKilled(t *testing.T) {
 	e := newEnv(t, cold)
 	root := filepath.Join(t.TempDir(), "runs")
 	e.playbook("idle", "- ping:\n")
+	e.playbook("failed", "- fail:\n")
 	request := e.hanging("busy", "300.7")
 	operator := exec.Command(os.Args[0])
 	temporary := t.TempDir()
@@ -244,8 +249,12 @@ func TestKilled(t *testing.T) {
 		if found := append(processes(t, "sleep 300.7"), processes(t, root)...); len(found) > 0 {
 			return "processes remain: " + strings.Join(found, "\n")
 		}
-		if entries, err := os.ReadDir(root); err != nil || len(entries) > 1 {
-			return fmt.Sprintf("directories remain: %v, %v", entries, err)
+		names, err := filepath.Glob(filepath.Join(root, gvk.Group, gvk.Version, gvk.Kind, "default", "*", "*"))
+		if err != nil || len(names) != 2 || !strings.HasSuffix(names[0], "/failed/.failed") || !strings.HasSuffix(names[1], "/failed/artifacts") {
+			return fmt.Sprintf("files remain: %v, %v", names, err)
+		}
+		if runs, err := os.ReadDir(names[1]); err != nil || len(runs) != 1 {
+			return fmt.Sprintf("artifacts of a failed run: %v, %v", runs, err)
 		}
 		if entries, err := os.ReadDir(filepath.Join(root, ".op")); err != nil || len(entries) > 0 {
 			return fmt.Sprintf("directories of operators remain: %v, %v", entries, err)

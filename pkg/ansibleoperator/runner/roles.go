@@ -64,6 +64,9 @@ func (r *Runner) command(dir, ident string, request Request) ([]string, error) {
 		if !filepath.IsAbs(request.Playbook) {
 			return nil, fmt.Errorf("playbook %q: must be an absolute path", request.Playbook)
 		}
+		if _, err := os.Stat(request.Playbook); err != nil {
+			return nil, fmt.Errorf("playbook: %w", err)
+		}
 		argv = append(argv, "-p", request.Playbook)
 	case request.Role != "":
 		// The option replaces ANSIBLE_ROLES_PATH, where dependencies of the role are.

@@ -125,7 +125,7 @@ func (r *root) path(gvk schema.GroupVersionKind, key types.NamespacedName) (stri
 	return path, nil
 }
 
-// claim creates the directory of a custom resource, empty except for artifacts of earlier runs of this operator.
+// claim creates the directory of a custom resource, empty except for artifacts of earlier runs of this operator, and of the last failed one.
 func (r *root) claim(dir string) error {
 	name := filepath.Base(r.own)
 	marker := filepath.Join(dir, markerFile)
@@ -135,7 +135,7 @@ func (r *root) claim(dir string) error {
 	if r.isForeign(dir) {
 		return fmt.Errorf("%s is in use by another operator; give this one another directory for its runs", dir)
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := r.clear(dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -174,13 +174,13 @@ func (r *root) remove(dir string) error {
 	return nil
 }
 
-// close removes all directories of the operator.
+// close removes all directories of the operator, except for failed runs.
 func (r *root) close() error {
 	name := filepath.Base(r.own)
 	var errs []error
 	for dir, owner := range runDirs(r.dir) {
 		if owner == name {
-			errs = append(errs, r.remove(dir))
+			errs = append(errs, r.clear(dir))
 		}
 	}
 	errs = append(errs, r.lock.Close(), removeOwn(r.own))
@@ -227,7 +227,7 @@ func sweep(dir string) {
 	}
 	for path, owner := range runDirs(dir) {
 		if slices.Contains(dead, owner) {
-			_ = r.remove(path)
+			_ = r.clear(path)
 		}
 	}
 	for _, name := range dead {

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Run runs a playbook or a role. The error is nil if the playbook reached its end, whatever its tasks did, if it requested the time
@@ -52,7 +55,11 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 	if r.config.Output != nil {
 		r.printOutput(dir, request, result.Ident)
 	}
-	if diskErr := errors.Join(linkLatest(dir, result.Ident), r.disk.add(dir, result.Ident)); diskErr != nil {
+	var recordErr error
+	if (err != nil || result.Failed()) && r.stopped(ctx) == nil {
+		recordErr = recordFailed(dir, result.Ident, request)
+	}
+	if diskErr := errors.Join(recordErr, linkLatest(dir, result.Ident), r.disk.add(dir, result.Ident)); diskErr != nil {
 		r.config.Log.Error(describeFull(diskErr, r.root.dir), "cannot limit the artifacts of runs", "directory", dir)
 	}
 	if err != nil {
@@ -85,6 +92,7 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 	}
 	defer child.close()
 	collected := &events{}
+	before := readMemory(os.DirFS("/"))
 	log := r.eventLog(request, logger)
 	requeue := make(chan struct{}, 1)
 	done := make(chan error, 1)
@@ -114,8 +122,25 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 	if ended.unstarted && !cold && stopped == nil {
 		return r.supervise(ctx, argv, dir, request, result, logger, true)
 	}
-	return r.complete(request, dir, result, collected, ended, stopped, output)
+	// The only trace of a process for a task that was killed, other than of its module.
+	const deadWorker = "worker was found in a dead state"
+	if collected.stats == nil && strings.Contains(readTail(filepath.Join(artifactsOf(dir, result.Ident), "stdout"), 4096), deadWorker) {
+		collected.signal = sigkill
+	}
+	explain := func(signal int) string { return before.explain(signal, readMemory(os.DirFS("/"))) }
+	unexplained, err := r.complete(request, result, collected, ended, stopped, explain)
+	if unexplained {
+		text := lastOutput(dir, result.Ident, output)
+		r.logOutput(request, result.Ident, text)
+		if place := errorPlace(text); place != "" && err != nil {
+			err = fmt.Errorf("%w (%s)", err, place)
+		}
+	}
+	return err
 }
+
+// errSupervisor is the error of a run whose supervisor was killed.
+var errSupervisor = errors.New("the supervisor of ansible-runner ended unexpectedly")
 
 // errExpired is the cause of the end of a run that exceeded its time limit.
 var errExpired = errors.New("the run exceeded its time limit")
@@ -164,70 +189,112 @@ func stopError(request Request, cause error) error {
 	return fmt.Errorf("run of %s %s: %w", request.GVK.Kind, request.Key, cause)
 }
 
-// complete fills in the result of a run whose processes have ended.
-func (r *Runner) complete(request Request, dir string, result *Result, collected *events, ended outcome, stopped error, output *tail) error {
+// complete fills in the result of a run whose processes have ended. It reports whether the output of the run says more about the cause.
+// The error doesn't contain it: more people can read a status than a log.
+func (r *Runner) complete(request Request, result *Result, collected *events, ended outcome, stopped error, explain func(signal int) string) (unexplained bool, err error) {
 	if len(ended.leftovers) > 0 && stopped == nil {
 		r.config.Log.Info("ended processes that the run left in the background", "kind", request.GVK.Kind, "namespace", request.Key.Namespace,
 			"name", request.Key.Name, "job", result.Ident, "processes", strings.Join(ended.leftovers, ", "))
 	}
+	result.Stats = collected.soFar
 	if collected.stats != nil {
 		result.Stats, result.Completion = *collected.stats, collected.completion
 	}
 	switch {
 	case collected.requeue != nil && stopped == nil:
 		result.RequeueAfter = collected.requeue
-		return nil
-	case collected.stats != nil && !result.TimedOut && ended.err == nil && (stopped == nil || len(collected.messages()) == 0):
+		return false, nil
+	case collected.stats != nil && !result.TimedOut && ended.err == nil && (stopped == nil || len(collected.messages(explain)) == 0):
 		// Tasks that were ended have failed, but not because of the playbook.
-		result.Failures = collected.messages()
+		result.Failures = collected.messages(explain)
 		if ended.code != 0 && len(result.Failures) == 0 {
-			result.Failures = []string{fmt.Sprintf("ansible-runner ended with exit code %d%s", ended.code, r.lastOutput(dir, result.Ident, output))}
+			result.Failures = []string{fmt.Sprintf("ansible-runner ended with %s after the playbook; see the log of the operator", describeExit(ended.code))}
+			return true, nil
 		}
-		return nil
+		return false, nil
 	case result.TimedOut:
-		result.Failures = append(collected.messages(), fmt.Sprintf("%v of %s", errExpired, request.Timeout))
-		return nil
+		result.Failures = append(collected.messages(explain), fmt.Sprintf("%v of %s %s, after %s", errExpired, request.Timeout, collected.task, collected.counts()))
+		return false, nil
 	case stopped != nil:
-		return stopError(request, stopped)
+		return false, stopError(request, stopped)
+	case ended.err != nil && !errors.Is(ended.err, errSupervisor):
+		return true, ended.err
 	case ended.err != nil:
-		return fmt.Errorf("%w%s", ended.err, r.lastOutput(dir, result.Ident, output))
+		return true, fmt.Errorf("%w %s, after %s: it was probably killed: %s", ended.err, collected.task, collected.counts(), explain(sigkill))
 	}
-	return r.noStats(dir, result.Ident, collected, ended.code, output)
+	return true, r.noStats(collected, ended.code, explain)
 }
 
 // noStats returns the error of a playbook that ended without its last event.
-func (r *Runner) noStats(dir, ident string, collected *events, code int, output *tail) error {
+func (r *Runner) noStats(collected *events, code int, explain func(signal int) string) error {
 	if err := isFull(r.root.dir); err != nil {
 		return err
 	}
-	last := r.lastOutput(dir, ident, output)
-	if !collected.started && code == 0 {
-		return fmt.Errorf("ansible-runner reported no events: its Python does not load plugins from PYTHONPATH; start it without the options -E and -I%s", last)
-	}
-	cause := fmt.Sprintf("exit code %d", code)
+	const problem = "the playbook did not run to its end"
+	program, signal := "ansible-playbook", collected.signal
 	if code < 0 {
-		cause = fmt.Sprintf("ansible-runner was killed by signal %d", -code)
-		if code == -9 {
-			cause += ", as when the memory limit is exceeded"
-		}
+		program, signal = "ansible-runner", -code
 	}
-	return fmt.Errorf("the playbook did not run to its end: %s%s", cause, last)
+	switch {
+	case signal != 0:
+		return fmt.Errorf("%s: %s was killed by %s %s, after %s: %s", problem, program, signalName(signal), collected.task, collected.counts(), explain(signal))
+	case !collected.started && code == 0:
+		return errors.New("ansible-runner reported no events: its Python does not load plugins from PYTHONPATH; start it without the options -E and -I")
+	case collected.task == nil:
+		return fmt.Errorf("%s: %s before the first task; see the log of the operator", problem, describeExit(code))
+	}
+	return fmt.Errorf("%s: %s %s, after %s; see the log of the operator", problem, describeExit(code), collected.task, collected.counts())
 }
 
-// lastOutput returns the last lines of the output of a run, for an error.
-func (r *Runner) lastOutput(dir, ident string, output *tail) string {
-	text := plain(readTail(filepath.Join(artifactsOf(dir, ident), "stdout"), 4096))
-	if text == "" {
-		text = plain(output.String())
+// describeExit returns an exit code with its meaning for ansible-playbook.
+func describeExit(code int) string {
+	meaning := map[int]string{
+		1: "error", 4: "invalid playbook or role, or no host reachable", 5: "invalid options", 250: "unexpected exception",
+	}[code]
+	if meaning == "" {
+		return fmt.Sprintf("exit code %d", code)
 	}
-	if text == "" {
+	return fmt.Sprintf("exit code %d (%s)", code, meaning)
+}
+
+// lastOutput returns the last lines of the output of a run.
+func lastOutput(dir, ident string, output *tail) string {
+	if text := plain(readTail(filepath.Join(artifactsOf(dir, ident), "stdout"), 4096)); text != "" {
+		return text
+	}
+	return plain(output.String())
+}
+
+// errorPosition matches where Ansible finds an error: before 2.19, and since.
+var errorPosition = lazyregexp.New(`(?:The error appears to (?:be|have been) in '([^'\n]+)': line (\d+), column (\d+)|Origin: ([^\n]+?):(\d+):(\d+))`)
+
+// errorPlace returns the file, line and column of an error in a playbook or role, such as roles/app/tasks/main.yml:3:5, or "". The rest of
+// the output isn't for the status.
+func errorPlace(output string) string {
+	m := errorPosition.FindStringSubmatch(output)
+	if m == nil {
 		return ""
+	}
+	file := filepath.ToSlash(m[1] + m[4])
+	if _, inRoles, ok := strings.Cut(file, "/roles/"); ok {
+		file = "roles/" + inRoles
+	} else {
+		file = path.Base(file)
+	}
+	return file + ":" + m[2] + m[5] + ":" + m[3] + m[6]
+}
+
+// logOutput logs the last lines of the output of a run, without secrets, whatever else of it is logged.
+func (r *Runner) logOutput(request Request, ident, text string) {
+	if text == "" {
+		return
 	}
 	// Versions and paths that Ansible prints before an error do not explain it.
 	if i := strings.Index("\n"+text, "\nERROR! "); i >= 0 {
 		text = text[i:]
 	}
-	return ": " + text
+	r.config.Log.Info("the last output of a run that ended early", "kind", request.GVK.Kind, "namespace", request.Key.Namespace, "name", request.Key.Name,
+		"job", ident, "output", request.redact(text))
 }
 
 // printOutput prints the output of a run as a whole, because runs are concurrent.

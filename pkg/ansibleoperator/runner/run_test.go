@@ -108,11 +108,14 @@ func TestRole(t *testing.T) {
 	}
 	e.write("roles/broken/tasks/main.yml", "- debug: {msg: [}\n")
 	request.Role = filepath.Join(e.dir, "roles", "broken")
-	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "did not run to its end: exit code 4: ERROR! ") || !strings.Contains(err.Error(), "broken/tasks/main.yml") {
+	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.HasSuffix(err.Error(), "did not run to its end: exit code 4 (invalid playbook or role, or no host reachable) before the first task; see the log of the operator (roles/broken/tasks/main.yml:1:17)") {
 		t.Errorf("role with a syntax error: %v", err)
 	}
+	if log := e.log.String(); !strings.Contains(log, "ERROR! ") || !strings.Contains(log, "broken/tasks/main.yml") {
+		t.Errorf("the log does not contain the error: %s", log)
+	}
 	request.Role = "my.collection.role"
-	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(err.Error(), "my.collection.role") {
+	if _, err := e.runner.Run(t.Context(), request); err == nil || !strings.Contains(e.log.String(), "my.collection.role") {
 		t.Errorf("missing collection: %v", err)
 	}
 	if err := e.runner.Close(); err != nil {
@@ -226,14 +229,14 @@ func TestInvalid(t *testing.T) {
 	e := newEnv(t, cold)
 	valid := e.playbook("one", "- ping:\n")
 	for want, change := range map[string]func(*runner.Request){
-		`".." is not a valid name`:     func(r *runner.Request) { r.Key.Name = ".." },
-		`"a/b" is not a valid name`:    func(r *runner.Request) { r.Key.Namespace = "a/b" },
-		`".op" is not a valid name`:    func(r *runner.Request) { r.GVK.Group = ".op" },
-		"kind and name are required":   func(r *runner.Request) { r.Key.Name = "" },
-		"must be an absolute path":     func(r *runner.Request) { r.Playbook = "a.yml" },
-		"a playbook or a role is":      func(r *runner.Request) { r.Playbook = "" },
-		"env/extravars: json":          func(r *runner.Request) { r.Variables = map[string]any{"a": func() {}} },
-		"not-there.yml could not be f": func(r *runner.Request) { r.Playbook = "/not-there.yml" },
+		`".." is not a valid name`:    func(r *runner.Request) { r.Key.Name = ".." },
+		`"a/b" is not a valid name`:   func(r *runner.Request) { r.Key.Namespace = "a/b" },
+		`".op" is not a valid name`:   func(r *runner.Request) { r.GVK.Group = ".op" },
+		"kind and name are required":  func(r *runner.Request) { r.Key.Name = "" },
+		"must be an absolute path":    func(r *runner.Request) { r.Playbook = "a.yml" },
+		"a playbook or a role is":     func(r *runner.Request) { r.Playbook = "" },
+		"env/extravars: json":         func(r *runner.Request) { r.Variables = map[string]any{"a": func() {}} },
+		"not-there.yml: no such file": func(r *runner.Request) { r.Playbook = "/not-there.yml" },
 	} {
 		request := valid
 		change(&request)

@@ -87,7 +87,7 @@ type Runner struct {
 var python embed.FS
 
 // New creates the directories of a Runner and starts the process that removes them if the operator is killed. It removes
-// directories that killed operators have left behind.
+// directories that killed operators have left behind, except for the artifacts of the last failed run of each custom resource.
 func New(config Config) (*Runner, error) {
 	if config.Root == "" {
 		config.Root = DefaultRoot
@@ -115,11 +115,15 @@ func New(config Config) (*Runner, error) {
 	}
 	r := &Runner{config: config, env: env, root: root, disk: &disk{limit: config.MaxBytes}, closed: make(chan struct{})}
 	r.close = sync.OnceFunc(func() { close(r.closed) })
+	_, failed := root.failedRuns()
+	if err := r.disk.adopt(failed); err != nil {
+		config.Log.Error(err, "cannot limit the artifacts of failed runs", "directory", root.dir)
+	}
 	r.warm = newWarm(r)
 	return r, nil
 }
 
-// Close ends all runs and removes the directories of the Runner.
+// Close ends all runs and removes the directories of the Runner, except for the artifacts of the last failed run of each custom resource.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.close()

@@ -91,7 +91,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// start starts a command with an environment under a supervisor, which removes dir and TMPDIR if this process dies. The supervisor is a fork of
+// start starts a command with an environment under a supervisor, which removes dir, but not its last failed run, and
+// TMPDIR if this process dies. The supervisor is a fork of
 // the warm interpreter, if there is one, unless cold is true. The error is the cause if ctx or the Runner has ended.
 func (r *Runner) start(ctx context.Context, argv, environ []string, ident, dir string, output *tail, cold bool) (*supervised, error) {
 	p, err := newPipes()
@@ -119,8 +120,9 @@ func (r *Runner) start(ctx context.Context, argv, environ []string, ident, dir s
 		values[name] = value
 	}
 	sent := make(chan error, 1)
+	remove := append(removable(dir), artifactsOf(dir, ident), values["TMPDIR"])
 	go func() {
-		sent <- s.send(map[string]any{"argv": argv, "env": values, "remove": []string{dir, values["TMPDIR"]}})
+		sent <- s.send(map[string]any{"argv": argv, "env": values, "remove": remove})
 	}()
 	go s.wait(p, output)
 	// The supervisor may have been killed, so that nothing reads the request.
@@ -218,7 +220,7 @@ func (s *supervised) wait(p *pipes, output *tail) {
 	}
 	if !complete && result.err == nil {
 		killMarked(s.ident)
-		result.err = errors.New("the supervisor of ansible-runner ended unexpectedly")
+		result.err = errSupervisor
 		if err != nil {
 			result.err = fmt.Errorf("%w: %w", result.err, err)
 		}

@@ -76,17 +76,13 @@ type (
 		Value Expr
 		Body  []Node
 	}
-	// An Include is a node: the inclusion of another template. Import is true if only its macros or blocks are used.
+	// An Include is a node: the inclusion of another template. Extends is true if this template replaces blocks of the other one.
 	Include struct {
-		Name   Expr
-		Import bool
+		Name    Expr
+		Extends bool
 	}
-	// A Block is a node: a statement of which only the body matters, such as macro or with. Parameters are the names
-	// that it defines.
-	Block struct {
-		Parameters []string
-		Body       []Node
-	}
+	// A Block is a node: a statement of which only the body matters, such as with, which begins with its variables.
+	Block struct{ Body []Node }
 	// Blank is a node: the line breaks within a statement or comment.
 	Blank struct{ Lines int }
 )

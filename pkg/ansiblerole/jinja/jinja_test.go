@@ -45,13 +45,14 @@ func TestParse(t *testing.T) {
 		"{% raw %}{{ a }}{% endraw %}":                            `[{{{ a }}}]`,
 		"{# {{ a }}\n #}b":                                        `[{1} {b}]`,
 		"{% include 'a' ignore missing %}":                        `[{{a false} false}]`,
-		"{% import 'a' as b %}{% from c import d with context %}": `[{{a false} true} {{c} true}]`,
+		"{% import 'a' as b %}{% from c import d with context %}": `[{{a false} b []} {{c}  [{d d}]}]`,
 		"{% extends a ~ 'b' %}":                                   `[{{~ {a} {b false}} true}]`,
-		"{% macro m(a) %}b{% endmacro %}":                         `[{[m a] [{b}]}]`,
-		"{{ a":                                                    `[{<nil>}]`,
-		"{% if a %}b":                                             `[{[{a}] [[{b}]] false}]`,
-		"{% endif %}b{":                                           `[{b{}]`,
-		"{%\nif a\n%}b{% endif %}":                                `[{2} {[{a}] [[{b}]] false}]`,
+		"{% from 'a' import b as c, d without context %}":         `[{{a false}  [{b c} {d d}]}]`,
+		"{% with a = 'b', c = d %}e{% endwith %}":                 `[{[{[a] {b false} []} {[c] {d} []} {e}]}]`,
+		"{{ a":                     `[{<nil>}]`,
+		"{% if a %}b":              `[{[{a}] [[{b}]] false}]`,
+		"{% endif %}b{":            `[{b{}]`,
+		"{%\nif a\n%}b{% endif %}": `[{2} {[{a}] [[{b}]] false}]`,
 	} {
 		if got := fmt.Sprint(Parse(text)); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
@@ -67,10 +68,31 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseMacro(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{% macro m(a, b='c') %}\nd\n{% endmacro %}": "{m [{a <nil>} {b {c false}}] [{\nd\n}] 2}",
+		"{% macro m %}{% macro":                      "{m [] [] 0}",
+		"{% call(a) m('b') %}c{% endcall %}":         "{{m} {[{b false}] map[]}} {caller [{a <nil>}] [{c}] 0}",
+		"{% call m() %}c":                            "{{m} {[] map[]}} {caller [] [{c}] 0}",
+	} {
+		got := ""
+		switch n := Parse(text)[0].(type) {
+		case *Macro:
+			got = fmt.Sprint(*n)
+		case CallBlock:
+			got = fmt.Sprint(n.Call, " ", *n.Caller)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"{% for a in b %}{{ a.b[c] | d('e', f=g) }}{% else %}{% endfor %}", "{{ [{'a': (b, c) if d is e else f}] }}",
-		"{% if a %}{% elif %}{% raw %}{% endraw %}{# a #}", "{% set a %}{% include b %}{% macro c(d) %}",
+		"{% if a %}{% elif %}{% raw %}{% endraw %}{# a #}", "{% set a %}{% include b %}{% macro c(d) %}", "{% from a import b as c, d %}{% call(e) c(f=1) %}{% endcall %}{% with a = 1 %}",
 	} {
 		f.Add(seed)
 	}
@@ -87,6 +109,10 @@ func FuzzParse(f *testing.F) {
 					}
 				case Loop:
 					visit(n.Body)
+				case *Macro:
+					visit(n.Body)
+				case CallBlock:
+					visit(n.Caller.Body)
 				}
 			}
 		}

@@ -145,14 +145,22 @@ func (t *templateParser) parseStatement(tokens []token) []Node {
 		return t.loop(rest)
 	case "set":
 		return []Node{t.set(rest)}
-	case "include", "import", "from", "extends":
-		return []Node{Include{Name: parseTokens(withoutOptions(rest)), Import: keyword != "include"}}
+	case "include", "extends":
+		return []Node{Include{Name: parseTokens(withoutOptions(rest)), Extends: keyword == "extends"}}
+	case "import", "from":
+		return []Node{parseImport(keyword, rest)}
+	case "macro":
+		return []Node{t.macro(rest)}
+	case "call":
+		return []Node{t.callBlock(rest)}
+	case "with":
+		return []Node{t.with(rest)}
 	case "raw":
 		body, after, _ := cutTag(t.text, "endraw")
 		t.text = after
 		return []Node{Text{body}}
-	case "macro", "call", "filter", "with", "block", "autoescape":
-		return []Node{Block{Parameters: parameters(keyword, rest), Body: t.nodes([]string{"end" + keyword})}}
+	case "filter", "block", "autoescape":
+		return []Node{Block{Body: t.nodes([]string{"end" + keyword})}}
 	}
 	return nil
 }
@@ -216,17 +224,9 @@ func names(tokens []token) []string {
 	return all
 }
 
-// parameters returns the names that a statement defines in its body.
-func parameters(keyword string, tokens []token) []string {
-	if keyword == "macro" || keyword == "with" || keyword == "call" {
-		return names(tokens)
-	}
-	return nil
-}
-
 // withoutOptions removes the options of an include or import statement.
 func withoutOptions(tokens []token) []token {
-	for _, option := range []string{"ignore", "with", "without", "as", "import"} {
+	for _, option := range []string{"ignore", "with", "without"} {
 		if i := slices.Index(tokens, token{nameToken, option}); i > 0 {
 			tokens = tokens[:i]
 		}

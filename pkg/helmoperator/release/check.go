@@ -111,7 +111,7 @@ func (c *check) run(ctx context.Context) error {
 
 // targets returns the objects of a manifest as Helm applies them.
 func (c *check) targets(manifest string) (kube.ResourceList, error) {
-	list, err := c.infos(manifest, func(schema.GroupKind) bool { return true })
+	list, err := c.infos(manifest, anyKind)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (c *check) hooks() (kube.ResourceList, error) {
 		if !runsAt(hook, c.events) {
 			continue
 		}
-		list, err := c.infos(hook.Manifest, func(schema.GroupKind) bool { return true })
+		list, err := c.infos(hook.Manifest, anyKind)
 		if err != nil {
 			return nil, fmt.Errorf("hook %s: %w", hook.Path, err)
 		}

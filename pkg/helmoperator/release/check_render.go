@@ -79,7 +79,7 @@ func (r *Release) checkRollback(ctx context.Context, from, target *releasev1.Rel
 		events: []releasev1.HookEvent{releasev1.HookPreRollback, releasev1.HookPostRollback}, undefined: map[schema.GroupKind]bool{},
 	}
 	var err error
-	if c.original, err = r.infos(from.Manifest, func(schema.GroupKind) bool { return true }); err != nil {
+	if c.original, err = r.infos(from.Manifest, anyKind); err != nil {
 		return err
 	}
 	if err := c.run(ctx); err != nil && !IsTransient(err) {

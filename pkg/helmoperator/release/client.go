@@ -1,7 +1,6 @@
 package release
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,6 +26,8 @@ type client struct {
 	clientSide bool
 	// rewriter changes the rendered manifest. It may be nil.
 	rewriter *rewriter
+	// hooks run the hooks of the action; nil if it has none.
+	hooks *hooks
 	// deleteErrors are the errors of Delete, which Helm's uninstallation does not return.
 	deleteErrors []error
 }
@@ -48,7 +49,11 @@ func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.release.infos(manifest, func(kind schema.GroupKind) bool { return c.skipUnserved || c.skipped[kind] })
+	infos, err := c.release.infos(manifest, func(kind schema.GroupKind) bool { return c.skipUnserved || c.skipped[kind] })
+	if err == nil {
+		c.hooks.register(string(data), infos)
+	}
+	return infos, err
 }
 
 // IsReachable implements kube.Interface. The following requests fail if the cluster is not reachable.
@@ -59,7 +64,11 @@ func (c *client) Create(resources kube.ResourceList, options ...kube.ClientCreat
 	if c.clientSide {
 		options = append(slices.Clone(options), kube.ClientCreateOptionServerSideApply(false, false))
 	}
-	return c.Client.Create(resources, options...)
+	create := func(infos kube.ResourceList) (*kube.Result, error) { return c.Client.Create(infos, options...) }
+	if hook := c.hooks.hookOf(resources); hook != nil {
+		return c.hooks.create(hook, resources, create)
+	}
+	return create(resources)
 }
 
 // Delete implements kube.Interface.
@@ -67,9 +76,20 @@ func (c *client) Delete(resources kube.ResourceList, policy metav1.DeletionPropa
 	if len(resources) == 0 { // kinds that are not served
 		return &kube.Result{}, nil
 	}
+	if hook := c.hooks.hookOf(resources); hook != nil {
+		return c.hooks.delete(hook, resources, func(infos kube.ResourceList) (*kube.Result, []error) { return c.Client.Delete(infos, policy) })
+	}
 	result, errs := c.Client.Delete(resources, policy)
 	c.deleteErrors = append(c.deleteErrors, errs...)
 	return result, errs
+}
+
+// GetWaiterWithOptions implements kube.InterfaceWaitOptions.
+func (c *client) GetWaiterWithOptions(strategy kube.WaitStrategy, options ...kube.WaitOption) (kube.Waiter, error) {
+	if c.hooks != nil {
+		return hookWaiter{c.hooks}, nil
+	}
+	return c.Client.GetWaiterWithOptions(strategy, options...)
 }
 
 // GetPodList implements kube.Interface, for the logs of hooks.
@@ -105,11 +125,6 @@ func (r *Release) configuration(kubeClient kube.Interface, fingerprints map[stri
 	configuration.Capabilities = found.Copy()
 	configuration.HookOutputFunc = func(_, _, _ string) io.Writer { return io.Discard }
 	return configuration, nil
-}
-
-// waitOptions end the wait for hooks with the context.
-func waitOptions(ctx context.Context) []kube.WaitOption {
-	return []kube.WaitOption{kube.WithWaitContext(ctx)}
 }
 
 func (r *Release) errorf(format string, values ...any) error {

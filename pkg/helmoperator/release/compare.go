@@ -22,8 +22,16 @@ var plainName = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 // String returns the field for messages, such as `Secret/my-db data.password`.
 func (f field) String() string {
+	if len(f.path) == 0 {
+		return f.key.String()
+	}
+	return f.key.String() + " " + pathString(f.path)
+}
+
+// pathString returns a path for messages, such as `data.password`.
+func pathString(steps []any) string {
 	var path strings.Builder
-	for _, step := range f.path {
+	for _, step := range steps {
 		switch step := step.(type) {
 		case int:
 			fmt.Fprintf(&path, "[%d]", step)
@@ -38,10 +46,7 @@ func (f field) String() string {
 			}
 		}
 	}
-	if path.Len() == 0 {
-		return f.key.String()
-	}
-	return f.key.String() + " " + path.String()
+	return path.String()
 }
 
 // covers reports whether a field is part of another one.

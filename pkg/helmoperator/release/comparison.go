@@ -12,8 +12,8 @@ import (
 
 // A comparison is the result of comparing a revision with renderings of the chart and the values.
 type comparison struct {
-	// changed are the fields that require an upgrade.
-	changed fields
+	// changed are the fields that require an upgrade, and changedHooks those of hooks.
+	changed, changedHooks fields
 	// random are fields that differ between renderings. An upgrade keeps the content of some of them: kept.
 	random, kept fields
 	// retained are objects of the revision that templates only leave out because lookup finds them.
@@ -31,10 +31,14 @@ func (r *Release) compare(ctx context.Context, of *state, cluster bool) (*compar
 	if err != nil {
 		return nil, err
 	}
+	baseHooks, err := r.hookView(of.revision.Hooks)
+	if err != nil {
+		return nil, err
+	}
 	s := of.situation
 	first, err := r.renderVariant(ctx, s, false, readCluster(cluster))
 	// Charts fail in upgrades if lookup does not find the passwords of the release.
-	if !cluster && first.lookedUp && (err != nil || len(differences(base, first.view)) > 0) {
+	if !cluster && first.lookedUp && (err != nil || len(differences(base, first.view)) > 0 || len(differences(baseHooks, first.hooks)) > 0) {
 		cluster = true
 		first, err = r.renderVariant(ctx, s, false, readCluster(cluster))
 	}
@@ -47,8 +51,8 @@ func (r *Release) compare(ctx context.Context, of *state, cluster bool) (*compar
 			return nil, err
 		}
 	}
-	c.changed = differences(base, first.view)
-	if len(c.changed) == 0 || !first.random {
+	c.changed, c.changedHooks = differences(base, first.view), differences(baseHooks, first.hooks)
+	if len(c.changed) == 0 && len(c.changedHooks) == 0 || !first.random {
 		return c, nil
 	}
 	second, err := r.renderVariant(ctx, s, true, readCluster(cluster))
@@ -60,6 +64,7 @@ func (r *Release) compare(ctx context.Context, of *state, cluster bool) (*compar
 	c.random = differences(first.view, second.view)
 	c.changed = slices.DeleteFunc(differences(base, first.view), c.random.cover)
 	c.judge(first.view, second.view, of.fingerprints)
+	c.compareHooks(baseHooks, first.hooks, second.hooks, of.fingerprints)
 	return c, nil
 }
 
@@ -106,9 +111,8 @@ func (c *comparison) judge(first, second *view, fingerprints map[string]string) 
 		_, inBase := c.base.value(f)
 		_, inFirst := first.value(f)
 		_, inSecond := second.value(f)
-		switch recorded, ok := fingerprints[first.original(f).String()]; {
-		case inFirst && inSecond && !inBase,
-			ok && recorded != fingerprint(first, f):
+		switch {
+		case inFirst && inSecond && !inBase, hasOtherInputs(fingerprints, "", first, f):
 			c.changed = append(c.changed, f)
 		case inBase && len(f.path) > 0:
 			c.kept = append(c.kept, f)
@@ -122,6 +126,41 @@ func (v *view) original(f field) field {
 		f.key = k
 	}
 	return f
+}
+
+// The suffixes mark fingerprints of renderings in which lookup finds the objects of the revision, and in which it finds none of them.
+const (
+	foundSuffix  = " (found)"
+	hiddenSuffix = " (hidden)"
+)
+
+// takeFingerprints adds the fingerprints of the random fields of two variants. The suffix says which rendering they are of.
+func takeFingerprints(fingerprints map[string]string, first, second *variantView, suffix string) (random, randomHooks fields) {
+	alignNames(first.view, first.view, second.view)
+	alignNames(first.hooks, first.hooks, second.hooks)
+	random, randomHooks = differences(first.view, second.view), differences(first.hooks, second.hooks)
+	for _, f := range random {
+		fingerprints[f.String()+suffix] = fingerprint(first.view, f)
+	}
+	for _, f := range randomHooks {
+		fingerprints[hookPrefix+f.String()+suffix] = fingerprint(first.hooks, f)
+	}
+	return random, randomHooks
+}
+
+// hasOtherInputs reports whether a random field has a fingerprint that it did not have when the revision was made, neither before nor
+// after its objects existed.
+func hasOtherInputs(fingerprints map[string]string, prefix string, first *view, f field) bool {
+	name, now := prefix+first.original(f).String(), fingerprint(first, f)
+	known := false
+	for _, suffix := range []string{"", foundSuffix, hiddenSuffix} {
+		made, ok := fingerprints[name+suffix]
+		if ok && made == now {
+			return false
+		}
+		known = known || ok
+	}
+	return known
 }
 
 // fingerprint returns a hash of the content of a field in the first variant. As the variant replaces chance and time by functions of
@@ -142,6 +181,7 @@ func fingerprint(first *view, f field) string {
 // A variantView is the view of a variant.
 type variantView struct {
 	*view
+	hooks *view
 	// random and lookedUp report whether templates called functions of chance or time, and the lookup function.
 	random, lookedUp bool
 }
@@ -168,8 +208,12 @@ func (r *Release) renderVariant(ctx context.Context, s situation, second bool, m
 	functions["lookup"] = calls.function
 	rendered, err := r.render(ctx, s, functions)
 	if err != nil {
-		return &variantView{nil, rendering.Used(), calls.called}, err
+		return &variantView{nil, nil, rendering.Used(), calls.called}, err
 	}
 	v, err := r.view(rendered.Manifest)
-	return &variantView{v, rendering.Used(), calls.called}, err
+	if err != nil {
+		return &variantView{nil, nil, rendering.Used(), calls.called}, err
+	}
+	hooks, err := r.hookView(rendered.Hooks)
+	return &variantView{v, hooks, rendering.Used(), calls.called}, err
 }

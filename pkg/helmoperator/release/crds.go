@@ -1,58 +1,64 @@
 package release
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-const (
-	crdTimeout  = time.Minute
-	crdInterval = 100 * time.Millisecond
-)
+// crdTimeout limits the wait for a CRD.
+const crdTimeout = time.Minute
 
-// installCRDs creates the objects of the crds directory of the chart that do not exist, and waits until their kinds are served.
-// They do not belong to the release: they are neither updated nor deleted.
+// installCRDs creates or updates the objects of the crds directory of the chart, as Options.CRDs says, before an installation or
+// upgrade, and waits until the kinds of new CRDs are served.
 func (r *Release) installCRDs(ctx context.Context) error {
 	if r.options.Chart == nil {
 		return r.errorf("the chart is required")
 	}
-	var created []*resource.Info
-	for _, crd := range r.options.Chart.CRDObjects() {
-		if crd.File == nil || len(bytes.TrimSpace(crd.File.Data)) == 0 {
-			continue
-		}
-		objects, err := parseManifest(string(crd.File.Data))
-		if err != nil {
-			return r.errorf("%s: %w", crd.Filename, err)
-		}
-		for _, object := range objects {
-			info, err := r.info(object.Unstructured)
-			if err != nil {
-				return r.errorf("%s: %w", crd.Filename, err)
-			}
-			if _, err := r.get(ctx, info); !isMissing(err) {
-				if err != nil {
-					return r.errorf("%s: %s: %w", crd.Filename, info.Name, err)
-				}
-				continue
-			}
-			if _, err := r.create(ctx, info); err != nil {
-				return r.errorf("%s: create %s: %w", crd.Filename, info.Name, err)
-			}
-			created = append(created, info)
-		}
+	changed, err := r.ensureCRDs(ctx)
+	if err != nil {
+		return err
 	}
-	if len(created) == 0 {
+	return r.waitCRDs(ctx, changed)
+}
+
+// repairCRDs updates CRDs that others have changed and creates deleted ones, if they are to be replaced.
+func (r *Release) repairCRDs(ctx context.Context) ([]Repaired, error) {
+	if r.options.Chart == nil || r.options.CRDs != CRDsCreateReplace {
+		return nil, nil
+	}
+	changed, err := r.ensureCRDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repaired := make([]Repaired, len(changed))
+	for i, crd := range changed {
+		repaired[i] = Repaired{Object: Object{GroupVersionKind: crd.Mapping.GroupVersionKind, Name: crd.Name}, Created: crd.created}
+	}
+	return repaired, r.waitCRDs(ctx, changed)
+}
+
+// A changedCRD is an object of the crds directory that was created or updated.
+type changedCRD struct {
+	*resource.Info
+	created bool
+}
+
+// waitCRDs waits until the kinds of new CRDs are served.
+func (r *Release) waitCRDs(ctx context.Context, changed []changedCRD) error {
+	if len(changed) == 0 {
 		return nil
 	}
-	for _, info := range created {
+	for _, crd := range changed {
+		if !crd.created {
+			continue
+		}
+		info := crd.Info
 		if err := r.waitEstablished(ctx, info); err != nil {
 			return r.errorf("install %s: %w", info.Name, err)
 		}
@@ -69,21 +75,14 @@ func (r *Release) waitEstablished(ctx context.Context, info *resource.Info) erro
 	if info.Mapping.GroupVersionKind.Kind != "CustomResourceDefinition" {
 		return nil
 	}
-	err := wait.PollUntilContextTimeout(ctx, crdInterval, crdTimeout, true, func(ctx context.Context) (bool, error) {
-		live, err := r.get(ctx, info)
-		if err != nil {
-			return false, err
+	return r.await(ctx, Waiting{Object: describeObject(info)}, info, crdTimeout, func(live *unstructured.Unstructured) (bool, error) {
+		if live == nil {
+			return false, errors.New("it was deleted")
 		}
-		conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-		for _, item := range conditions {
-			if condition, ok := item.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
-				return true, nil
-			}
+		if message, refused := conditionMessage(live, "NamesAccepted", "False"); refused {
+			return false, fmt.Errorf("its names are not accepted: %s", message)
 		}
-		return false, nil
+		_, established := conditionMessage(live, "Established", "True")
+		return established, nil
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("not established after %s", crdTimeout)
-	}
-	return err
 }

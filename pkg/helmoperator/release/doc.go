@@ -43,6 +43,18 @@
 // another custom resource, or that was made from another chart, is neither changed nor deleted. A revision that an interrupted pass
 // has left pending is continued: a pending installation as an installation, a pending upgrade as one more upgrade.
 //
+// A record that is larger than a Secret is stored in several; see chunkedSecrets.
+//
+// # Hooks
+//
+// A change of hooks that can still be run is a difference, too (laterHooks). Their random content is not kept: they are run again.
+//
+// # CRDs
+//
+// The CRDs of a chart belong to no release. Options.CRDs says whether they are created and updated. A CRD that was compared with the
+// chart's is not compared again, by any release of the process, until its metadata change (crdStates). Annotations of an updated CRD
+// say which chart it comes from, so that charts with different versions of a CRD don't overwrite each other's (foreignCRD).
+//
 // # Failures
 //
 // Check asks the API server by dry runs whether it accepts what Install or Upgrade would do. It uses Helm's client for each object,
@@ -54,6 +66,13 @@
 // Others can work on a release of the same name at any time: a custom resource of another kind, the helm command, or the operator's
 // next leader. A pass therefore deletes and changes only records that still are as it has read or written them (storedRecord), and
 // what it cleans up belongs to the custom resource.
+//
+// # Hooks
+//
+// The Jobs and Pods of hooks have a label that identifies what they were made of ([HookLabel]) and the revision that started them. If an
+// action was interrupted, because its context or the process ended, the next one adopts those that it would create in the same way,
+// and waits for them; it deletes the others. Jobs and Pods that the interrupted action has completed are not run again. A failed action is not continued: its hooks run again. [Options].Wait is called for each
+// wait.
 //
 // # Repair
 //

@@ -23,8 +23,6 @@ const (
 	FieldManager = "helm-operator"
 	// DefaultMaxHistory is the usual value of Options.MaxHistory.
 	DefaultMaxHistory = 10
-	// defaultHookTimeout is Helm's.
-	defaultHookTimeout = 5 * time.Minute
 )
 
 // Config is shared by all releases of a process.
@@ -34,7 +32,7 @@ type Config struct {
 	// Mapper maps kinds to resources, and detects kinds that are added later. The default is a mapper that discovers each
 	// group when it is needed, so that a group that cannot be discovered does not affect others.
 	Mapper meta.RESTMapper
-	// HookTimeout limits the wait for one hook. The default is 5 minutes, as in Helm.
+	// HookTimeout limits the wait for one hook. The default, 0, means no limit.
 	HookTimeout time.Duration
 }
 
@@ -47,6 +45,8 @@ type Factory struct {
 	discovery   *discovery.DiscoveryClient
 	core        *corev1.CoreV1Client
 	hookTimeout time.Duration
+	// recordLimit replaces the size of Secrets in tests.
+	recordLimit int
 
 	clients restClients
 	// dryClients send requests that the server doesn't store.
@@ -55,6 +55,7 @@ type Factory struct {
 	verified     byOwner[verifiedStates]
 	// states are the last read states, without charts and hooks.
 	states byOwner[*state]
+	crds   crdStates
 }
 
 // setFieldManager sets Helm's package variable once, as it must not change while releases are applied.
@@ -71,9 +72,6 @@ func NewFactory(c Config) (*Factory, error) {
 		return nil, fmt.Errorf("release factory: %w", err)
 	}
 	f := &Factory{rest: rest.CopyConfig(c.REST), http: client, mapper: c.Mapper, hookTimeout: c.HookTimeout}
-	if f.hookTimeout <= 0 {
-		f.hookTimeout = defaultHookTimeout
-	}
 	if f.mapper == nil {
 		if f.mapper, err = apiutil.NewDynamicRESTMapper(c.REST, client); err != nil {
 			return nil, fmt.Errorf("release factory: %w", err)
@@ -109,8 +107,19 @@ type Options struct {
 	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 	// InstallStrategy and UpgradeStrategy are what happens after a failure.
 	InstallStrategy, UpgradeStrategy Strategy
+	// CRDs says what happens to the CRDs in the crds directory of the chart. Empty is CRDsCreate.
+	CRDs CRDPolicy
+	// Drift is what Repair does with objects that differ from the manifest. Empty is DriftEnabled.
+	Drift DriftMode
+	// Ignore lists fields that Repair leaves to others.
+	Ignore IgnoreRules
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
 	Observer Observer
+	// HookTimeout limits the wait for one hook. 0 stands for the limit of the factory.
+	HookTimeout time.Duration
+	// Wait is called when Install, Upgrade or Uninstall has to wait. It must call until, which blocks until the wait or the context
+	// ends, once, and return its error. Before and after, it can let others work. It may be nil.
+	Wait func(w Waiting, until func() error) error
 }
 
 // A Release is one release during one pass.
@@ -133,6 +142,8 @@ type Release struct {
 	recordVersions map[int]string
 	// records are the records that this pass has read or written, by name.
 	records map[string]storedRecord
+	// crdReports are the CRDs that were left as they are.
+	crdReports []CRDReport
 }
 
 // Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.
@@ -154,6 +165,9 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	}
 	if err := CheckStrategies(o.InstallStrategy, o.UpgradeStrategy); err != nil {
 		return nil, err
+	}
+	if !o.CRDs.isValid() {
+		return nil, fmt.Errorf("crds %q: must be create, createReplace or skip", o.CRDs)
 	}
 	if o.MaxHistory < 0 {
 		return nil, fmt.Errorf("maximum history %d: must not be negative", o.MaxHistory)

@@ -32,13 +32,19 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 	if err != nil {
 		return nil, err
 	}
+	planned, err := r.planHooks(ctx, revisions, installHooks)
+	if err != nil {
+		return nil, err
+	}
+	planned.record(fingerprints)
 	configuration, err := r.rewriting(fingerprints, steps...)
 	if err != nil {
 		return nil, err
 	}
+	r.runHooks(ctx, configuration, installHooks, revisions, planned)
 	install := r.newInstall(configuration)
 	install.Replace = len(revisions) > 0
-	install.WaitStrategy, install.WaitOptions = kube.HookOnlyStrategy, waitOptions(ctx)
+	install.WaitStrategy = kube.HookOnlyStrategy
 	// A canceled installation would continue in the background. Only the wait for hooks is canceled.
 	result, err := install.RunWithContext(context.WithoutCancel(ctx), copyChart(r.options.Chart), copyMap(r.options.Values))
 	installed, _ := result.(*releasev1.Release)
@@ -82,9 +88,6 @@ func continuable(revisions []*releasev1.Release) *releasev1.Release {
 	}
 	return nil
 }
-
-// interrupted begins the description of a revision that was interrupted.
-const interrupted = "Interrupted while "
 
 // markFailed records that a revision was interrupted, as Helm refuses to continue after a pending one.
 func (r *Release) markFailed(revision *releasev1.Release) error {

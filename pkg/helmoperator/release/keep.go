@@ -13,7 +13,7 @@ import (
 func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Release, base *releasev1.Release, next situation) ([]renderStep, map[string]string, error) {
 	first, err := r.renderVariant(ctx, next, false, readCluster(true))
 	if err != nil || !first.random && !first.lookedUp {
-		return nil, nil, err
+		return nil, map[string]string{}, err
 	}
 	random, fingerprints := map[group][]key{}, map[string]string{}
 	var steps []renderStep
@@ -23,13 +23,10 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 			return nil, nil, err
 		}
 		random = only(first.view, second.view)
-		alignNames(first.view, first.view, second.view)
-		different := differences(first.view, second.view)
-		for _, f := range different {
-			fingerprints[f.String()] = fingerprint(first.view, f)
-		}
-		if first.lookedUp && len(different) > 0 {
-			steps = append(steps, r.settle(ctx, next, different))
+		different, differentHooks := takeFingerprints(fingerprints, first, second, "")
+		if first.lookedUp && len(different)+len(differentHooks) > 0 {
+			r.hiddenFingerprints(ctx, next, first.view, fingerprints)
+			steps = append(steps, r.settle(ctx, next, different, fingerprints))
 		}
 	}
 	if base == nil {
@@ -53,6 +50,19 @@ func (r *Release) prepareRender(ctx context.Context, revisions []*releasev1.Rele
 		return objects, nil
 	}
 	return append([]renderStep{keep}, steps...), fingerprints, nil
+}
+
+// hiddenFingerprints adds the fingerprints that random fields have while lookup does not find the objects of the revision: before they
+// exist, and after somebody has deleted one of them.
+func (r *Release) hiddenFingerprints(ctx context.Context, next situation, objects *view, fingerprints map[string]string) {
+	mode := lookupMode{cluster: true, hide: objects}
+	first, err := r.renderVariant(ctx, next, false, mode)
+	if err != nil {
+		return // templates may require them
+	}
+	if second, err := r.renderVariant(ctx, next, true, mode); err == nil {
+		takeFingerprints(fingerprints, first, second, hiddenSuffix)
+	}
 }
 
 // keepContent replaces the kept fields of rendered objects by their content in the base. Objects of the random groups have other

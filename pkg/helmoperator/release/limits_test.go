@@ -2,7 +2,6 @@ package release
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -156,34 +155,38 @@ data: {v: {{ (.Values.imported | default dict).v | default "none" | quote }}}
 	}
 }
 
-// TestLargeRelease stores a release whose chart does not fit into a Secret, and refuses one whose objects do not.
+// TestLargeRelease stores a release whose chart does not fit into a Secret, one whose objects do not, and refuses one that is too large
+// for chunks.
 func TestLargeRelease(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	random := rand.New(rand.NewPCG(1, 2))
-	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	text := func(n int) string { // hardly compressible
-		line := make([]byte, n)
-		for i := range line {
-			line[i] = characters[random.IntN(len(characters))]
-		}
-		return string(line)
-	}
-	large := text(1 << 20)
-	chart := e.chart("-- files/large --\n" + large + text(1<<19) + "\n-- templates/c.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {v: {{ .Values.v | quote }}}\n")
+	large := incompressible(1, 1<<20)
+	chart := e.chart("-- files/large --\n" + large + incompressible(2, 1<<19) + "\n-- templates/c.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {v: {{ .Values.v | quote }}}\n")
 	e.install(e.release(chart, values("v", "1")))
 	e.upgrade(e.release(chart, values("v", "2")))
 	e.settled(e.release(chart, values("v", "2")))
-	if records := e.records(); records != "1 superseded, 2 deployed" {
-		t.Errorf("records %s", records)
+	if records := e.records(); records != "1 superseded, 2 deployed" || len(e.chunks()) > 0 {
+		t.Errorf("records %s, chunks %v", records, e.chunks())
 	}
 	var manifest strings.Builder
 	for i := range 3 {
-		fmt.Fprintf(&manifest, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: large-%d}\ndata: {v: %s}\n", i, large[:i*1000+900000])
+		fmt.Fprintf(&manifest, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: large-%d}\ndata: {v: %s}\n", i, large[i*1000:i*1000+900000])
 	}
-	_, err := e.release(e.chart("-- templates/c.yaml --\n"+manifest.String()), values("v", text(1<<20))).Upgrade(t.Context(), UpgradeOptions{})
-	if err == nil || !strings.Contains(err.Error(), "the release is larger than a Secret can be") {
+	three := e.release(e.chart("-- templates/c.yaml --\n"+manifest.String()), values("v", incompressible(3, 2<<20)))
+	e.upgrade(three)
+	e.settled(three)
+	if len(e.chunks()) < 2 {
+		t.Errorf("chunks %v", e.chunks())
+	}
+	e.factory.recordLimit = 10000
+	_, err := e.release(three.options.Chart, values("v", "4")).Upgrade(t.Context(), UpgradeOptions{})
+	if err == nil || !strings.Contains(err.Error(), "reduce its objects") {
 		t.Errorf("error %.300v", err)
 	}
-	e.settled(e.release(chart, values("v", "2")))
+	e.factory.recordLimit = 0
+	e.settled(three)
+	e.uninstall(nil)
+	if len(e.chunks()) > 0 {
+		t.Errorf("left: %v", e.chunks())
+	}
 }

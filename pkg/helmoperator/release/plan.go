@@ -66,8 +66,8 @@ func (r *Release) planFrom(ctx context.Context, s *state) (Plan, *comparison, er
 		return Plan{}, nil, err
 	}
 	plan := Plan{Action: None, Revision: s.revision.Version, Nondeterministic: c.random.strings()}
-	if len(c.changed) > 0 {
-		plan.Action, plan.Reason = Upgrade, summary(c.changed.strings())
+	if reasons := c.reasons(); len(reasons) > 0 {
+		plan.Action, plan.Reason = Upgrade, summary(reasons)
 	}
 	return plan, c, nil
 }

@@ -76,6 +76,9 @@ func (r *Release) info(object *unstructured.Unstructured) (*resource.Info, error
 	}, nil
 }
 
+// anyKind is a filter of infos that accepts all kinds.
+func anyKind(schema.GroupKind) bool { return true }
+
 // infos returns the objects of a manifest as they are applied: with label and owner. Objects of kinds that the cluster doesn't serve
 // are left out if skip reports true, and an error otherwise.
 func (r *Release) infos(manifest string, skip func(schema.GroupKind) bool) (kube.ResourceList, error) {

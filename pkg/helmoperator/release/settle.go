@@ -8,7 +8,10 @@ import (
 // settle returns the step by which random fields of a new revision get the content that templates render once lookup finds the
 // objects of the revision. Otherwise the next comparison would find that content: the hash of a Secret, for example, whose text is
 // another one when its password is not generated but found. The upgrade that follows would replace pods without need.
-func (r *Release) settle(ctx context.Context, next situation, random fields) renderStep {
+//
+// What is still random once lookup finds the objects, such as the hash of a found and a generated password, is left alone, but has
+// other inputs from then on: the step adds the fingerprints that the next comparison takes.
+func (r *Release) settle(ctx context.Context, next situation, random fields, fingerprints map[string]string) renderStep {
 	return func(objects []manifestObject) ([]manifestObject, error) {
 		rendered, applied := newView(), newView()
 		for _, object := range objects {
@@ -38,6 +41,7 @@ func (r *Release) settle(ctx context.Context, next situation, random fields) ren
 			}
 		}
 		r.replaceContent(rendered, settled, first.value)
+		takeFingerprints(fingerprints, first, second, foundSuffix)
 		return objects, nil
 	}
 }

@@ -73,9 +73,11 @@ func (e *env) podAnnotations() string {
 func TestHashesSettle(t *testing.T) {
 	t.Parallel()
 	one, two := fmt.Sprintf(settlingSecret, "s"), fmt.Sprintf(settlingSecret, "z")
+	plain := "---\napiVersion: v1\nkind: Secret\nmetadata: {name: plain}\nstringData: {p: {{ randAlphaNum 12 }}}\n"
 	for name, files := range map[string]string{
-		"one": one + fmt.Sprintf(settlingStatefulSet, settlingSum("s")),
-		"two": one + two + fmt.Sprintf(settlingStatefulSet, settlingSum("s")+"\n        "+settlingSum("z")),
+		"one":   one + fmt.Sprintf(settlingStatefulSet, settlingSum("s")),
+		"mixed": one + plain + fmt.Sprintf(settlingStatefulSet, settlingSum("s")),
+		"two":   one + two + fmt.Sprintf(settlingStatefulSet, settlingSum("s")+"\n        "+settlingSum("z")),
 	} {
 		for _, mode := range []string{"client", "server"} {
 			t.Run(name+"/"+mode, func(t *testing.T) {
@@ -113,6 +115,15 @@ func TestHashesSettle(t *testing.T) {
 				e.settled(release(user))
 				if after := e.podAnnotations(); after == changed || e.field("v1 Secret s", "data", "p") != "b3RoZXI=" {
 					t.Errorf("a changed Secret: %s, was %s", after, changed)
+				}
+				// A deleted Secret is repaired, and is no reason to replace pods.
+				after := e.podAnnotations()
+				e.remove("v1 Secret s")
+				again := release(user)
+				e.plan(again, None)
+				e.repair(again)
+				if e.field("v1 Secret s", "data", "p") != "b3RoZXI=" || e.podAnnotations() != after {
+					t.Errorf("a deleted Secret: %s, was %s", e.podAnnotations(), after)
 				}
 				if records := e.records(); records != "1 superseded, 2 superseded, 3 superseded, 4 deployed" {
 					t.Errorf("revisions: %s", records)

@@ -129,7 +129,7 @@ func (r *Release) settledState(ctx context.Context) (*state, error) {
 // trim returns a revision without what comparisons do not need.
 func trim(revision *releasev1.Release) *releasev1.Release {
 	trimmed := *revision
-	trimmed.Config, trimmed.Hooks = nil, nil
+	trimmed.Config, trimmed.Hooks = nil, laterHooks(revision.Hooks)
 	if revision.Chart != nil {
 		trimmed.Chart = &chartv2.Chart{Metadata: revision.Chart.Metadata}
 	}

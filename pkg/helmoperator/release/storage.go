@@ -19,7 +19,7 @@ import (
 
 // storage returns the storage of the release: Secrets in its namespace, as in Helm 3. New records get fingerprints.
 func (r *Release) storage(fingerprints map[string]string) *storage.Storage {
-	secrets := driver.NewSecrets(&ownedSecrets{r.factory.core.Secrets(r.namespace), r, fingerprints})
+	secrets := driver.NewSecrets(&ownedSecrets{r.chunkedSecrets(), r, fingerprints})
 	secrets.SetLogger(slog.DiscardHandler)
 	store := storage.Init(secrets)
 	store.SetLogger(slog.DiscardHandler)
@@ -123,7 +123,7 @@ func (r *Release) history() ([]*releasev1.Release, error) {
 		}
 	}
 	slices.SortFunc(revisions, func(a, b *releasev1.Release) int { return a.Version - b.Version })
-	return revisions, nil
+	return revisions, r.checkComplete(revisions)
 }
 
 // deployedOf returns the last deployed revision, or nil.

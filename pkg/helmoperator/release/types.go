@@ -72,11 +72,15 @@ type Object struct {
 // String returns the kind and the name of an object, such as "Deployment/web" or "Role/other/reader" in another namespace.
 func (o Object) String() string { return objectName(o.Kind, o.Namespace, o.Name) }
 
-// Repaired is an object that Repair has changed.
+// Repaired is an object that differed from the manifest.
 type Repaired struct {
 	Object
-	// Created reports whether the object was missing. Otherwise it differed.
+	// Created reports whether the object was missing.
 	Created bool
+	// Fields are the fields that differed, such as spec.replicas, sorted.
+	Fields []string
+	// Reported reports that the object was left as it is, because the mode is DriftWarn.
+	Reported bool
 }
 
 // Removal is the result of an uninstallation.

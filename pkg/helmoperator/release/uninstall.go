@@ -49,7 +49,7 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 		if err := r.checkReadable(ctx, revisions); err != nil {
 			return nil, err
 		}
-		if hookError, err = r.runUninstall(ctx, last); err != nil {
+		if hookError, err = r.runUninstall(ctx, revisions); err != nil {
 			return nil, r.redact(err, revisions...)
 		}
 	}
@@ -100,7 +100,8 @@ func (r *Release) isForeign(ctx context.Context, last *releasev1.Release) (bool,
 
 // runUninstall calls Helm's action. It keeps the records. The first error is one of a post-delete hook, which does not prevent
 // the uninstallation.
-func (r *Release) runUninstall(ctx context.Context, last *releasev1.Release) (hookError, err error) {
+func (r *Release) runUninstall(ctx context.Context, revisions []*releasev1.Release) (hookError, err error) {
+	last := lastOf(revisions)
 	if err := r.skipFinishedHooks(last); err != nil {
 		return nil, err
 	}
@@ -111,9 +112,12 @@ func (r *Release) runUninstall(ctx context.Context, last *releasev1.Release) (ho
 	if err != nil {
 		return nil, err
 	}
+	if err := r.runHooks(ctx, configuration, uninstallHooks, revisions, nil).begin(last, revisions); err != nil {
+		return nil, r.errorf("uninstall: %w", err)
+	}
 	uninstall := action.NewUninstall(configuration)
 	uninstall.KeepHistory, uninstall.Timeout = true, r.factory.hookTimeout
-	uninstall.WaitStrategy, uninstall.WaitOptions = kube.HookOnlyStrategy, waitOptions(ctx)
+	uninstall.WaitStrategy = kube.HookOnlyStrategy
 	uninstall.DisableHooks = !r.isNamespaceActive(ctx)
 	_, err = uninstall.Run(r.name)
 	if len(client.deleteErrors) > 0 { // Helm's error does not contain them

@@ -68,14 +68,20 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 	if err != nil {
 		return nil, err
 	}
+	planned, err := r.planHooks(ctx, revisions, upgradeHooks)
+	if err != nil {
+		return nil, err
+	}
+	planned.record(fingerprints)
 	configuration, err := r.rewriting(fingerprints, steps...)
 	if err != nil {
 		return nil, err
 	}
+	r.runHooks(ctx, configuration, upgradeHooks, revisions, planned)
 	upgrade := r.newUpgrade(configuration)
 	serverSide := last.ApplyMethod == string(releasev1.ApplyMethodServerSideApply)
 	upgrade.ForceReplace, upgrade.ForceConflicts = o.Force && !serverSide, serverSide
-	upgrade.WaitStrategy, upgrade.WaitOptions = kube.HookOnlyStrategy, waitOptions(ctx)
+	upgrade.WaitStrategy = kube.HookOnlyStrategy
 	result, err := upgrade.RunWithContext(context.WithoutCancel(ctx), r.name, copyChart(r.options.Chart), copyMap(r.options.Values))
 	upgraded, _ := result.(*releasev1.Release)
 	if err != nil {
@@ -83,7 +89,7 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, r.remediate(context.WithoutCancel(ctx), revisions, o, err)
+		return nil, r.remediate(ctx, revisions, o, err)
 	}
 	if err := r.removeStale(ctx, revisions, upgraded); err != nil {
 		return nil, err
@@ -111,11 +117,12 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	if err != nil {
 		return errors.Join(cause, err)
 	}
+	r.runHooks(ctx, configuration, rollbackHooks, revisions, nil)
 	rollback := action.NewRollback(configuration)
 	serverSide := target.ApplyMethod == string(releasev1.ApplyMethodServerSideApply)
 	rollback.Version, rollback.Timeout = target.Version, r.factory.hookTimeout
 	rollback.ForceReplace, rollback.ForceConflicts = o.RollbackForce && !serverSide, serverSide
-	rollback.WaitStrategy, rollback.WaitOptions = kube.HookOnlyStrategy, waitOptions(ctx)
+	rollback.WaitStrategy = kube.HookOnlyStrategy
 	if err := rollback.Run(r.name); err != nil {
 		return errors.Join(cause, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...))
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// verifiedStates are the states of objects in which they correspond to a manifest. They are not changed, but replaced.
+// verifiedStates are the states in which objects were compared with a manifest. They are not changed, but replaced.
 type verifiedStates map[verifiedKey]verifiedState
 
 type verifiedKey struct {
@@ -17,10 +17,16 @@ type verifiedKey struct {
 	namespace, name string
 }
 
-// A verifiedState is the record that an object was compared with, and the hash of the live object.
+func keyOfVerified(object Object) verifiedKey {
+	return verifiedKey{object.GroupVersionKind, object.Namespace, object.Name}
+}
+
+// A verifiedState is the record that an object was compared with, the hash of the live object, and the fields that differed.
 type verifiedState struct {
 	record string
 	live   [sha256.Size]byte
+	// drift is empty unless the mode is DriftWarn.
+	drift []string
 }
 
 // liveHash returns the hash of the metadata that change whenever a repair may be necessary. The generation changes with the spec,

@@ -9,7 +9,7 @@ import os
 
 # Events with longer results lose all but the fields that the operator reads.
 LIMIT = 1 << 20
-FIELDS = ("msg", "assertion", "censored", "reason", "period", "changed", "failed", "_ansible_no_log")
+FIELDS = ("msg", "assertion", "censored", "reason", "period", "rc", "changed", "failed", "_ansible_no_log")
 
 
 class Writer:
@@ -68,8 +68,20 @@ def limit(value):
 
 
 def start():
-    """Reports that ansible-runner has loaded this module."""
+    """Reports that ansible-runner has loaded this module, and later the signal that kills ansible-playbook.
+
+    ansible-runner itself exits with code 0 then.
+    """
     WRITER.write({"event": "operon_start"})
+    own, original = os.getpid(), os.waitpid
+
+    def waitpid(pid, options):
+        pid, status = original(pid, options)
+        if pid and os.WIFSIGNALED(status) and os.getpid() == own:
+            WRITER.write({"event": "operon_killed", "event_data": {"signal": os.WTERMSIG(status)}})
+        return pid, status
+
+    os.waitpid = waitpid
 
 
 WRITER = Writer(os.environ)

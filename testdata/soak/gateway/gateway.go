@@ -1,0 +1,256 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Options are the options of Start.
+type Options struct {
+	// URL is the URL of the API server, CAData its certificate authority in PEM, and Token a bearer token that it accepts.
+	URL    string
+	CAData []byte
+	Token  string
+	// Seed chooses the requests that rules with a share apply to.
+	Seed uint64
+}
+
+// A Gateway is a running proxy.
+type Gateway struct {
+	// URL is the address of the gateway.
+	URL string
+
+	authority *authority
+	serving   atomic.Pointer[tls.Certificate]
+	server    *http.Server
+	proxy     *httputil.ReverseProxy
+	transport *http.Transport
+	listener  *listener
+	token     string
+	seed      uint64
+
+	mu      sync.Mutex
+	rules   []*activeRule
+	counts  Counts
+	writes  []Write
+	tokens  []string
+	watches map[*http.Request]context.CancelFunc
+	// failing is the number of requests that the API server couldn't be reached for.
+	failing int
+}
+
+// Start starts a gateway on a free port of 127.0.0.1, which accepts no token yet. The caller must call Stop.
+func Start(o Options) (*Gateway, error) {
+	backend, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(o.CAData) {
+		return nil, errors.New("the certificate authority of the API server can't be parsed")
+	}
+	g := &Gateway{counts: Counts{}, watches: map[*http.Request]context.CancelFunc{}, token: o.Token, seed: o.Seed}
+	if g.authority, err = newAuthority(); err != nil {
+		return nil, err
+	}
+	if err := g.issue(); err != nil {
+		return nil, err
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	g.listener = &listener{Listener: tcp, open: map[*conn]bool{}}
+	g.URL = "https://" + tcp.Addr().String()
+	g.transport = &http.Transport{
+		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 100,
+	}
+	quiet := log.New(io.Discard, "", 0)
+	g.proxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(backend)
+			r.Out.Header.Set("Authorization", "Bearer "+g.token)
+		},
+		Transport:     g.transport,
+		FlushInterval: -1,
+		ErrorLog:      quiet,
+		// An API server that doesn't run refuses connections, it doesn't answer 502.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
+			g.mu.Lock()
+			g.failing++
+			g.mu.Unlock()
+			panic(http.ErrAbortHandler)
+		},
+	}
+	g.server = &http.Server{
+		Handler:  http.HandlerFunc(g.serve),
+		ErrorLog: quiet,
+		TLSConfig: &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.serving.Load(), nil },
+		},
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000},
+	}
+	go func() { _ = g.server.ServeTLS(g.listener, "", "") }() // ends with Stop
+	return g, nil
+}
+
+// Stop closes all connections.
+func (g *Gateway) Stop() {
+	_ = g.server.Close() // the listener is closed in any case
+	g.transport.CloseIdleConnections()
+}
+
+// Add adds a rule after the others. The returned function removes it.
+func (g *Gateway) Add(rule Rule) (remove func()) {
+	added := &activeRule{Rule: rule, occurrences: map[string]int{}}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rules = append(g.rules, added)
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.rules = slices.DeleteFunc(g.rules, func(r *activeRule) bool { return r == added })
+	}
+}
+
+// Unreached returns the number of requests that didn't reach the API server because it wasn't running.
+func (g *Gateway) Unreached() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failing
+}
+
+// CutWatches ends all watches with a reset, and returns their number.
+func (g *Gateway) CutWatches() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, cancel := range g.watches {
+		cancel()
+	}
+	return len(g.watches)
+}
+
+// serve handles one request.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	request, err := parseRequest(r)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the program has gone
+	}
+	answer := &recorder{ResponseWriter: w, answered: func(code int) {
+		g.count(request, code)
+		g.recordWrite(request, code)
+	}}
+	defer answer.end()
+	x := &Exchange{Request: request, gateway: g, writer: answer, request: r}
+	if !g.authenticated(r) {
+		x.reply(http.StatusUnauthorized, "Unauthorized", "Unauthorized", 0)
+		return
+	}
+	if request.Verb == "watch" {
+		ctx, cancel := context.WithCancel(r.Context())
+		x.request = r.WithContext(ctx)
+		g.mu.Lock()
+		g.watches[r] = cancel
+		g.mu.Unlock()
+		defer func() {
+			cancel()
+			g.mu.Lock()
+			delete(g.watches, r)
+			g.mu.Unlock()
+		}()
+	}
+	cmp.Or(g.faultFor(request), &activeRule{Rule: Rule{Fault: (*Exchange).Forward}}).Fault(x)
+}
+
+// faultFor returns the first rule that applies, or nil.
+func (g *Gateway) faultFor(request Request) *activeRule {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, rule := range g.rules {
+		if rule.take(request, g.seed) {
+			return rule
+		}
+	}
+	return nil
+}
+
+func (g *Gateway) authenticated(r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return ok && slices.Contains(g.tokens, token)
+}
+
+// SetTokens replaces the bearer tokens that the gateway accepts.
+func (g *Gateway) SetTokens(tokens ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tokens = slices.Clone(tokens)
+}
+
+// Kubeconfig returns a kubeconfig for the gateway whose token is read from a file.
+func (g *Gateway) Kubeconfig(tokenFile string) []byte {
+	return fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+current-context: gateway
+clusters:
+- name: gateway
+  cluster: {server: %q, certificate-authority-data: %s}
+contexts:
+- name: gateway
+  context: {cluster: gateway, user: gateway, namespace: default}
+users:
+- name: gateway
+  user: {tokenFile: %q}
+`, g.URL, g.authority.encoded(), tokenFile)
+}
+
+// A recorder reports the code of an answer, once: 0 if there is none.
+type recorder struct {
+	http.ResponseWriter
+	answered func(code int)
+	done     bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(code int) {
+	if code >= 200 || code == http.StatusSwitchingProtocols {
+		r.report(code)
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(p []byte) (int, error) {
+	r.report(http.StatusOK)
+	return r.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) end() { r.report(0) }
+
+func (r *recorder) report(code int) {
+	if !r.done {
+		r.done = true
+		r.answered(code)
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/operon-sdk/operon/testdata/soak/gateway"
+)
+
+// runLoad installs many resources, counts what the operator does at rest, and changes and deletes a tenth.
+func runLoad(ctx context.Context, e *env) error {
+	n := e.resources
+	if e.flavor.name == "ansible" {
+		n = e.ansibleResources
+	}
+	if err := e.createMany(ctx, n); err != nil {
+		return err
+	}
+	o, err := e.startOperator(ctx)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := e.waitReady(ctx, n); err != nil {
+		return err
+	}
+	took := time.Since(start)
+	requests := e.gateway.Counts()
+	cpu := cpuSeconds(o.marker)
+	if err := e.verify(ctx, "load", convergence); err != nil {
+		return err
+	}
+	e.checkCreatedOnce("load")
+	e.detailf("requests:\n%s", requests)
+	e.figure("resources", "Custom resources", "%s", thousands(n))
+	e.figure("install", "All are installed after", "%.0f s", took.Seconds())
+	e.figure("install-cpu", "CPU time of the operator per installation", "%.2f s", cpu/float64(n))
+	e.figure("install-requests", "Requests per installation", "%.1f", float64(requests.Total(nil))/float64(n))
+	if err := e.atRest(ctx, o, n); err != nil {
+		return err
+	}
+	return e.changeMany(ctx, o, n)
+}
+
+// createMany creates resources before the operator runs. Each tenth has hooks.
+func (e *env) createMany(ctx context.Context, n int) error {
+	names := make(chan string)
+	errs := make(chan error, n)
+	for i := range n {
+		name := fmt.Sprintf("r%04d", i)
+		s := spec{Tag: "1", Message: "message of " + name, Hooks: i%10 == 0}
+		e.expected[name] = &resource{name: name, spec: s, good: s}
+	}
+	all := e.living()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for name := range names {
+				errs <- e.plane.client.Create(ctx, e.object(name, e.expected[name].spec))
+			}
+		})
+	}
+	for _, name := range all {
+		names <- name
+	}
+	close(names)
+	group.Wait()
+	close(errs)
+	var result error
+	for err := range errs {
+		result = errors.Join(result, err)
+	}
+	return result
+}
+
+// waitReady waits until n resources are ready, and reports the progress.
+func (e *env) waitReady(ctx context.Context, n int) error {
+	reported := time.Now()
+	return poll(ctx, time.Hour, time.Second, func(ctx context.Context) error {
+		list := newList(e.flavor.apiVersion(), e.flavor.kind)
+		if err := e.plane.client.List(ctx, list, client.InNamespace(e.namespace)); err != nil {
+			return err
+		}
+		ready := 0
+		for i := range list.Items {
+			if len(checkReady(&list.Items[i], "True")) == 0 {
+				ready++
+			}
+		}
+		if ready == n {
+			return nil
+		}
+		if time.Since(reported) > 10*time.Second {
+			e.progressf("%d of %d resources are ready", ready, n)
+			reported = time.Now()
+		}
+		return fmt.Errorf("%d of %d resources are ready", ready, n)
+	})
+}
+
+// checkCreatedOnce records objects that were created more than once.
+func (e *env) checkCreatedOnce(what string) {
+	twice := e.createdTwice()
+	for _, name := range e.living() {
+		if len(twice[name]) > 0 {
+			e.violatef("%s: created more than once: %q", what, twice[name])
+		}
+	}
+}
+
+// atRest counts what the operator does while nothing changes.
+func (e *env) atRest(ctx context.Context, o *operator, n int) error {
+	sleep(ctx, 5*time.Second) // events are written in the background
+	e.progressf("at rest for %s", e.rest)
+	before, writes := e.gateway.Counts(), len(e.gateway.Writes())
+	cpuBefore := cpuSeconds(o.marker)
+	sleep(ctx, e.rest)
+	cpu := cpuSeconds(o.marker)
+	rss, err := residentKiB(o.pid())
+	if err != nil {
+		return err
+	}
+	counts := e.gateway.Counts().Minus(before)
+	rate := float64(counts.Total(nil)) / float64(n) / e.rest.Minutes()
+	rest := e.restWrites(writes)
+	if rate > 1 {
+		e.violatef("%.2f requests per resource and minute at rest, at most 1 is allowed:\n%s", rate, counts)
+	}
+	if len(rest) > 0 {
+		e.violatef("%d writes at rest, such as %s", len(rest), rest[0])
+	}
+	e.figure("load-rss", "Memory of the operator (RSS)", "%d MiB", rss>>10)
+	e.figure("rest", "Requests at rest, per resource and minute", "%.2f", rate)
+	e.figure("rest-writes", "Writes at rest", "%d", len(rest))
+	e.figure("rest-cpu", "CPU time at rest", "%.1f %%", 100*(cpu-cpuBefore)/e.rest.Seconds())
+	return nil
+}
+
+// changeMany changes a tenth of the resources and deletes another tenth.
+func (e *env) changeMany(ctx context.Context, o *operator, n int) error {
+	names := e.living()
+	e.rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	tenth := n / 10
+	for i, name := range names[:2*tenth] {
+		changed := e.expected[name].spec
+		changed.Tag = "2"
+		var err error
+		if i < tenth {
+			err = e.update(ctx, name, changed)
+		} else {
+			err = e.remove(ctx, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	before := len(e.gateway.Writes())
+	start := time.Now()
+	if err := e.verify(ctx, "changes", convergence); err != nil {
+		return err
+	}
+	e.progressf("%d changed and %d deleted in %.0f s", tenth, tenth, time.Since(start).Seconds())
+	touched := names[:2*tenth]
+	unexpected := slices.DeleteFunc(e.restWrites(before), func(w gateway.Write) bool {
+		return w.Resource == "events" || slices.ContainsFunc(touched, func(name string) bool { return e.isWriteOf(name)(w.Request) })
+	})
+	if len(unexpected) > 0 {
+		e.violatef("%d writes of resources that didn't change, such as %s", len(unexpected), unexpected[0])
+	}
+	o.checkExits()
+	return nil
+}
