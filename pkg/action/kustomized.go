@@ -49,5 +49,7 @@ func FollowInstallation(tree *worktree.Tree, config *project.Config) {
 	if err != nil {
 		return // the project has its manifests in another place
 	}
-	config.FollowInstallation(project.ReadInstallation(text))
+	if installation, ok := project.ReadInstallation(text); ok {
+		config.FollowInstallation(installation)
+	}
 }

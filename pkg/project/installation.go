@@ -20,10 +20,10 @@ func (c *Config) FollowInstallation(i Installation) { c.installation = &i }
 // Installation returns what FollowInstallation has set, or nil.
 func (c *Config) Installation() *Installation { return c.installation }
 
-// ReadInstallation returns what a kustomization gives all objects. Kustomize reports it if it can't be read.
-func ReadInstallation(kustomization []byte) Installation {
+// ReadInstallation returns what a kustomization gives all objects, and false if it can't be read, which kustomize reports.
+func ReadInstallation(kustomization []byte) (Installation, bool) {
 	root := kustomizationRoot(kustomization)
-	return Installation{Prefix: safeyaml.ChildText(root, "namePrefix"), Namespace: safeyaml.ChildText(root, "namespace")}
+	return Installation{Prefix: safeyaml.ChildText(root, "namePrefix"), Namespace: safeyaml.ChildText(root, "namespace")}, root.Kind == yaml.MappingNode
 }
 
 // KustomizedItems returns the files and directories that a kustomization includes, as it names them.
