@@ -1,7 +1,6 @@
 package release
 
 import (
-	"bytes"
 	"context"
 
 	"helm.sh/helm/v4/pkg/action"
@@ -163,29 +162,31 @@ func memoryStorage(namespace string, revisions []*releasev1.Release) (*storage.S
 	return store, nil
 }
 
-// readCRDs reads the CRDs of the crds directory. It returns the kinds that the cluster does not serve yet.
+// readCRDs reads the CRDs of the crds directories that the operation may create. It returns the kinds that the cluster does not serve yet.
 func (c *check) readCRDs() (map[schema.GroupKind]bool, error) {
 	unserved := map[schema.GroupKind]bool{}
 	if c.options.Chart == nil {
 		return nil, c.errorf("the chart is required")
 	}
-	for _, crd := range c.options.Chart.CRDObjects() {
-		if crd.File == nil || len(bytes.TrimSpace(crd.File.Data)) == 0 {
+	if c.options.CRDs == CRDsSkip {
+		return unserved, nil
+	}
+	crds, err := c.chartCRDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, crd := range crds {
+		object, err := crd.object()
+		if err != nil {
+			return nil, c.errorf("%s: %w", crd.filename, err)
+		}
+		c.crds = append(c.crds, object)
+		kind, ok := definedKind(object)
+		if !ok {
 			continue
 		}
-		objects, err := parseManifest(string(crd.File.Data))
-		if err != nil {
-			return nil, c.errorf("%s: %w", crd.Filename, err)
-		}
-		for _, object := range objects {
-			c.crds = append(c.crds, object.Unstructured)
-			kind, ok := definedKind(object.Unstructured)
-			if !ok {
-				continue
-			}
-			if _, err := c.factory.mapper.RESTMapping(kind); isUnserved(err) {
-				unserved[kind] = true
-			}
+		if _, err := c.factory.mapper.RESTMapping(kind); isUnserved(err) {
+			unserved[kind] = true
 		}
 	}
 	return unserved, nil

@@ -46,13 +46,18 @@ func (r *Release) ensureCRDs(ctx context.Context) ([]changedCRD, error) {
 	return changed, nil
 }
 
-// createCRD creates an object if it does not exist.
-func (r *Release) createCRD(ctx context.Context, crd chartCRD) (*changedCRD, error) {
+// crdInfo returns an object of the crds directory, as it is applied.
+func (r *Release) crdInfo(crd chartCRD) (*resource.Info, error) {
 	object, err := crd.object()
 	if err != nil {
 		return nil, err
 	}
-	info, err := r.info(object)
+	return r.info(object)
+}
+
+// createCRD creates an object if it does not exist.
+func (r *Release) createCRD(ctx context.Context, crd chartCRD) (*changedCRD, error) {
+	info, err := r.crdInfo(crd)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +84,7 @@ func (r *Release) replaceCRD(ctx context.Context, crd chartCRD) (*changedCRD, er
 	states.apply.Lock()
 	defer states.apply.Unlock()
 	states.forget(k)
-	object, err := crd.object()
-	if err != nil {
-		return nil, err
-	}
-	info, err := r.info(object)
+	info, err := r.crdInfo(crd)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +195,7 @@ func (r *Release) applyCRD(ctx context.Context, info *resource.Info, dry bool) (
 	return applied, send.Do(ctx).Into(applied)
 }
 
-// takeFields makes fields that Helm or this operator created without server-side apply those of server-side apply. Otherwise fields
+// takeFields hands over fields that Helm or this operator created without server-side apply to server-side apply. Otherwise fields
 // that the chart no longer has would remain.
 func (r *Release) takeFields(ctx context.Context, info *resource.Info, live *unstructured.Unstructured) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error { // the status changes at the same time

@@ -26,8 +26,19 @@ type chartCRD struct {
 	filename string
 }
 
-// chartCRDs returns the objects of the crds directories of the chart and of its enabled subcharts.
+// chartCRDs returns the objects of the crds directories of the chart and of its enabled subcharts. They are the same for the whole pass.
 func (r *Release) chartCRDs() ([]chartCRD, error) {
+	if r.crds == nil {
+		crds, err := r.readCRDFiles()
+		if err != nil {
+			return nil, err
+		}
+		r.crds = &crds
+	}
+	return *r.crds, nil
+}
+
+func (r *Release) readCRDFiles() ([]chartCRD, error) {
 	chart, err := r.enabledChart()
 	if err != nil {
 		return nil, err
@@ -46,7 +57,7 @@ func (r *Release) chartCRDs() ([]chartCRD, error) {
 	return all, nil
 }
 
-// enabledChart returns the chart without disabled subcharts, whose CRDs may be those of others.
+// enabledChart returns the chart without disabled subcharts, whose CRDs may belong to others.
 func (r *Release) enabledChart() (*chartv2.Chart, error) {
 	chart := r.options.Chart
 	if !slices.ContainsFunc(chart.Dependencies(), func(c *chartv2.Chart) bool { return len(c.CRDObjects()) > 0 }) {

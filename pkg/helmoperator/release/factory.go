@@ -142,6 +142,8 @@ type Release struct {
 	recordVersions map[int]string
 	// records are the records that this pass has read or written, by name.
 	records map[string]storedRecord
+	// crds are the objects of the crds directories, once they are read.
+	crds *[]chartCRD
 	// crdReports are the CRDs that were left as they are.
 	crdReports []CRDReport
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"strconv"
@@ -49,7 +50,7 @@ func runRevision(live *unstructured.Unstructured) (revision int, ok bool) {
 // the event, are the same. For hooks that are run after the objects were changed, these are the same, too.
 type hookIDs map[hookPlace]string
 
-// A hookPlace is the place of a hook among those of an event. Names can differ between two renderings.
+// A hookPlace is the place of a hook among the hooks of an event. Names can differ between two renderings.
 type hookPlace struct {
 	event      releasev1.HookEvent
 	path, kind string
@@ -188,7 +189,7 @@ func (r *Release) finishedHooks(revisions []*releasev1.Release, completed int, e
 	return finished
 }
 
-// findRun returns the Job or Pod with an identifier that is accepted, or nil. Its name may differ from that of the hook.
+// findRun returns the Job or Pod with an identifier that is accepted, or nil. Its name may differ from the hook's.
 func (r *Release) findRun(ctx context.Context, info *resource.Info, id string, accept func(*unstructured.Unstructured) bool) (*unstructured.Unstructured, error) {
 	runs, err := r.listRuns(ctx, info, HookLabel+"="+id)
 	for _, live := range runs {
@@ -242,22 +243,34 @@ func (r *Release) deleteGenerated(ctx context.Context, info *resource.Info) erro
 	return nil
 }
 
+// hookInfos yields the objects of the hooks of revisions after completed, without tests. Hooks whose objects can't be read were not
+// created either.
+func (r *Release) hookInfos(revisions []*releasev1.Release, completed int) iter.Seq[*resource.Info] {
+	return func(yield func(*resource.Info) bool) {
+		for _, revision := range revisions {
+			if revision.Version <= completed {
+				continue
+			}
+			for _, hook := range revision.Hooks {
+				infos, err := r.infos(hook.Manifest, anyKind)
+				if err != nil || onlyTests(hook) {
+					continue
+				}
+				for _, info := range infos {
+					if !yield(info) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
 // hookObjects returns the objects of the hooks of revisions after completed.
 func (r *Release) hookObjects(revisions []*releasev1.Release, completed int) map[key]bool {
 	objects := map[key]bool{}
-	for _, revision := range revisions {
-		if revision.Version <= completed {
-			continue
-		}
-		for _, hook := range revision.Hooks {
-			infos, err := r.infos(hook.Manifest, anyKind)
-			if err != nil || onlyTests(hook) {
-				continue // it was not created either
-			}
-			for _, info := range infos {
-				objects[r.keyOf(info.Object.(*unstructured.Unstructured))] = true
-			}
-		}
+	for info := range r.hookInfos(revisions, completed) {
+		objects[r.keyOf(info.Object.(*unstructured.Unstructured))] = true
 	}
 	return objects
 }
@@ -267,25 +280,14 @@ func (r *Release) hookObjects(revisions []*releasev1.Release, completed int) map
 func (r *Release) endRuns(ctx context.Context, revisions []*releasev1.Release, completed int, continued hookIDs) error {
 	type place struct{ resource, namespace string }
 	done := map[place]bool{}
-	for _, revision := range revisions {
-		if revision.Version <= completed {
+	for info := range r.hookInfos(revisions, completed) {
+		at := place{info.Mapping.Resource.String(), info.Namespace}
+		if !isRun(info) || done[at] {
 			continue
 		}
-		for _, hook := range revision.Hooks {
-			infos, err := r.infos(hook.Manifest, anyKind)
-			if err != nil || onlyTests(hook) {
-				continue
-			}
-			for _, info := range infos {
-				at := place{info.Mapping.Resource.String(), info.Namespace}
-				if !isRun(info) || done[at] {
-					continue
-				}
-				done[at] = true
-				if err := r.endRunsLike(ctx, info, completed, continued); err != nil {
-					return err
-				}
-			}
+		done[at] = true
+		if err := r.endRunsLike(ctx, info, completed, continued); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -107,7 +107,7 @@ func (r *Release) runUninstall(ctx context.Context, revisions []*releasev1.Relea
 	}
 	client := r.client()
 	client.skipUnserved = true
-	client.clientSide = last.ApplyMethod != string(releasev1.ApplyMethodServerSideApply)
+	client.clientSide = !isServerSide(last)
 	configuration, err := r.configuration(client, nil)
 	if err != nil {
 		return nil, err

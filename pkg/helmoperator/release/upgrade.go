@@ -79,7 +79,7 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 	}
 	r.runHooks(ctx, configuration, upgradeHooks, revisions, planned)
 	upgrade := r.newUpgrade(configuration)
-	serverSide := last.ApplyMethod == string(releasev1.ApplyMethodServerSideApply)
+	serverSide := isServerSide(last)
 	upgrade.ForceReplace, upgrade.ForceConflicts = o.Force && !serverSide, serverSide
 	upgrade.WaitStrategy = kube.HookOnlyStrategy
 	result, err := upgrade.RunWithContext(context.WithoutCancel(ctx), r.name, copyChart(r.options.Chart), copyMap(r.options.Values))
@@ -119,7 +119,7 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	}
 	r.runHooks(ctx, configuration, rollbackHooks, revisions, nil)
 	rollback := action.NewRollback(configuration)
-	serverSide := target.ApplyMethod == string(releasev1.ApplyMethodServerSideApply)
+	serverSide := isServerSide(target)
 	rollback.Version, rollback.Timeout = target.Version, r.factory.hookTimeout
 	rollback.ForceReplace, rollback.ForceConflicts = o.RollbackForce && !serverSide, serverSide
 	rollback.WaitStrategy = kube.HookOnlyStrategy
