@@ -57,18 +57,8 @@ const phaseTime = 6 * time.Second
 
 // runFaults changes resources during each phase, and checks the result after it.
 func runFaults(ctx context.Context, e *env) error {
-	n := min(e.resources, 40)
-	if e.flavor.name == "ansible" {
-		n = min(e.ansibleResources, 15)
-	}
-	if err := e.createMany(ctx, n); err != nil {
-		return err
-	}
-	o, err := e.startOperator(ctx)
+	n, o, err := e.begin(ctx, 40, 15, "before all faults")
 	if err != nil {
-		return err
-	}
-	if err := e.verify(ctx, "before all faults", convergence); err != nil {
 		return err
 	}
 	created, injected, restarts := n, 0, 0

@@ -15,18 +15,8 @@ const fullTime = 5 * time.Second
 
 // runFull lets etcd be full from the start of an operator, and from the middle of operations.
 func runFull(ctx context.Context, e *env) error {
-	n := min(e.resources, 20)
-	if e.flavor.name == "ansible" {
-		n = min(e.ansibleResources, 8)
-	}
-	if err := e.createMany(ctx, n); err != nil {
-		return err
-	}
-	o, err := e.startOperator(ctx)
+	n, o, err := e.begin(ctx, 20, 8, "before etcd is full")
 	if err != nil {
-		return err
-	}
-	if err := e.verify(ctx, "before etcd is full", convergence); err != nil {
 		return err
 	}
 	o.kill()

@@ -11,10 +11,7 @@ import (
 
 // runLeaders ends the leader of two processes while it works, in turn with SIGKILL and SIGTERM.
 func runLeaders(ctx context.Context, e *env) error {
-	n := min(e.resources, 20)
-	if e.flavor.name == "ansible" {
-		n = min(e.ansibleResources, 10)
-	}
+	n := e.count(20, 10)
 	if err := e.createMany(ctx, n); err != nil {
 		return err
 	}

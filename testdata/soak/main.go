@@ -12,7 +12,7 @@
 //	leaders   two processes, whose leader is killed or ended while it works
 //	kills     kill -9 at each write of an installation, upgrade, rollback and deletion
 //	full      etcd has no space, before and in the middle of operations
-//	rotation  new tokens, of which the old ones are refused at once, and new certificates
+//	rotation  new tokens, with the old ones refused at once, and new certificates
 //
 // What must hold is in each scenario; a violation is printed at once and again in the end, and the exit code is 1.
 package main
@@ -65,7 +65,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.runtime, "runtime", "bin/operon-runtime", "the operon-runtime `binary` to test")
 	flag.IntVar(&o.resources, "resources", 1000, "`number` of custom resources in the scenario load; others use fewer")
-	flag.IntVar(&o.ansibleResources, "ansible-resources", 0, "the same for Ansible operators (default: a quarter of -resources), each of which is a run of Ansible")
+	flag.IntVar(&o.ansibleResources, "ansible-resources", 0, "the same for Ansible operators (default: a quarter of -resources), each a run of Ansible")
 	flag.IntVar(&o.kills, "kills", 100, "minimum `number` of kills of Helm operators")
 	flag.IntVar(&o.periods, "periods", 60, "`number` of periods in the scenario memory")
 	flag.DurationVar(&o.rest, "rest", time.Minute, "`time` for which requests at rest are counted")

@@ -30,6 +30,26 @@ type operator struct {
 	exits    int
 }
 
+// count returns the number of resources of a scenario, at most helm or ansible.
+func (e *env) count(helm, ansible int) int {
+	if e.flavor.name == "ansible" {
+		return min(e.ansibleResources, ansible)
+	}
+	return min(e.resources, helm)
+}
+
+// begin creates the resources of a scenario, starts an operator and waits until all is as expected.
+func (e *env) begin(ctx context.Context, helm, ansible int, when string) (created int, o *operator, err error) {
+	created = e.count(helm, ansible)
+	if err := e.createMany(ctx, created); err != nil {
+		return 0, nil, err
+	}
+	if o, err = e.startOperator(ctx); err != nil {
+		return 0, nil, err
+	}
+	return created, o, e.verify(ctx, when, convergence)
+}
+
 // startOperator starts an operator with more arguments.
 func (e *env) startOperator(ctx context.Context, args ...string) (*operator, error) {
 	o := &operator{env: e, args: args, logName: fmt.Sprintf("%s-%s-%d.log", e.scenario, e.flavor.name, len(e.operators))}

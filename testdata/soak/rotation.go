@@ -8,21 +8,11 @@ import (
 	"github.com/operon-sdk/operon/testdata/soak/gateway"
 )
 
-// runRotation replaces the token, of which the old one is refused at once, and the certificate of the API server, while the operator
+// runRotation replaces the token, whose predecessor is refused at once, and the certificate of the API server, while the operator
 // works.
 func runRotation(ctx context.Context, e *env) error {
-	n := min(e.resources, 20)
-	if e.flavor.name == "ansible" {
-		n = min(e.ansibleResources, 8)
-	}
-	if err := e.createMany(ctx, n); err != nil {
-		return err
-	}
-	o, err := e.startOperator(ctx)
+	n, o, err := e.begin(ctx, 20, 8, "before all rotations")
 	if err != nil {
-		return err
-	}
-	if err := e.verify(ctx, "before all rotations", convergence); err != nil {
 		return err
 	}
 	const rounds = 4
