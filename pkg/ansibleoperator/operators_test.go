@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator"
 )
 
-// TestOperatorsOfOneKind checks that of two operators with different selectors, each runs its finalizer for what it has taken over, and
+// TestOperatorsOfOneKind checks that two operators with different selectors each run their finalizer for what they have taken over, and
 // for nothing else, also while the other one doesn't run.
 func TestOperatorsOfOneKind(t *testing.T) {
 	t.Parallel()

@@ -137,7 +137,7 @@ func (r *specReader) options(options *yaml.Node, file string, depth int) []*argu
 	return all
 }
 
-// isSetByOthers reports whether a variable is set by the runtime or by Ansible, so that no field of spec can be it. The latter is noted.
+// isSetByOthers reports whether the runtime or Ansible sets a variable; spec gets no field for it then. Variables of Ansible are noted.
 func (r *specReader) isSetByOthers(name string, at diag.Position) bool {
 	switch {
 	case name == "ansible_operator_meta", r.object != "" && (name == r.object || name == r.object+"_spec"):

@@ -29,7 +29,7 @@ func (b *budget) isSpent() bool { return b.steps > b.limit }
 type budgets struct {
 	// all are the budgets of roles by their directories, and of playbooks by their names.
 	all map[string]*budget
-	// pass is the budget of the pass, role that of the role or playbook that is being read, and task that of the task.
+	// pass, role and task are the budgets of the pass, of the role or playbook that is being read, and of its current task.
 	pass, role, task *budget
 	owner            string
 	skipped          skipped
@@ -81,7 +81,7 @@ func (b *budgets) beginTask(at diag.Position) (end func()) {
 	}
 }
 
-// skip records a place of which the rest is not analyzed, and what else that leaves out.
+// skip records where the analysis stopped, and what else that leaves out.
 func (b *budgets) skip(at diag.Position, what string) {
 	if b.skipped.places[at] == "" {
 		b.skipped.places[at] = what

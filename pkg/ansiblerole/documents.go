@@ -72,7 +72,7 @@ func (t *templates) textDocuments(text string, s *scope, file string, line int) 
 	return objects
 }
 
-// setLines changes the lines of nodes from those of a document to those of a file, in which the text begins on a line. The origins are the
+// setLines turns the lines of nodes in a document into lines of the file, in which the document begins on a line. The origins are the
 // indexes of the document's lines in that text.
 func setLines(node *yaml.Node, line int, origins []int, depth int) {
 	if depth > 2 { // only objects and their fields are reported

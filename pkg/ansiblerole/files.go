@@ -57,7 +57,7 @@ type reader struct {
 	loaded map[string]*yaml.Node
 	// unreadable are the findings about loaded files.
 	unreadable map[string]diag.Finding
-	// places are where nodes begin, and oldPlaces those of the pass before, whose values facts can have.
+	// places are where nodes begin. oldPlaces are the places of the pass before, because facts can have its values.
 	places, oldPlaces map[*yaml.Node]place
 }
 

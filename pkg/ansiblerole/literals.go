@@ -20,7 +20,7 @@ type literalReader struct {
 	queue []string
 }
 
-// anyVerbs are the verbs for objects of which it isn't known what tasks do with them.
+// anyVerbs are the verbs for objects if it isn't known what tasks do with them.
 var anyVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
 
 // grantLiterals adds the permissions for the kinds that are literal in the roles and playbooks that were not analyzed completely.

@@ -69,7 +69,7 @@ type (
 	omitted struct{}
 )
 
-// maxAlternatives is the number of alternatives of a value, and maxObjects that of objects and templates, of which each can have another
+// maxAlternatives and maxObjects limit the alternatives of a value, and of objects and templates, each of which can have another
 // kind. Values with more are open.
 const (
 	maxAlternatives = 64

@@ -109,7 +109,7 @@ func (r Requirement) isExact() bool {
 	return r.Type == "git" && commit.MatchString(r.Version)
 }
 
-// CheckCollections returns the required collections that are not installed, and those of which another version is installed, or one that
+// CheckCollections returns the required collections that are not installed, that are installed in another version, or in one that
 // doesn't work with this machine's Ansible. It doesn't advise to install what wouldn't work.
 func (m *Machine) CheckCollections(required []Requirement) (missing, other diag.Findings) {
 	for _, r := range required {

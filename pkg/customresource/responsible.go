@@ -57,7 +57,7 @@ func (k *Kind) record() record { return record{k.Operator.Name, k.Selector.Strin
 // TakeOver adds a finalizer to obj, unless obj has one that isOwn accepts, and records this operator as the one that finalizes obj. It
 // updates obj. The error is ErrDeleted if obj is being deleted.
 //
-// Without a selector, nobody else finalizes the resources, so that the record is not worth a request of its own.
+// Without a selector, nobody else finalizes the resources, and the record isn't worth a request of its own.
 func (k *Kind) TakeOver(ctx context.Context, obj *unstructured.Unstructured, finalizer string, isOwn func(string) bool) error {
 	value := k.record().String()
 	return k.addFinalizer(ctx, obj, finalizer, isOwn, k.Operator.Annotation, func(current string, adds bool) string {
@@ -87,7 +87,7 @@ func (k *Kind) IsResponsible(obj *unstructured.Unstructured, isFinalizer func(st
 	}
 	own := parseRecord(text).isSame(k.record())
 	if matches && !own && k.Operator.report(obj) {
-		k.Log.Info("left a deleted resource to the operator that has taken it over; if that one doesn't exist, remove the annotation",
+		k.Log.Info("left a deleted resource to the operator that has taken it over; if that operator doesn't exist, remove the annotation",
 			"namespace", obj.GetNamespace(), "name", obj.GetName(), "operator", text, "annotation", k.Operator.Annotation)
 	}
 	return own

@@ -139,7 +139,7 @@ func withExamples(examples, more map[string]any) map[string]any {
 	return examples
 }
 
-// examplePaths returns the paths of examples, sorted: in mappings with defaults, those of the keys that are examples.
+// examplePaths returns the paths of examples, sorted. A mapping with defaults has a path for each key that is an example.
 func examplePaths(examples map[string]any, defaults *value) []string {
 	var paths []string
 	for name, example := range examples {

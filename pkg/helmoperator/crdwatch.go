@@ -121,7 +121,7 @@ func (r *Reconciler) watchCRDs(ctx context.Context, rel *release.Release) {
 	}
 }
 
-// crdHandler returns the handler of changes of a CRD. It adds a pass of each resource, the first of which repairs the CRD: the CRD
+// crdHandler returns the handler of changes of a CRD. It adds a pass of each resource; the first pass repairs the CRD: the CRD
 // belongs to none of them, and all of their releases may use it.
 func (r *Reconciler) crdHandler() dependents.Handler {
 	changed := func(obj *metav1.PartialObjectMetadata) {

@@ -19,7 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
-// statusFailedRelease is the key of the status that describes the last failed operation, so that it isn't tried again, also not by
+// statusFailedRelease is the key of the status that describes the last failed operation. It keeps the operation from being repeated, also by
 // another process.
 const statusFailedRelease = "failedRelease"
 

@@ -132,11 +132,11 @@ func TestHooksHoldNoWorker(t *testing.T) {
 		t.Errorf("revisions %s", got)
 	}
 
-	// So are those of an upgrade.
+	// The hooks of an upgrade are adopted, too.
 	e.patch(obj, "spec: {blocked: true, text: changed}")
 	upgrade := e.waitForHook("one")
 	if upgrade == one {
-		t.Error("the hook of the upgrade is that of the installation")
+		t.Error("the upgrade runs the hook of the installation")
 	}
 	e.patch(obj, "spec: {blocked: false, text: again}")
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
@@ -299,7 +299,7 @@ func TestRestartAdoptsDeletionHook(t *testing.T) {
 	e.waitGone(e.gvk.GroupVersion().String(), e.gvk.Kind, "one")
 }
 
-// TestStaleHookEnds checks that the Job of an abandoned change doesn't compete with that of the next one, even if it has another name.
+// TestStaleHookEnds checks that the Job of an abandoned change doesn't compete with the Job of the next change, even under another name.
 func TestStaleHookEnds(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

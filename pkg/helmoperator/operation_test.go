@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// An operationTest is a queue of operations with a context like that of a controller.
+// An operationTest is a queue of operations with a context like a controller's.
 type operationTest struct {
 	*testing.T
 	operations

@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator"
 )
 
-// TestOperatorsOfOneKind checks that of two operators with different selectors, each finalizes what it has taken over, and nothing else,
+// TestOperatorsOfOneKind checks that two operators with different selectors each finalize what they have taken over, and nothing else,
 // also while the other one doesn't run.
 func TestOperatorsOfOneKind(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestOperatorsOfOneKind(t *testing.T) {
 	waitGone("relabeled")
 	waitGone("old") // its label selects B
 
-	// A resource that moves to another operator is finalized by that one.
+	// A resource that moves to another operator is finalized by the other one.
 	moved := create("moved", "a")
 	e.patch(moved, "metadata: {labels: {shard: b}}")
 	e.eventually("the other operator has taken it over", func() error {

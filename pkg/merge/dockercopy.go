@@ -148,7 +148,7 @@ func copiesOf(stage *Node, defaults map[string]string, counts func(*Node) bool) 
 	return all
 }
 
-// isFileName reports whether a name is rather that of a file than that of a directory.
+// isFileName reports whether a name looks like a file rather than a directory.
 func isFileName(name string) bool {
 	base := path.Base(name)
 	return !strings.HasSuffix(name, "/") && strings.Contains(strings.TrimLeft(base, "."), ".") && !strings.ContainsAny(base, "*?[")

@@ -98,7 +98,7 @@ func scanCRDNames(text string) (all []CRDNames, ok bool) {
 	return all, end() && len(all) > 0
 }
 
-// FollowCRDs makes the plurals in the project's CRDs those of its resources: clusters have them, whatever the file records. Of several
+// FollowCRDs gives the project's resources the plurals in its CRDs: clusters have them, whatever the file records. Of several
 // CRDs of a kind, the first counts.
 func (c *Config) FollowCRDs(crds []CRDNames) { c.crds = crds }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestObjectNames checks that all names that begin with the name of a project are valid, that those of short names are the peers', and that
+// TestObjectNames checks that all names that begin with the name of a project are valid, that short ones are the peers', and that
 // different projects have different names.
 func TestObjectNames(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ var (
 	plainWord = lazyregexp.New(`(?i)^(true|false|none|null|default|enabled?|disabled?|required|optional|always|never|auto|[0-9.]{1,5})$`)
 )
 
-// AddEnviron adds the values of variables of an environment, in the form KEY=VALUE, whose names look like those of secrets, and the
+// AddEnviron adds the values of variables of an environment, in the form KEY=VALUE, whose names look like secrets, and the
 // passwords in URLs.
 func (r *Redactor) AddEnviron(environ []string) {
 	for _, variable := range environ {

@@ -94,7 +94,7 @@ func (p Project) Namespace() string {
 	return cmp.Or(p.ObjectNamespace, project.ObjectNamespace(p.Name))
 }
 
-// MarkerNamespace returns the namespace in markers, which kustomizations replace by that of the operator.
+// MarkerNamespace returns the namespace in markers, which kustomizations replace by the operator's.
 func (p Project) MarkerNamespace() string { return project.ObjectNamespace(p.Name) }
 
 // MetricsService returns the name of the metrics Service in its manifest.

@@ -76,7 +76,7 @@ func mergeSample(current, wanted []byte, full bool) []byte {
 
 const examplesNote = "# The chart requires values that have no default; replace these examples: "
 
-// notesFor returns the comments of the wanted sample, of which the last lists examples: those that an object still contains.
+// notesFor returns the comments of the wanted sample. The last one lists the examples that an object still contains.
 func notesFor(notes []string, wanted, object []byte) []string {
 	last := len(notes) - 1
 	list, ok := strings.CutPrefix(notes[max(last, 0)], examplesNote)

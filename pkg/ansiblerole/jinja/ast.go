@@ -81,7 +81,7 @@ type (
 		Name    Expr
 		Extends bool
 	}
-	// A Block is a node: a statement of which only the body matters, such as with, which begins with its variables.
+	// A Block is a statement whose body alone matters, such as with, whose body begins with its variables.
 	Block struct{ Body []Node }
 	// Blank is a node: the line breaks within a statement or comment.
 	Blank struct{ Lines int }

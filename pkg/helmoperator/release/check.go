@@ -15,7 +15,7 @@ import (
 )
 
 // Check asks the API server, by dry runs, whether it accepts what the action of a plan would do: all objects that are created, changed
-// or deleted, and those of hooks. It changes nothing and fails if the server refuses one of them, or if an object exists that
+// or deleted, and the objects of hooks. It changes nothing and fails if the server refuses one of them, or if an object exists that
 // belongs to others; see IsTransient for other errors. Objects that can't be checked yet are left out, because the action itself
 // creates what they need: their kind, their namespace, or what the server looks up, such as the service account of a pod.
 func (r *Release) Check(ctx context.Context, action Action, o UpgradeOptions) error {

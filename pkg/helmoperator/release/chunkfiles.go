@@ -91,7 +91,7 @@ func (s *chunkedSecrets) complete(ctx context.Context, secret *v1.Secret) error 
 }
 
 // readChunks returns the content of the chunks of a record, or nil if there are not all of them. Without a digest, any complete chunks of
-// the revision are those of the record.
+// the revision belong to the record.
 func (s *chunkedSecrets) readChunks(ctx context.Context, record *v1.Secret, index chunkIndex) ([]byte, error) {
 	selector := labels.Set{chunkOfRelease: record.Labels["name"], chunkRevision: record.Labels["version"]}
 	if index.Digest != "" {
@@ -138,7 +138,7 @@ func (s *chunkedSecrets) listMetadata(ctx context.Context, selector labels.Set) 
 	return list.Items, err
 }
 
-// sweep deletes chunks that no record refers to: those that a record had before, and those of interrupted passes.
+// sweep deletes chunks that no record refers to: former chunks of a record, and chunks of interrupted passes.
 func (s *chunkedSecrets) sweep(ctx context.Context, record string, index chunkIndex, chunks []metav1.PartialObjectMetadata) error {
 	current := fmt.Sprintf("%s.%s.", record, index.Digest)
 	isOld := func(chunk *metav1.PartialObjectMetadata) bool { return !strings.HasPrefix(chunk.Name, current) }

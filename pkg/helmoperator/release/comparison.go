@@ -12,7 +12,7 @@ import (
 
 // A comparison is the result of comparing a revision with renderings of the chart and the values.
 type comparison struct {
-	// changed are the fields that require an upgrade, and changedHooks those of hooks.
+	// changed and changedHooks are the fields of objects and hooks that require an upgrade.
 	changed, changedHooks fields
 	// random are fields that differ between renderings. An upgrade keeps the content of some of them: kept.
 	random, kept fields

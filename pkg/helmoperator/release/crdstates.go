@@ -14,7 +14,7 @@ import (
 // crdAge is the time after which a CRD is read again if it is not observed.
 const crdAge = time.Minute
 
-// crdStates is what a process knows about CRDs. All releases share it, so that at rest, a CRD is read once and not for each release.
+// crdStates is what a process knows about CRDs. All releases share it: at rest, a CRD is read once, not once for each release.
 type crdStates struct {
 	// apply is held while a CRD is compared and applied.
 	apply sync.Mutex

@@ -9,7 +9,7 @@ import (
 )
 
 // discard deletes the objects and the records of an installation that failed, without hooks. It deletes nothing if this pass has not
-// created the record: the installation then failed because another one had the name first, and what exists belongs to that one. Nor
+// created the record: the installation then failed because another one had the name first and owns what exists. Nor
 // if the record has changed since, as after a change of the leader: the new one continues.
 func (r *Release) discard(ctx context.Context, installed *releasev1.Release) error {
 	if !r.hasCreated(installed.Version) {

@@ -75,7 +75,7 @@ func (r *Release) runHooks(ctx context.Context, configuration *action.Configurat
 }
 
 // begin is called with the revision whose hooks are run, before the first one is. Runs of interrupted revisions that no hook continues
-// end here: they would compete with those of this revision.
+// end here: they would compete with the hooks of this revision.
 func (h *hooks) begin(revision *releasev1.Release, before []*releasev1.Release) error {
 	h.list, h.revision = revision.Hooks, revision.Version
 	if h.ids == nil {
@@ -106,7 +106,7 @@ func (h *hooks) applied() {
 	clear(h.built)
 }
 
-// register remembers whose objects were built, if the manifest is that of a hook.
+// register remembers whose objects were built, if the manifest belongs to a hook.
 func (h *hooks) register(manifest string, infos kube.ResourceList) {
 	if h == nil {
 		return
@@ -201,7 +201,7 @@ func (h *hooks) delete(hook *releasev1.Hook, infos kube.ResourceList, deleteAll 
 	return deleteAll(deleted)
 }
 
-// create creates the objects of a hook, except for those of a run that is continued.
+// create creates the objects of a hook, except for objects of a run that is continued.
 func (h *hooks) create(hook *releasev1.Hook, infos kube.ResourceList, createAll func(kube.ResourceList) (*kube.Result, error)) (*kube.Result, error) {
 	if err := h.ctx.Err(); err != nil {
 		return nil, err

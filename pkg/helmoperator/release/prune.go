@@ -30,7 +30,7 @@ func (r *Release) prune(ctx context.Context) {
 	_ = r.purge(old)
 }
 
-// isFailure reports whether a description of a revision, as Helm or markFailed writes it, is that of a failure.
+// isFailure reports whether a description of a revision, as Helm or markFailed writes it, describes a failure.
 func isFailure(description string) bool {
 	return strings.HasPrefix(description, interrupted) || strings.Contains(description, " failed: ")
 }

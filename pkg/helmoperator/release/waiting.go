@@ -136,7 +136,7 @@ func (r *Release) watch(ctx context.Context, info *resource.Info, live *unstruct
 		changed = true
 		done, err := check(object)
 		if event.Type == watch.Deleted && !done {
-			// Its last state was not enough, but an error of it is better than that of a missing object.
+			// Its last state was not enough, but an error about it says more than one about a missing object.
 			if err == nil {
 				done, err = check(nil)
 			}

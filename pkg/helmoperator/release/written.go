@@ -65,7 +65,7 @@ func recordContent(secret *v1.Secret) [sha256.Size]byte {
 }
 
 // errChanged is the cause when a record is not the one that this pass has read or written.
-var errChanged = errors.New("it was changed by another process; the next pass continues with what that one left")
+var errChanged = errors.New("it was changed by another process; the next pass continues with what the other one left")
 
 // checkRecord returns an error if a stored record has changed since this pass has read or written it.
 func (r *Release) checkRecord(stored *v1.Secret) error {
@@ -85,7 +85,7 @@ func (r *Release) hasCreated(version int) bool {
 // ownsRevision reports whether the record of a revision, as read, belongs to the custom resource.
 func (r *Release) ownsRevision(version int) bool { return r.records[r.recordName(version)].owned }
 
-// owned returns those of revisions whose records belong to the custom resource.
+// owned returns the revisions whose records belong to the custom resource.
 func (r *Release) owned(revisions []*releasev1.Release) []*releasev1.Release {
 	var owned []*releasev1.Release
 	for _, revision := range revisions {
