@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v4/pkg/chart/common"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -300,4 +301,16 @@ func TestNeedsMissing(t *testing.T) {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
+}
+
+// TestCheckOfSkippedCRDs checks that a dry run creates no CRDs that the operation leaves to others, so that their kinds are missing.
+func TestCheckOfSkippedCRDs(t *testing.T) {
+	t.Parallel()
+	e := newCRDEnv(t)
+	chart := e.version("1.0.0", e.definition("v1", "a"))
+	chart.Templates = append(chart.Templates, &common.File{Name: "templates/x.yaml", Data: []byte("{apiVersion: " + e.group + "/v1, kind: Gadget, metadata: {name: x}}\n")})
+	if err := e.check(e.with(CRDsCreate, chart), Install, UpgradeOptions{}); err != nil {
+		t.Errorf("CRDs that the installation creates: %v", err)
+	}
+	e.refused(e.check(e.with(CRDsSkip, chart), Install, UpgradeOptions{}), "no matches for kind")
 }
