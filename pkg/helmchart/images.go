@@ -144,7 +144,7 @@ func (s *imageSearch) renderWith(ctx context.Context, form int, sets [][]int) ([
 	request := RenderRequest{Protocol: Protocol, Files: s.files, ReleaseName: renderRelease, Namespace: renderNamespace}
 	for _, set := range sets {
 		for _, digest := range []bool{false, true} {
-			values := cloneValues(s.base.Values)
+			values := CloneValues(s.base.Values)
 			for _, i := range set {
 				c := s.candidates[i]
 				for key, part := range c.forms[form] {
@@ -202,14 +202,15 @@ func setValue(values map[string]any, path []string, text string) {
 	values[path[len(path)-1]] = text
 }
 
-func cloneValues(values map[string]any) map[string]any {
+// CloneValues returns a copy of values in which maps can be changed. The copy of nil is empty.
+func CloneValues(values map[string]any) map[string]any {
 	clone := maps.Clone(values)
 	if clone == nil {
 		clone = map[string]any{}
 	}
 	for key, v := range clone {
 		if below, ok := v.(map[string]any); ok {
-			clone[key] = cloneValues(below)
+			clone[key] = CloneValues(below)
 		}
 	}
 	return clone

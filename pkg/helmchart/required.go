@@ -121,14 +121,15 @@ func (r RequiredValue) SetExample(values map[string]any) {
 func Examples(all []RequiredValue, spec map[string]any) map[string]any {
 	examples := map[string]any{}
 	for _, r := range all {
-		if at, ok := valueAt(spec, r.Path); ok && at == exampleText {
+		if at, ok := ValueAt(spec, r.Path); ok && at == exampleText {
 			r.SetExample(examples)
 		}
 	}
 	return examples
 }
 
-func valueAt(values map[string]any, at []string) (any, bool) {
+// ValueAt returns the value at a path, which has at least one key, and whether there is one.
+func ValueAt(values map[string]any, at []string) (any, bool) {
 	for _, key := range at[:len(at)-1] {
 		values, _ = values[key].(map[string]any)
 	}

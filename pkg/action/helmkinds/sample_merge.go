@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 )
@@ -87,7 +88,9 @@ func notesFor(notes []string, wanted, object []byte) []string {
 	}
 	var left []string
 	for name := range strings.SplitSeq(strings.TrimRight(list, ".\r\n"), ", ") {
-		if at := strings.Split(name, "."); reflect.DeepEqual(valueAt(set, at), valueAt(examples, at)) {
+		at := strings.Split(name, ".")
+		now, _ := helmchart.ValueAt(set, at)
+		if example, _ := helmchart.ValueAt(examples, at); reflect.DeepEqual(now, example) {
 			left = append(left, name)
 		}
 	}
@@ -96,13 +99,6 @@ func notesFor(notes []string, wanted, object []byte) []string {
 		notes = append(notes, examplesNote+strings.Join(left, ", ")+".\n")
 	}
 	return notes
-}
-
-func valueAt(values map[string]any, at []string) any {
-	for _, key := range at[:len(at)-1] {
-		values, _ = values[key].(map[string]any)
-	}
-	return values[at[len(at)-1]]
 }
 
 func joined(parts ...[]string) []byte {

@@ -72,7 +72,7 @@ func requiredExamples(ctx context.Context, p *action.Project, files helmchart.Fi
 		return nil, err
 	}
 	examples := helmchart.Examples(all, set)
-	values, _ := cloneValues(set).(map[string]any)
+	values := helmchart.CloneValues(set)
 	for range all {
 		answer, err := p.Charts.Render(ctx, helmchart.RenderRequest{Files: files, ReleaseName: "sample", Namespace: "default", Values: []map[string]any{values}})
 		if err != nil {
@@ -98,20 +98,4 @@ func sampleLike(content []byte, spec helmchart.SampleSpec) ([]byte, error) {
 		spec.Examples = helmchart.Examples(all, set)
 	}
 	return helmchart.Sample(spec)
-}
-
-// cloneValues returns a copy of values, in which mappings can be changed.
-func cloneValues(value any) any {
-	fields, ok := value.(map[string]any)
-	if !ok && value != nil {
-		return value
-	}
-	clone := map[string]any{}
-	for key, field := range fields {
-		if inner, isMapping := field.(map[string]any); isMapping {
-			field = cloneValues(inner)
-		}
-		clone[key] = field
-	}
-	return clone
 }
