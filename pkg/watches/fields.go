@@ -1,8 +1,10 @@
 package watches
 
 import (
+	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,6 +93,21 @@ func (p *parser) text(into *string, check func(string) []string) func(*yaml.Node
 			problem, _, _ = strings.Cut(problem, " (e.g.") // and a regular expression
 			p.addf(value, "%q: %s", value.Value, problem)
 		}
+	}
+}
+
+// choice returns a function that reads one of some strings, or an empty one.
+func (p *parser) choice(into *string, valid ...string) func(*yaml.Node) {
+	return func(value *yaml.Node) {
+		if *into = value.Value; value.Kind == yaml.ScalarNode && (value.Value == "" || slices.Contains(valid, value.Value)) {
+			return
+		}
+		last := len(valid) - 1
+		problem := fmt.Sprintf("%q: must be %s or %s", value.Value, strings.Join(valid[:last], ", "), valid[last])
+		if near, ok := diag.Nearest(value.Value, valid); ok {
+			problem += fmt.Sprintf("; did you mean %q?", near)
+		}
+		p.addf(value, "%s", problem)
 	}
 }
 

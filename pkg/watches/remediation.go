@@ -1,14 +1,6 @@
 package watches
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/operon-sdk/operon/pkg/diag"
-)
+import "go.yaml.in/yaml/v3"
 
 // The strategies of a Remediation.
 const (
@@ -36,21 +28,6 @@ func (p *parser) remediation(into *Remediation, strategies ...string) func(*yaml
 			"retries":  p.number(-1, func(n int) { into.Retries = &n }),
 			"strategy": p.choice(&into.Strategy, strategies...),
 		}, nil)
-	}
-}
-
-// choice returns a function that reads one of some strings, or an empty one.
-func (p *parser) choice(into *string, valid ...string) func(*yaml.Node) {
-	return func(value *yaml.Node) {
-		if *into = value.Value; value.Kind == yaml.ScalarNode && (value.Value == "" || slices.Contains(valid, value.Value)) {
-			return
-		}
-		last := len(valid) - 1
-		problem := fmt.Sprintf("%q: must be %s or %s", value.Value, strings.Join(valid[:last], ", "), valid[last])
-		if near, ok := diag.Nearest(value.Value, valid); ok {
-			problem += fmt.Sprintf("; did you mean %q?", near)
-		}
-		p.addf(value, "%s", problem)
 	}
 }
 
