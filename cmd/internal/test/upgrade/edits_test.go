@@ -379,7 +379,8 @@ func (u *upgraded) facts(files map[string]string, built map[string][]byte) map[f
 			if path.Base(name) == "main.go" {
 				line = strings.Replace(line, `"metrics-secure", false,`, `"metrics-secure", true,`, 1) // as a proxy that stays needs it
 			}
-			line = goImage.ReplaceAllString(line, "${1}") // follows go.mod
+			line = goImage.ReplaceAllString(line, "${1}")      // follows go.mod
+			line = accountConst.ReplaceAllString(line, "${1}") // follows the Deployment, which may be in a renamed file
 			if !followed.MatchString(line) {
 				f := fact{source, unmark(line)}
 				counts[f]++
@@ -418,6 +419,8 @@ func (u *upgraded) countObjects(counts map[fact]int, source, stream string) {
 var movedPaths = strings.NewReplacer(" main.go", " cmd/main.go", " controllers/", " internal/controller/")
 
 var goImage = regexp.MustCompile(`^(FROM golang:)[0-9.]+`)
+
+var accountConst = regexp.MustCompile(`^(serviceAccountName = )"[^"]*"$`)
 
 // followed matches lines that depend on others: they end a block, or call for a newer controller-runtime what an edited
 // program calls for an older one.
