@@ -63,9 +63,10 @@ func (r *Release) scaleTargetOf(object *unstructured.Unstructured) scaleTarget {
 }
 
 // Update implements kube.Interface. An object whose replicas an autoscaler sets keeps them, unless the upgrade changes the chart's number.
+// Helm reads the result also after an error.
 func (c *client) Update(original, target kube.ResourceList, options ...kube.ClientUpdateOption) (*kube.Result, error) {
 	if err := c.keepReplicas(context.Background(), original, target); err != nil {
-		return nil, err
+		return &kube.Result{}, err
 	}
 	return c.Client.Update(original, target, options...)
 }
