@@ -171,6 +171,9 @@ func (c *check) try(info *resource.Info, send func() error) {
 	if err == nil || apierrors.IsAlreadyExists(err) || c.needsMissing(info, err) {
 		return
 	}
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		err = status // Helm's error names the object once more
+	}
 	c.errs = append(c.errs, fmt.Errorf("%s: %w", c.keyOf(info.Object.(*unstructured.Unstructured)), err))
 }
 

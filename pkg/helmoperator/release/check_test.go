@@ -48,7 +48,7 @@ func TestCheckInstall(t *testing.T) {
 	e := newEnv(t)
 	chart := e.chart(failingChart)
 	e.refused(e.check(e.release(chart, values("invalid", true)), Install, UpgradeOptions{}),
-		"install: the API server refuses it, nothing was changed: Deployment/web: ", `Deployment.apps "web" is invalid`)
+		"install: the API server refuses it, nothing was changed: Deployment/web: Deployment.apps \"web\" is invalid: ")
 	e.mustNot("v1 ConfigMap before")
 	if records := e.records(); records != "" {
 		t.Errorf("records %s", records)
