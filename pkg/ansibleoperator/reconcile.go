@@ -33,7 +33,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.passes.drop(request.NamespacedName)
-		r.kind.Operator.Forget(request.NamespacedName)
+		r.kind.Forget(request.NamespacedName)
 		r.engine.remove(ctx, r.kind.GVK, request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
@@ -43,6 +43,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if !r.kind.IsResponsible(obj, r.isFinalizer) {
 		r.passes.drop(request.NamespacedName)
 		return reconcile.Result{}, nil
+	}
+	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		return reconcile.Result{}, err
 	}
 	result, err := r.reconcileObject(ctx, obj)
 	switch {
@@ -80,7 +83,8 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 	}
 	var err error
 	if p.settings, err = r.readSettings(obj); err != nil {
-		if !deleted {
+		// An invalid annotation must not prevent the deletion, but nobody can tell whether one is to pause it.
+		if _, invalid := customresource.IsPaused(obj, AnnotationPaused); !deleted || invalid != nil {
 			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
 		}
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
@@ -96,6 +100,8 @@ type pass struct {
 	deleted    bool
 	settings   settings
 	secrets    redact.Redactor
+	// handled is the new value of AnnotationReconcileRequestedAt, as soon as the run has ended.
+	handled string
 }
 
 // run runs the playbook or role and writes its result.
@@ -113,6 +119,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if errors.Is(err, customresource.ErrDeleted) || p.engine.isStopping() || ctx.Err() != nil {
 		return reconcile.Result{}, err
 	}
+	p.conclude()
 	p.metrics.observe(p.kind.GVK, p.kind.Now().Sub(start), err != nil || result.Failed())
 	switch {
 	case err != nil:
@@ -189,8 +196,12 @@ func (p *pass) checkDeleted(ctx context.Context) error {
 	return err
 }
 
+// conclude makes the next write of the status say that there was the run that AnnotationReconcileRequestedAt requested.
+func (p *pass) conclude() { p.handled = p.kind.Requested(p.obj, AnnotationReconcileRequestedAt) }
+
 // fail writes the cause of a failed pass to the status and returns the error without secrets.
 func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, err error) error {
+	p.conclude()
 	err = p.secrets.RedactError(err)
 	message := strings.TrimSpace(err.Error())
 	if message == "" {
@@ -201,7 +212,7 @@ func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, e
 
 // write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.
 func (p *pass) write(ctx context.Context, conditions []condition) error {
-	err := p.writeStatus(ctx, p.obj, p.generation, conditions)
+	err := p.writeStatus(ctx, p.obj, p.generation, conditions, p.handled)
 	if apierrors.IsInvalid(err) {
 		log.FromContext(ctx).Error(err, "the schema of the kind does not permit the status; set manageStatus: false in watches.yaml, or change the schema")
 		return nil

@@ -44,6 +44,9 @@ type Kind struct {
 	Now     func() time.Time
 	// Operator is this operator, as resources that it has taken over name it.
 	Operator *Operator
+	// NoStatus leaves the status to others.
+	NoStatus bool
+	memory   *memory
 
 	// Cache contains the custom resources. AddController sets it and the writer.
 	Cache client.Reader
@@ -52,7 +55,7 @@ type Kind struct {
 
 // NewKind returns a Kind that selects all resources, one at a time. The annotation contains the operator that finalizes a resource.
 func NewKind(period time.Duration, annotation string) Kind {
-	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Backoff: minBackoff, Now: time.Now, Operator: &Operator{Annotation: annotation}}
+	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Backoff: minBackoff, Now: time.Now, Operator: &Operator{Annotation: annotation}, memory: &memory{}}
 }
 
 // Apply applies the options of a reconciler of a kind, which they must set. The error names all invalid options.

@@ -39,6 +39,11 @@ const (
 	AnnotationTimeout = annotationPrefix + "timeout"
 	// AnnotationDriftDetection is "enabled", "warn" or "disabled". It takes precedence over the mode of WithDriftDetection.
 	AnnotationDriftDetection = annotationPrefix + "drift-detection"
+	// AnnotationPaused keeps the operator from changing anything while it is "true". It does not exist in operator-sdk.
+	AnnotationPaused = annotationPrefix + "paused"
+	// AnnotationReconcileRequestedAt requests a pass with each new value, such as a time. The pass tries a failed operation once more.
+	// status.lastHandledReconcileAt is the last value for which there was a pass. It does not exist in operator-sdk.
+	AnnotationReconcileRequestedAt = annotationPrefix + "reconcile-requested-at"
 	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
 	AnnotationOperator = annotationPrefix + "operator"
 )
@@ -76,5 +81,6 @@ func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
 		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period),
 		customresource.ReadPeriod(obj, AnnotationTimeout, &s.timeout),
 		readDriftMode(obj, &s.drift))
-	return s, err
+	_, paused := customresource.IsPaused(obj, AnnotationPaused)
+	return s, errors.Join(err, paused)
 }

@@ -43,7 +43,7 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 		return nil, err
 	}
 	held := p.tracked.held
-	if held != nil && held.attempt == current && (held.until.IsZero() || p.kind.Now().Before(held.until)) {
+	if held != nil && held.attempt == current && p.requested == "" && (held.until.IsZero() || p.kind.Now().Before(held.until)) {
 		return nil, held
 	}
 	known, err := p.knownFailure(ctx, rel, current)
@@ -59,8 +59,13 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 		}
 		return nil, p.refused(held, current, &operationError{reason, err})
 	}
-	if known != nil && !remediation.allows(known.failures) {
-		return nil, p.exhausted(current, known, reason)
+	if known != nil && !remediation.allows(known.failures) && !known.retry {
+		if p.requested == "" {
+			return nil, p.exhausted(current, known, reason)
+		}
+		if err := p.retryOnce(ctx, rel, known); err != nil {
+			return nil, err
+		}
 	}
 	deployed, err := operate()
 	if err == nil || ctx.Err() != nil || release.IsTransient(err) {

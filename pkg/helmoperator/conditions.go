@@ -32,6 +32,8 @@ const (
 	// ConditionDrifted is True while others have changed or deleted objects of the release and the mode release.DriftWarn leaves them
 	// as they are. The message names the objects and fields. Otherwise, it is absent.
 	ConditionDrifted = "Drifted"
+	// ConditionPaused is True while AnnotationPaused keeps the operator from changing anything. Otherwise, it is absent.
+	ConditionPaused = customresource.ConditionPaused
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
@@ -67,6 +69,8 @@ const (
 	ReasonCRDsDiffer = "CRDsDiffer"
 	// ReasonDriftDetected is the only reason of Drifted.
 	ReasonDriftDetected = "DriftDetected"
+	// ReasonPaused is the only reason of Paused. DeletionBlocked has it, too, and Ready if a paused resource was never reconciled.
+	ReasonPaused = customresource.ReasonPaused
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
 	// ReasonWaitingForHook means that a Job or Pod of a hook of the chart has not finished yet.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
@@ -31,9 +32,14 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, op *operation, obj *u
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
 	change := newStatusChange()
-	remaining, err := r.uninstall(ctx, obj, options, func(w release.Waiting, until func() error) error {
-		return r.await(ctx, op, obj, change, w, until)
-	})
+	change.handled = r.kind.Requested(obj, AnnotationReconcileRequestedAt)
+	var remaining []release.Object
+	// But nobody can tell whether one is to pause it.
+	if _, err = customresource.IsPaused(obj, AnnotationPaused); err == nil {
+		remaining, err = r.uninstall(ctx, obj, options, func(w release.Waiting, until func() error) error {
+			return r.await(ctx, op, obj, change, w, until)
+		})
+	}
 	if err != nil && ctx.Err() != nil {
 		return reconcile.Result{}, err // the next pass continues
 	}

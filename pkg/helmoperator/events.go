@@ -29,6 +29,8 @@ const (
 	EventDriftRepaired = "DriftRepaired"
 	// EventDriftDetected is emitted when the condition Drifted becomes True, or its message changes.
 	EventDriftDetected = ReasonDriftDetected
+	// EventPaused and EventResumed are emitted when the condition Paused becomes True and is removed.
+	EventPaused, EventResumed = customresource.EventPaused, customresource.EventResumed
 )
 
 // emitOverrides emits an event for each override value, sorted by key. Secret values are hidden.

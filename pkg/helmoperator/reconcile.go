@@ -31,7 +31,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.tracker.drop(request.NamespacedName)
-		r.kind.Operator.Forget(request.NamespacedName)
+		r.kind.Forget(request.NamespacedName)
 		r.metrics.deleteCreated(request.NamespacedName, r.kind.GVK)
 		return reconcile.Result{}, nil
 	}
@@ -40,6 +40,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	r.metrics.setCreated(obj, r.kind.GVK)
+	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		return reconcile.Result{}, err
+	}
 	if obj.GetDeletionTimestamp() == nil {
 		if tracked, ok := r.tracker.takeLight(obj, r.kind.Now()); ok {
 			return r.reconcileReadiness(ctx, obj, tracked)
@@ -63,6 +66,7 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 		return r.reconcileDeleted(ctx, op, obj, tracked)
 	}
 	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
+	p.requested = r.kind.Requested(obj, AnnotationReconcileRequestedAt)
 	return p.run(ctx)
 }
 
@@ -114,6 +118,8 @@ type pass struct {
 	install, upgrade Remediation
 	// drifted is the condition Drifted; nil if no object was left as others have changed it.
 	drifted *condition
+	// requested is the new value of AnnotationReconcileRequestedAt, or empty.
+	requested string
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
@@ -123,6 +129,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil && ctx.Err() != nil {
 		// The next pass, maybe of another process, continues. It writes the status.
 		return reconcile.Result{}, err
+	}
+	if !release.IsTransient(err) { // otherwise, the next pass does what was requested
+		p.change.handled = p.requested
 	}
 	var held *heldError
 	if errors.As(err, &held) {
@@ -264,6 +273,7 @@ func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progre
 	logger := log.FromContext(ctx).WithValues("release", p.obj.GetName(), "operation", operation)
 	logger.Info("changing the release", "reason", p.secrets.Redact(plan.Reason))
 	p.change.set(condition{ConditionReady, metav1.ConditionFalse, progress, ""})
+	p.change.handled = p.requested
 	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
 		return nil, err
 	}
