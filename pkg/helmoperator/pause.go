@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 )
@@ -24,8 +23,6 @@ func (r *Reconciler) pauseOrResume(ctx context.Context, obj *unstructured.Unstru
 		}
 		return false, err
 	}
-	// The pass after the pause compares everything: changes of objects add no passes until then.
-	r.tracker.requireFull(client.ObjectKeyFromObject(obj))
 	if obj.GetDeletionTimestamp() != nil && !hasFinalizer(obj) {
 		return true, nil // others finalize it
 	}
