@@ -12,6 +12,9 @@
 // minutes, and earlier after such a change. If the resource is deleted during a run, the
 // processes of the run are ended. Then the finalizer runs, if there is one. The directory of the runs is removed with the resource.
 //
+// While a resource has AnnotationPaused, no run starts, not even the finalizer's. A run in progress ends first, also if the resource is
+// deleted in the meantime. A new value of AnnotationReconcileRequestedAt starts a run.
+//
 // Several operators can share a kind if each has a selector. Together with the finalizer, a resource gets AnnotationOperator, so that
 // only the operator that has taken it over finalizes it, also after its labels were changed.
 //

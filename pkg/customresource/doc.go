@@ -3,6 +3,7 @@
 //
 // A [Kind] describes which resources a reconciler handles and when. Its methods set it up, add a controller that starts even before the
 // kind exists, and find out whether a resource is to be left to another reconciler. Its [Writer] changes finalizers and the status
-// with merge patches, and applies a change again after a conflict. The rest of the package reads annotations and watches.yaml, and
+// with merge patches, and applies a change again after a conflict. Its methods Pause, Resume and Requested handle what annotations ask
+// for. The rest of the package reads annotations and watches.yaml, and
 // builds conditions.
 package customresource

@@ -12,6 +12,13 @@
 // repairs it. If nothing has changed, it reads the records of the release and writes nothing. If only the status of objects has
 // changed, it computes the condition Ready anew. A failed pass is repeated with delays of 1 second to 5 minutes.
 //
+// # Pauses and requests
+//
+// A resource with AnnotationPaused is left as it is, also if it is deleted: there are neither passes nor requests, except to write the
+// condition Paused. A pass that waits is ended like one whose resource has changed. A new value of AnnotationReconcileRequestedAt adds a
+// pass, which tries a failed operation once more. It is written to the status together with the begin of the operation, so that
+// another process continues the operation but doesn't begin it again.
+//
 // # Failures
 //
 // An installation or upgrade begins with a dry run of all objects. What the API server refuses changes nothing, and is checked again
