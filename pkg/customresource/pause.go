@@ -34,9 +34,10 @@ func IsPaused(obj metav1.Object, annotation string) (paused bool, err error) {
 // conditions to set.
 func (k *Kind) Pause(ctx context.Context, obj *unstructured.Unstructured, annotation string, more func(*unstructured.Unstructured) map[string]string) (begins bool, err error) {
 	begins = true
+	overtaken := false
 	err = k.patchConditions(ctx, obj, func(current *unstructured.Unstructured, conditions []any) []any {
-		begins = false
 		if paused, err := IsPaused(current, annotation); err != nil || !paused {
+			overtaken = true
 			return conditions // the next pass handles the change
 		}
 		begins = ReadCondition(current, ConditionPaused)["reason"] != ReasonPaused
@@ -60,7 +61,7 @@ func (k *Kind) Pause(ctx context.Context, obj *unstructured.Unstructured, annota
 		log.FromContext(ctx).Error(err, "the schema of the kind does not permit the conditions of a paused resource")
 		err = nil
 	}
-	return err == nil && k.memory.setPaused(obj, true) && begins, err
+	return err == nil && !overtaken && k.memory.setPaused(obj, true) && begins, err
 }
 
 // Resume removes the conditions that Pause has written to the status of obj, and reports whether a pause ends.

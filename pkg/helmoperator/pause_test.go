@@ -280,7 +280,16 @@ func TestOvertakenPause(t *testing.T) {
 	e.patch(obj, "spec: {text: b}") // whose pass is a later one
 	e.waitFor("one", helmoperator.ConditionDeployed, "True/UpgradeSuccessful")
 	e.waitFor("one", helmoperator.ConditionPaused, "absent")
-	if n, _ := e.counts(helmoperator.EventPaused); n != 0 || writes.Load() != 1 {
-		t.Errorf("%d writes and %d events about the pause, want a refused write", writes.Load(), n)
+	// Events are written in order.
+	e.eventually("the events", func() error {
+		if n, _ := e.counts(helmoperator.ReasonUpgradeSuccessful); n == 0 {
+			return errNotYet
+		}
+		return nil
+	})
+	paused, _ := e.counts(helmoperator.EventPaused)
+	resumed, _ := e.counts(helmoperator.EventResumed)
+	if paused != 0 || resumed != 0 || writes.Load() != 1 {
+		t.Errorf("%d writes, %d events Paused and %d events Resumed, want a refused write only", writes.Load(), paused, resumed)
 	}
 }
