@@ -18,7 +18,7 @@ const (
 	ConditionDeployed = "Deployed"
 	// ConditionReleaseFailed is True while an installation, upgrade or removal fails. Otherwise, it is absent.
 	ConditionReleaseFailed = "ReleaseFailed"
-	// ConditionIrreconcilable is True while anything else fails: the chart cannot be rendered, the values are invalid, drift
+	// ConditionIrreconcilable is True while anything else fails: the chart cannot be rendered, the values are missing or invalid, drift
 	// cannot be repaired. Otherwise, it is absent.
 	ConditionIrreconcilable = "Irreconcilable"
 	// ConditionReady is True when all objects of the current release are ready. Its message names the first object that is not.
@@ -45,6 +45,11 @@ const (
 	ReasonUpgradeError        = "UpgradeError"
 	ReasonUninstallError      = "UninstallError"
 	ReasonReconcileError      = "ReconcileError"
+
+	// ReasonValuesMissing means that a Secret or ConfigMap with values, or a key in it, doesn't exist.
+	ReasonValuesMissing = "ValuesMissing"
+	// ReasonValuesInvalid means that a Secret or ConfigMap with values has other content than its use requires.
+	ReasonValuesInvalid = "ValuesInvalid"
 
 	// ReasonObjectsReady means that all objects are ready.
 	ReasonObjectsReady = "ObjectsReady"

@@ -40,6 +40,7 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, op *operation, obj *u
 	if err != nil {
 		var secrets redactor
 		secrets.AddValues(obj.Object["spec"])
+		_ = r.addValuesFrom(ctx, obj, map[string]any{}, &secrets) // sources that are gone are in no message
 		err = secrets.RedactError(err)
 		message := err.Error()
 		failure := condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message}

@@ -64,7 +64,7 @@ func (p *pass) reportDrift(found []release.Repaired, log logr.Logger) {
 	if len(reported) == 0 {
 		return
 	}
-	message := "Changed by others and not repaired: " + strings.Join(describeDrift(reported), ", ")
+	message := p.secrets.Redact("Changed by others and not repaired: " + strings.Join(describeDrift(reported), ", "))
 	p.drifted = &condition{ConditionDrifted, metav1.ConditionTrue, ReasonDriftDetected, message}
 	if readCondition(p.obj, ConditionDrifted).message != customresource.Truncate(message, maxMessage) {
 		log.Info("objects of the release have drifted", "objects", names(reported))

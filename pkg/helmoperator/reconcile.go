@@ -18,6 +18,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // Reconcile makes the release of a custom resource correspond to its spec.
@@ -31,6 +32,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.tracker.drop(request.NamespacedName)
+		r.sources.Drop(request.NamespacedName)
 		r.kind.Operator.Forget(request.NamespacedName)
 		r.metrics.deleteCreated(request.NamespacedName, r.kind.GVK)
 		return reconcile.Result{}, nil
@@ -128,6 +130,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if errors.As(err, &held) {
 		return p.hold(ctx, p.release, held)
 	}
+	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
+		return p.waitForSources(ctx, sources)
+	}
 	p.tracked.held = nil
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
@@ -187,21 +192,14 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.values, err = p.valuesOf(ctx, p.obj); err != nil {
+	if p.values, err = p.valuesOf(ctx, p.obj, &p.secrets); err != nil {
 		return nil, err
 	}
 	p.secrets.AddValues(p.values)
 	if p.install, p.upgrade, err = p.remediations(p.obj); err != nil {
 		return nil, err
 	}
-	rel, err := p.factory.Release(release.Options{
-		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
-		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
-		Wait: func(w release.Waiting, until func() error) error {
-			return p.await(ctx, p.operation, p.obj, p.change, w, until)
-		},
-	})
+	rel, err := p.newRelease(ctx, chart)
 	if err != nil {
 		return nil, err
 	}
@@ -229,6 +227,18 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	return deployed, nil
+}
+
+// newRelease returns the release with a chart and the values of the pass.
+func (p *pass) newRelease(ctx context.Context, chart *chartv2.Chart) (*release.Release, error) {
+	return p.factory.Release(release.Options{
+		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
+		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
+		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
+		Wait: func(w release.Waiting, until func() error) error {
+			return p.await(ctx, p.operation, p.obj, p.change, w, until)
+		},
+	})
 }
 
 // act does what the plan of a release requires.

@@ -26,6 +26,8 @@ type trackedResource struct {
 	// running is set during full passes, and failing after a failed one. Changes of objects don't add passes then: a pass changes
 	// objects itself, so a failing one would be repeated without delay.
 	running, failing bool
+	// blocked is set while the sources of values are missing. Readiness says nothing then.
+	blocked bool
 	// readinessDue is set when such a pass is requested.
 	readinessDue bool
 
@@ -67,7 +69,7 @@ func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.resources[key]
-	if r == nil || r.failing || r.held != nil {
+	if r == nil || r.failing || r.blocked || r.held != nil {
 		return false
 	}
 	r.readinessDue = true
@@ -79,7 +81,7 @@ func (t *tracker) takeLight(obj *unstructured.Unstructured, now time.Time) (*tra
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.resources[client.ObjectKeyFromObject(obj)]
-	if r == nil || r.held != nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
+	if r == nil || r.blocked || r.held != nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
 		return nil, false
 	}
 	r.readinessDue = false
@@ -104,7 +106,7 @@ func (t *tracker) begin(obj *unstructured.Unstructured) *trackedResource {
 		t.resources[key] = r
 	}
 	r.generation, r.annotations, r.labels = obj.GetGeneration(), obj.GetAnnotations(), obj.GetLabels()
-	r.light, r.readinessDue, r.running = true, false, true
+	r.light, r.readinessDue, r.running, r.blocked = true, false, true, false
 	return r
 }
 

@@ -59,6 +59,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithChartPath(w.Chart),
+		WithValuesFrom(valuesSources(w.ValuesFrom)...),
 		WithOverrideValues(overrides),
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),

@@ -30,6 +30,8 @@ type Watch struct {
 	// WatchDependentResources makes changes of the objects of a release trigger their repair. It is true unless the file states
 	// otherwise.
 	WatchDependentResources bool
+	// ValuesFrom are Secrets and ConfigMaps with values of releases. Later ones take precedence, and custom resources over all of them.
+	ValuesFrom []Source
 	// OverrideValues are values of all releases. They take precedence over the custom resources. Keys have the syntax of
 	// Helm's --set; values are strings in which variables and templates are not expanded yet.
 	OverrideValues map[string]string

@@ -1,0 +1,48 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// AddContent adds all strings and numbers in a value, whatever their keys are, also as templates often write them: encoded with base64, for
+// a URL, or with doubled or escaped quotes. Words such as "true" or "default" are left out.
+func (r *Redactor) AddContent(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, element := range v {
+			r.AddContent(element)
+		}
+	case []any:
+		for _, element := range v {
+			r.AddContent(element)
+		}
+	case string:
+		r.addText(v)
+	case float64:
+		r.addText(strconv.FormatFloat(v, 'f', -1, 64))
+	case int, int64, json.Number:
+		r.addText(fmt.Sprint(v))
+	}
+}
+
+func (r *Redactor) addText(text string) {
+	if plainWord.MatchString(text) {
+		return
+	}
+	r.Add(text)
+	if len(text) < minSecret {
+		return
+	}
+	quoted := strconv.Quote(text)
+	for _, form := range []string{
+		base64.StdEncoding.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(text))),
+		url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(text, "'", "''"), quoted[1 : len(quoted)-1],
+	} {
+		r.Add(form)
+	}
+}
