@@ -29,6 +29,10 @@ const (
 	ReasonRunning    = "Running"
 	ReasonSuccessful = "Successful"
 	ReasonFailed     = "Failed"
+	// ReasonVarsMissing means that a Secret or ConfigMap with variables, or a key in it, doesn't exist.
+	ReasonVarsMissing = "VarsMissing"
+	// ReasonVarsInvalid means that a Secret or ConfigMap with variables has other content than its use requires.
+	ReasonVarsInvalid = "VarsInvalid"
 	// ReasonTimedOut means that the last run exceeded its time.
 	ReasonTimedOut = "TimedOut"
 	// ReasonRequeued means that the module requeue_after ended the last run.

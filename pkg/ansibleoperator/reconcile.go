@@ -20,6 +20,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/redact"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // deletedWait is the time until a pass is repeated whose run was ended because the custom resource was deleted.
@@ -33,6 +34,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.passes.drop(request.NamespacedName)
+		r.sources.Drop(request.NamespacedName)
 		r.kind.Operator.Forget(request.NamespacedName)
 		r.engine.remove(ctx, r.kind.GVK, request.NamespacedName)
 		return reconcile.Result{}, nil
@@ -96,6 +98,8 @@ type pass struct {
 	deleted    bool
 	settings   settings
 	secrets    redact.Redactor
+	// sourceVars are the variables from Secrets and ConfigMaps.
+	sourceVars map[string]any
 }
 
 // run runs the playbook or role and writes its result.
@@ -104,6 +108,13 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		if _, isMap := spec.(map[string]any); !isMap {
 			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, errors.New("spec must be an object"))
 		}
+	}
+	err := p.readSources(ctx)
+	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
+		return p.waitForSources(ctx, sources)
+	}
+	if err != nil {
+		return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
 	}
 	if err := p.write(ctx, runningConditions(p.obj)); err != nil {
 		return reconcile.Result{}, err
@@ -144,7 +155,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 		Playbook: p.source.playbook, Role: p.source.role,
 	}
 	input := variables.Input{
-		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
+		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, SourceVars: p.sourceVars, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
 	}
 	if p.deleted {
 		input.FinalizerVars = p.Reconciler.finalizer.Vars

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // The defaults of options.
@@ -28,6 +29,7 @@ type Reconciler struct {
 	kind               customresource.Kind
 	source             playbookOrRole
 	vars               map[string]any
+	varsFrom           []valuesfrom.Source
 	finalizer          *Finalizer
 	timeout            time.Duration
 	maxArtifacts       int
@@ -48,6 +50,7 @@ type Reconciler struct {
 	engine  *engine
 	metrics *collectors
 	schemas *schemas
+	sources *valuesfrom.Reader
 
 	passes passes
 }

@@ -7,10 +7,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // AddContent adds all strings and numbers in a value, whatever their keys are, also as templates often write them: encoded with base64, for
-// a URL, or with doubled or escaped quotes. Words such as "true" or "default" are left out.
+// a URL, as strings of JSON, or with doubled quotes. Words such as "true" or "default" are left out.
 func (r *Redactor) AddContent(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -39,10 +41,27 @@ func (r *Redactor) addText(text string) {
 		return
 	}
 	quoted := strconv.Quote(text)
+	inJSON := escape(text)
 	for _, form := range []string{
+		escapeASCII(inJSON), escape(inJSON), escapeASCII(escape(inJSON)), // by Python, and JSON in JSON
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(text))),
 		url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(text, "'", "''"), quoted[1 : len(quoted)-1],
 	} {
 		r.Add(form)
 	}
+}
+
+// escapeASCII returns a text as JSON has it that is limited to ASCII.
+func escapeASCII(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
 }

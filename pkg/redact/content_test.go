@@ -21,7 +21,7 @@ func TestAddContent(t *testing.T) {
 	})
 	for _, secret := range []string{
 		"administrator", special, fmt.Sprintf("%q", special), "'" + strings.ReplaceAll(special, "'", "''") + "'", url.QueryEscape(special), "MIIEpAIBAAKCAQEA",
-		base64.StdEncoding.EncodeToString([]byte(lines)), base64.StdEncoding.EncodeToString([]byte(special)), binary, "987654", "12345678",
+		base64.StdEncoding.EncodeToString([]byte(lines)), base64.StdEncoding.EncodeToString([]byte(special)), binary, `p'\u00e4%s\"w$\\d{{ x }}&`, `p'ä%s\\\"w$\\\\d{{ x }}&`, "987654", "12345678",
 	} {
 		got := r.Redact("value " + secret + ": refused")
 		if rest := strings.Trim(strings.NewReplacer("value ", "", ": refused", "", redact.Replacement, "").Replace(got), `"'`); rest != "" {

@@ -195,9 +195,16 @@ func (p *Proxy) endRun(owner ownerKey) {
 	}
 }
 
-// RequestRun requests a run of a custom resource, like a change of one of its objects does, and within the same limits.
-func (p *Proxy) RequestRun(kind schema.GroupKind, key types.NamespacedName, statusOnly bool) {
-	p.requeue(ownerKey{kind, key}, statusOnly)
+// RequestRun requests a run of a custom resource, like a change of one of its objects does, and within the same limits. It returns false
+// if there was no run of the kind yet, so that nobody accepts requests.
+func (p *Proxy) RequestRun(kind schema.GroupKind, key types.NamespacedName, statusOnly bool) bool {
+	p.mu.Lock()
+	accepts := p.kinds[kind].settings.Requeue != nil
+	p.mu.Unlock()
+	if accepts {
+		p.requeue(ownerKey{kind, key}, statusOnly)
+	}
+	return accepts
 }
 
 func (p *Proxy) requeue(owner ownerKey, statusOnly bool) {
