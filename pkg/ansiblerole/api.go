@@ -75,9 +75,6 @@ func grantRuntime(p rbac.Permissions, api API) {
 	p.Grant(api.Group, []string{api.Plural + "/finalizers"}, finalizerVerbs...)
 	// The schema of the kind defines which keys are converted to snake case.
 	p.Add(rbac.Target{Group: groupCRD, Resource: "customresourcedefinitions", Name: api.Plural + "." + api.Group}, "get")
-	for _, source := range api.Watch.Sources {
-		p.AddSource(source)
-	}
 	p.Grant("", []string{"events"}, "create", "patch")
 	p.Grant("events.k8s.io", []string{"events"}, "create", "patch")
 }

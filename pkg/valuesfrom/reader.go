@@ -64,6 +64,7 @@ func (r *Reader) Read(ctx context.Context, resource *unstructured.Unstructured) 
 		}
 		switch {
 		case failed[i] == nil:
+			v.subject = r.subject
 			values = append(values, v)
 		case !s.Optional || !failed[i].missing:
 			problem.missing = problem.missing && failed[i].missing

@@ -59,12 +59,12 @@ type Value struct {
 	Text    string
 	Mapping map[string]any
 
-	origin string
+	subject, origin string
 }
 
 // Errorf returns an Error about the value. Arguments must not contain any of its content.
 func (v Value) Errorf(format string, args ...any) error {
-	return &Error{problems: []string{v.origin + " " + fmt.Sprintf(format, args...)}}
+	return &Error{subject: v.subject, problems: []string{v.origin + " " + fmt.Sprintf(format, args...)}}
 }
 
 // An Error names sources that are missing or not valid. Trying again helps only after the objects or the custom resource have changed.
