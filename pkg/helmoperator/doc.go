@@ -12,6 +12,11 @@
 // repairs it. If nothing has changed, it reads the records of the release and writes nothing. If only the status of objects has
 // changed, it computes the condition Ready anew. A failed pass is repeated with delays of 1 second to 5 minutes.
 //
+// # Values
+//
+// The values of a release come from the sources of [WithValuesFrom], the spec, which takes precedence over them, and override values. While a
+// source is missing, the release stays as it is, and a change of a source starts a pass.
+//
 // # Failures
 //
 // An installation or upgrade begins with a dry run of all objects. What the API server refuses changes nothing, and is checked again
@@ -31,7 +36,7 @@
 // DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use "kubectl wait
 // --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and status.deployedRelease.externalObjects
 // lists the objects that Kubernetes does not delete with the resource. Other keys and conditions are kept. Conditions, events,
-// errors and logs contain neither the data of the release's Secrets nor values whose names look like secrets, such as password.
+// errors and logs contain neither the data of the release's Secrets, nor values from sources, nor values whose names look like secrets, such as password.
 //
 // # Metrics
 //
@@ -51,6 +56,6 @@
 // # Permissions
 //
 // The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create
-// events; to manage Secrets, which contain the records of releases; and to manage all kinds of the chart. Without permission to
+// events; to manage Secrets, which contain the records of releases; to get, list and watch sources of values; and to manage all kinds of the chart. Without permission to
 // list and watch a kind, its objects are repaired at the reconcile period only.
 package helmoperator

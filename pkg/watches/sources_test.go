@@ -84,10 +84,10 @@ watches.yaml:9:61: "e/f": a valid config key must consist of alphanumeric charac
 watches.yaml:9:78: "g=h,i": must be the path of a value, such as auth.password or servers[0].token
 watches.yaml:9:97: must be true or false
 watches.yaml:10:30: "{{ .spec.a }}": must be the path of a field of the custom resource, such as spec.secretName
-watches.yaml:10:51: unknown key "targetVar"; did you mean "targetPath"?
+watches.yaml:10:47: unknown key "targetVar"; did you mean "targetPath"?
 watches.yaml:11:5: must have the keys kind, name or nameFrom, and can have valuesKey, targetPath and optional
-watches.yaml:12:46: must be a list of Secrets and ConfigMaps; each must have the keys kind, name or nameFrom, and can have valuesKey, targetPath and optional
-watches.yaml:13:34: key "varsFrom" belongs to Ansible operators; an entry of a Helm operator has no such key`
+watches.yaml:12:48: must be a list of Secrets and ConfigMaps; each must have the keys kind, name or nameFrom, and can have valuesKey, targetPath and optional
+watches.yaml:13:36: key "varsFrom" belongs to Ansible operators; an entry of a Helm operator has no such key`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
