@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -68,6 +69,11 @@ func varsSources(sources []watches.Source) []VarsSource {
 // readSources reads the variables from Secrets and ConfigMaps. For a deleted resource, sources may be missing: they are often deleted at
 // the same time.
 func (p *pass) readSources(ctx context.Context) error {
+	if p.sources == nil {
+		return nil
+	}
+	// A change that follows the read must start another pass.
+	p.engine.proxy.BeginPass(p.kind.GVK.GroupKind(), client.ObjectKeyFromObject(p.obj))
 	sources, err := p.sources.Read(ctx, p.obj)
 	p.sourceVars = map[string]any{}
 	for _, source := range sources {

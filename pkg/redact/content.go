@@ -12,7 +12,7 @@ import (
 )
 
 // AddContent adds all strings and numbers in a value, whatever their keys are, also as templates often write them: encoded with base64, for
-// a URL, as strings of JSON, or with doubled quotes. Words such as "true" or "default" are left out.
+// a URL, as strings of JSON, YAML or a shell. Words such as "true" or "default" are left out.
 func (r *Redactor) AddContent(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -36,18 +36,16 @@ func (r *Redactor) addText(text string) {
 	if plainWord.MatchString(text) {
 		return
 	}
-	r.Add(text)
-	if len(text) < minSecret {
-		return
-	}
 	quoted := strconv.Quote(text)
-	inJSON := escape(text)
 	for _, form := range []string{
-		escapeASCII(inJSON), escape(inJSON), escapeASCII(escape(inJSON)), // by Python, and JSON in JSON
+		text, strings.ReplaceAll(text, "'", "''"), strings.ReplaceAll(text, "'", `'"'"'`), // in YAML, and in a shell
+		quoted[1 : len(quoted)-1], url.QueryEscape(text), url.PathEscape(text),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(text))),
-		url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(text, "'", "''"), quoted[1 : len(quoted)-1],
 	} {
-		r.Add(form)
+		inJSON := escape(form)
+		for _, form := range []string{form, escapeASCII(inJSON), escape(inJSON), escapeASCII(escape(inJSON))} { // also by Python, and JSON in JSON
+			r.Add(form)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -205,6 +206,16 @@ func (p *Proxy) RequestRun(kind schema.GroupKind, key types.NamespacedName, stat
 		p.requeue(ownerKey{kind, key}, statusOnly)
 	}
 	return accepts
+}
+
+// BeginPass answers the request of a run of a custom resource: its pass has begun, and reads what later changes change, maybe without
+// a run.
+func (p *Proxy) BeginPass(kind schema.GroupKind, key types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.owners[ownerKey{kind, key}]; s != nil {
+		s.due = time.Time{}
+	}
 }
 
 func (p *Proxy) requeue(owner ownerKey, statusOnly bool) {
