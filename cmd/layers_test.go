@@ -152,7 +152,7 @@ func libraries() map[string][]string {
 		"github.com/BurntSushi/toml":                      {"pkg/image"},
 		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate", "pkg/scorecard"},
 		"helm.sh/helm/v4":                                 {"pkg/helmchart/source", "pkg/helmoperator", "pkg/helmoperator/release"},
-		"sigs.k8s.io/controller-runtime/pkg":              {"cmd/operon-runtime", "pkg/ansibleoperator", "pkg/customresource", "pkg/helmoperator", "pkg/helmoperator/release"},
+		"sigs.k8s.io/controller-runtime/pkg":              {"cmd/operon-runtime", "pkg/ansibleoperator", "pkg/customresource", "pkg/helmoperator", "pkg/helmoperator/release", "pkg/valuesfrom"},
 	}
 }
 
