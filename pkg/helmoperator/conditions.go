@@ -32,6 +32,9 @@ const (
 	// ConditionDrifted is True while others have changed or deleted objects of the release and the mode release.DriftWarn leaves them
 	// as they are. The message names the objects and fields. Otherwise, it is absent.
 	ConditionDrifted = "Drifted"
+	// ConditionOwnershipConflict is True while objects of the chart exist that don't belong to the release, and WithTakeOwnership reports
+	// them or they belong to others. The message names them. Otherwise, it is absent.
+	ConditionOwnershipConflict = "OwnershipConflict"
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
@@ -67,6 +70,10 @@ const (
 	ReasonCRDsDiffer = "CRDsDiffer"
 	// ReasonDriftDetected is the only reason of Drifted.
 	ReasonDriftDetected = "DriftDetected"
+	// ReasonWouldTakeOwnership means that release.OwnershipEnabled would take over objects, or refuse those that belong to others.
+	ReasonWouldTakeOwnership = "WouldTakeOwnership"
+	// ReasonOwnedByOthers means that objects aren't taken over, because they belong to others.
+	ReasonOwnedByOthers = "OwnedByOthers"
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
 	// ReasonWaitingForHook means that a Job or Pod of a hook of the chart has not finished yet.

@@ -27,6 +27,8 @@ const (
 	EventRolledBack = "RollbackSuccessful"
 	// EventDriftRepaired is emitted when objects of the release were changed or deleted by others.
 	EventDriftRepaired = "DriftRepaired"
+	// EventOwnershipTaken is emitted when objects were taken over.
+	EventOwnershipTaken = "OwnershipTaken"
 	// EventDriftDetected is emitted when the condition Drifted becomes True, or its message changes.
 	EventDriftDetected = ReasonDriftDetected
 )

@@ -48,9 +48,13 @@ func (p *pass) newAttempt(action release.Action, chart *chartv2.Chart) (attempt,
 	if err != nil {
 		return attempt{}, fmt.Errorf("chart: %w", err)
 	}
+	settings := fmt.Sprintf("%stimeout %s", ownAnnotations(p.obj), p.settings.timeout)
+	if p.ownership == release.OwnershipEnabled { // it may be what fails
+		settings += " takeOwnership"
+	}
 	return attempt{
 		action: action, generation: p.obj.GetGeneration(), values: sha256.Sum256(values), chart: sha256.Sum256(content),
-		annotations: sha256.Sum256(fmt.Appendf(nil, "%stimeout %s", ownAnnotations(p.obj), p.settings.timeout)),
+		annotations: sha256.Sum256([]byte(settings)),
 	}, nil
 }
 

@@ -197,7 +197,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
 		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
-		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
+		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore, TakeOwnership: p.ownership,
 		Wait: func(w release.Waiting, until func() error) error {
 			return p.await(ctx, p.operation, p.obj, p.change, w, until)
 		},
@@ -221,6 +221,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	p.watchCRDs(ctx, rel)
 	deployed, err := p.act(ctx, rel, plan)
 	p.describeCRDs(rel.CRDReports(), err)
+	p.describeOwnership(rel.TakenOver(), err)
 	if err != nil {
 		return nil, err
 	}

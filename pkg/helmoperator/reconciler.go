@@ -43,6 +43,7 @@ type Reconciler struct {
 	crds                                   release.CRDPolicy
 	drift                                  release.DriftMode
 	ignore                                 release.IgnoreRules
+	ownership                              release.OwnershipMode
 	events                                 record.EventRecorder
 
 	// These are set by Setup.

@@ -63,6 +63,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),
 		WithCRDs(w.CRDs),
+		WithTakeOwnership(release.OwnershipMode(w.TakeOwnership)),
 		SkipDependentWatches(!w.WatchDependentResources),
 		WithDriftDetection(release.DriftMode(w.DriftDetection.Mode), ignoreRules(w.DriftDetection.Ignore)...),
 	}

@@ -37,6 +37,7 @@ func (w *Watch) text() ([]byte, error) {
 	}
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
 	optional("crds", w.CRDs != "", w.CRDs)
+	optional("takeOwnership", w.TakeOwnership != "", w.TakeOwnership)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
 	install, upgrade := w.Install.values(), w.Upgrade.values()
 	optional("install", len(install) > 0, install)

@@ -21,6 +21,13 @@ const (
 	dryRunServer = "server"
 )
 
+// The values of Watch.TakeOwnership.
+const (
+	ownershipEnabled  = "enabled"
+	ownershipReport   = "report"
+	ownershipDisabled = "disabled"
+)
+
 // A Watch is an entry of the file of a Helm operator: a kind whose custom resources are releases of a chart.
 type Watch struct {
 	// Group may be empty. Each group, version and kind has at most one entry.
@@ -52,6 +59,9 @@ type Watch struct {
 	Install, Upgrade Remediation
 	// DriftDetection is what happens when others change objects of a release.
 	DriftDetection DriftDetection
+	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release: "enabled", "report" or
+	// "disabled"; empty is the default, disabled.
+	TakeOwnership string
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.

@@ -32,7 +32,7 @@ func (r *Release) checkInstall(ctx context.Context) (*check, error) {
 		return steps, err
 	}, func(configuration *action.Configuration) (helmrelease.Releaser, error) {
 		install := r.newInstall(configuration)
-		install.DryRunStrategy = action.DryRunServer
+		install.DryRunStrategy, install.TakeOwnership = action.DryRunServer, c.reportsOwnership()
 		return install.RunWithContext(ctx, copyChart(r.options.Chart), copyMap(r.options.Values))
 	})
 }
@@ -66,7 +66,7 @@ func (r *Release) checkUpgrade(ctx context.Context, o UpgradeOptions) (*check, e
 		return steps, err
 	}, func(configuration *action.Configuration) (helmrelease.Releaser, error) {
 		upgrade := r.newUpgrade(configuration)
-		upgrade.DryRunStrategy = action.DryRunServer
+		upgrade.DryRunStrategy, upgrade.TakeOwnership = action.DryRunServer, c.reportsOwnership()
 		return upgrade.RunWithContext(ctx, r.name, copyChart(r.options.Chart), copyMap(r.options.Values))
 	})
 }

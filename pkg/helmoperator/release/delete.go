@@ -110,7 +110,7 @@ func (r *Release) deleteObjectsIf(ctx context.Context, revisions []*releasev1.Re
 			return err
 		}
 		described := Object{object.GroupVersionKind(), info.Namespace, info.Name, isKept(object) || isKept(live), info.Namespaced()}
-		if described.Keep || !deletable(live) {
+		if described.Keep || !deletable(live) || r.returned[r.keyOf(object)] {
 			removal.Kept = append(removal.Kept, described)
 			return nil
 		}

@@ -33,6 +33,9 @@ func (r *Release) discardOwned(ctx context.Context) error {
 		return err
 	}
 	revisions = r.owned(revisions)
+	if err := r.giveBack(ctx, revisions, nil); err != nil {
+		return err
+	}
 	if _, err := r.deleteObjectsIf(ctx, revisions, nil, r.owner.owns); err != nil {
 		return r.errorf("delete the objects of the failed installation: %w", err)
 	}

@@ -113,6 +113,8 @@ type Options struct {
 	Drift DriftMode
 	// Ignore lists fields that Repair leaves to others.
 	Ignore IgnoreRules
+	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release. Empty is OwnershipDisabled.
+	TakeOwnership OwnershipMode
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
 	Observer Observer
 	// HookTimeout limits the wait for one hook. 0 stands for the limit of the factory.
@@ -146,6 +148,11 @@ type Release struct {
 	crds *[]chartCRD
 	// crdReports are the CRDs that were left as they are.
 	crdReports []CRDReport
+	// adoptions are the adoptions of the revisions that history has read, and taken those of the last operation.
+	adoptions map[int][]*adoption
+	taken     []Takeover
+	// returned are the objects that were given back.
+	returned map[key]bool
 }
 
 // Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.
@@ -170,6 +177,9 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	}
 	if !o.CRDs.isValid() {
 		return nil, fmt.Errorf("crds %q: must be create, createReplace or skip", o.CRDs)
+	}
+	if !o.TakeOwnership.isValid() {
+		return nil, fmt.Errorf("takeOwnership %q: must be enabled, report or disabled", o.TakeOwnership)
 	}
 	if o.MaxHistory < 0 {
 		return nil, fmt.Errorf("maximum history %d: must not be negative", o.MaxHistory)

@@ -53,7 +53,7 @@ func (s *ownedSecrets) Create(ctx context.Context, secret *v1.Secret, o metav1.C
 	return created, err
 }
 
-// Update keeps the owner and the fingerprints: Helm replaces all metadata and data.
+// Update keeps the owner, the fingerprints and the adoptions: Helm replaces all metadata and data.
 func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.UpdateOptions) (*v1.Secret, error) {
 	stored, err := s.SecretInterface.Get(ctx, secret.Name, metav1.GetOptions{})
 	if err != nil {
@@ -62,8 +62,10 @@ func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.U
 	if err := s.release.checkRecord(stored); err != nil {
 		return nil, err
 	}
-	if data, ok := stored.Data[fingerprintsKey]; ok {
-		secret.Data[fingerprintsKey] = data
+	for _, key := range []string{fingerprintsKey, adoptionsKey} {
+		if data, ok := stored.Data[key]; ok {
+			secret.Data[key] = data
+		}
 	}
 	secret.OwnerReferences = []metav1.OwnerReference{s.release.owner.reference()}
 	secret.UID, secret.ResourceVersion = stored.UID, stored.ResourceVersion
@@ -74,7 +76,7 @@ func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.U
 	return updated, err
 }
 
-// List reads the fingerprints of all revisions.
+// List reads the fingerprints and adoptions of all revisions.
 func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.SecretList, error) {
 	list, err := s.SecretInterface.List(ctx, o)
 	if err != nil {
@@ -92,6 +94,10 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 		if data, ok := secret.Data[fingerprintsKey]; ok && json.Unmarshal(data, &fingerprints) == nil {
 			s.release.fingerprints[version] = fingerprints
 		}
+		var adoptions []*adoption
+		if data, ok := secret.Data[adoptionsKey]; ok && json.Unmarshal(data, &adoptions) == nil {
+			s.release.adoptions[version] = adoptions
+		}
 	}
 	return list, nil
 }
@@ -108,7 +114,7 @@ func (r *Release) readOwners(references []metav1.OwnerReference) {
 // history returns all stored revisions, oldest first.
 func (r *Release) history() ([]*releasev1.Release, error) {
 	r.otherOwner, r.isOwner = "", false
-	r.fingerprints, r.recordVersions = map[int]map[string]string{}, map[int]string{}
+	r.fingerprints, r.recordVersions, r.adoptions = map[int]map[string]string{}, map[int]string{}, map[int][]*adoption{}
 	stored, err := r.storage(nil).History(r.name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil

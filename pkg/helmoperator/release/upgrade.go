@@ -78,6 +78,9 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 		return nil, err
 	}
 	r.runHooks(ctx, configuration, upgradeHooks, revisions, planned)
+	if err := r.adopting(configuration.KubeClient.(*client), base); err != nil {
+		return nil, err
+	}
 	upgrade := r.newUpgrade(configuration)
 	serverSide := isServerSide(last)
 	upgrade.ForceReplace, upgrade.ForceConflicts = o.Force && !serverSide, serverSide
@@ -112,6 +115,9 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	}
 	if err := r.checkRollback(ctx, failed, target, o); err != nil {
 		return errors.Join(cause, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...))
+	}
+	if err := r.giveBack(ctx, revisions, target); err != nil {
+		return errors.Join(cause, err)
 	}
 	configuration, err := r.configuration(r.client(), r.fingerprints[target.Version])
 	if err != nil {
