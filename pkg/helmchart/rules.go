@@ -31,6 +31,8 @@ type ChartAPI struct {
 	Rendered *Rendered
 	// CRDs is the key crds of the kind in watches.yaml: create, createReplace or skip. Empty is createReplace.
 	CRDs string
+	// Tests reports whether the operator runs the tests of the chart.
+	Tests bool
 }
 
 // Rules returns the rules of the manager's role for the charts of a project, sorted. The notes state what the rules may lack: kinds
@@ -93,7 +95,7 @@ func (r *ruler) chart(api ChartAPI) {
 	r.roles = findRoles(api.Rendered.all())
 	for _, set := range api.Rendered.all() {
 		for _, o := range flatten(set.Objects) {
-			if !o.isTest() {
+			if api.Tests || !o.isTest() {
 				r.object(o)
 			}
 		}

@@ -69,17 +69,22 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 	if crd := (*release.CRDError)(nil); errors.As(err, &crd) { // nothing was changed, as with a dry run
 		return nil, p.refused(held, current, &operationError{reason, err})
 	}
+	return nil, p.failAttempt(ctx, rel, current, known, remediation, &operationError{reason, err})
+}
+
+// failAttempt records a failed attempt. It returns the error of the pass: the attempt's, or why it isn't tried again.
+func (p *pass) failAttempt(ctx context.Context, rel *release.Release, current attempt, known *failure, remediation Remediation, err *operationError) error {
 	failed, recordErr := p.recordFailure(ctx, rel, current, known, err)
 	if recordErr != nil {
 		log.FromContext(ctx).Error(recordErr, "cannot record the failure; another process will repeat the operation")
 	}
 	var uninstalled *release.UninstalledError
 	if remediation.allows(failed.failures) || errors.As(err, &uninstalled) {
-		return nil, err
+		return err
 	}
-	held = p.exhausted(current, failed, reason)
+	held := p.exhausted(current, failed, err.reason)
 	held.cause = err
-	return nil, held
+	return held
 }
 
 // check asks the API server whether it accepts the operation.

@@ -35,6 +35,9 @@ const (
 	// ConditionOwnershipConflict is True while objects of the chart exist that don't belong to the release, and WithTakeOwnership reports
 	// them or they belong to others. The message names them. Otherwise, it is absent.
 	ConditionOwnershipConflict = "OwnershipConflict"
+	// ConditionTestSuccess says whether the tests of the chart have succeeded after the last installation or upgrade. It is absent if they
+	// aren't run, or if there are none.
+	ConditionTestSuccess = "TestSuccess"
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
@@ -74,6 +77,12 @@ const (
 	ReasonWouldTakeOwnership = "WouldTakeOwnership"
 	// ReasonOwnedByOthers means that objects aren't taken over, because they belong to others.
 	ReasonOwnedByOthers = "OwnedByOthers"
+	// ReasonTestPending means that the tests wait for objects to be ready, or are running.
+	ReasonTestPending = "TestPending"
+	// ReasonTestSucceeded and ReasonTestFailed are the results of tests, as in Flux. They are reasons of events, too; a failed test that
+	// makes the installation or upgrade fail has the event of that failure only.
+	ReasonTestSucceeded = "TestSucceeded"
+	ReasonTestFailed    = "TestFailed"
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
 	// ReasonWaitingForHook means that a Job or Pod of a hook of the chart has not finished yet.

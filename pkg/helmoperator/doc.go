@@ -27,7 +27,7 @@
 //
 // # Status
 //
-// The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic, OwnershipConflict and
+// The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic, OwnershipConflict, TestSuccess and
 // DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use "kubectl wait
 // --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and status.deployedRelease.externalObjects
 // lists the objects that Kubernetes does not delete with the resource. Other keys and conditions are kept. Conditions, events,

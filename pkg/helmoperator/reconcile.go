@@ -70,6 +70,10 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.Unstructured, tracked *trackedResource) (reconcile.Result, error) {
 	change := newStatusChange()
 	ready := r.readyCondition(ctx, tracked)
+	if tracked.testPending && ready.status == metav1.ConditionTrue {
+		r.tracker.requireFull(client.ObjectKeyFromObject(obj)) // the tests run now
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+	}
 	change.set(ready)
 	if err := r.writeStatus(ctx, obj, change); err != nil {
 		r.tracker.requireFull(client.ObjectKeyFromObject(obj))
@@ -112,6 +116,7 @@ type pass struct {
 	release  *release.Release
 	// install and upgrade are what happens after failures.
 	install, upgrade Remediation
+	operated bool // this pass has installed or upgraded the release
 	// drifted is the condition Drifted; nil if no object was left as others have changed it.
 	drifted *condition
 }
@@ -120,6 +125,12 @@ type pass struct {
 func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	p.change.set(condition{kind: ConditionInitialized, status: metav1.ConditionTrue})
 	deployed, err := p.deploy(ctx)
+	var ready condition
+	if err == nil {
+		p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
+		p.watchDependents(deployed.Objects)
+		ready, err = p.test(ctx, p.readyCondition(ctx, p.tracked))
+	}
 	if err != nil && ctx.Err() != nil {
 		// The next pass, maybe of another process, continues. It writes the status.
 		return reconcile.Result{}, err
@@ -132,12 +143,11 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
-	if err := p.forgetFailure(ctx, p.release); err != nil {
-		return reconcile.Result{}, p.fail(ctx, err)
+	if !p.tracked.testPending {
+		if err := p.forgetFailure(ctx, p.release); err != nil {
+			return reconcile.Result{}, p.fail(ctx, err)
+		}
 	}
-	p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
-	p.watchDependents(deployed.Objects)
-	ready := p.readyCondition(ctx, p.tracked)
 	p.change.set(ready)
 	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
 	if p.change.remove(ConditionDrifted); p.drifted != nil {
@@ -198,6 +208,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
 		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
 		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore, TakeOwnership: p.ownership,
+		Tests: p.testOptions(),
 		Wait: func(w release.Waiting, until func() error) error {
 			return p.await(ctx, p.operation, p.obj, p.change, w, until)
 		},
@@ -278,6 +289,7 @@ func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progre
 		p.emitOverrides(p.obj, &p.secrets)
 		return nil, &operationError{failure, err}
 	}
+	p.operated = true
 	p.secrets.addManifest(deployed.Manifest)
 	p.emitOverrides(p.obj, &p.secrets)
 	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, success, deployed.Notes})

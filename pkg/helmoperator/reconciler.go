@@ -44,6 +44,7 @@ type Reconciler struct {
 	drift                                  release.DriftMode
 	ignore                                 release.IgnoreRules
 	ownership                              release.OwnershipMode
+	tests                                  Tests
 	events                                 record.EventRecorder
 
 	// These are set by Setup.

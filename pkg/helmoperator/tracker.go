@@ -33,6 +33,9 @@ type trackedResource struct {
 	failure *failure
 	held    *heldError
 
+	// testPending is set until the tests of the deployed revision have been run.
+	testPending bool
+
 	objects []release.Object
 	// secrets are the secrets of the release, which the messages of light passes must not contain.
 	secrets *redactor

@@ -73,6 +73,9 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	if w.Timeout != nil {
 		options = append(options, WithTimeout(*w.Timeout))
 	}
+	if w.Test != (watches.Test{}) {
+		options = append(options, WithTests(Tests{Enable: w.Test.Enable, IgnoreFailures: w.Test.IgnoreFailures, Timeout: w.Test.Timeout}))
+	}
 	if w.MaxConcurrentReconciles > 0 {
 		options = append(options, WithMaxConcurrentReconciles(w.MaxConcurrentReconciles))
 	}

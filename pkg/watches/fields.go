@@ -34,7 +34,7 @@ func helmFormat() format[Watch] {
 
 // helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
-	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "timeout", "crds", "driftDetection", "install", "upgrade", "takeOwnership"}
+	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "timeout", "crds", "driftDetection", "install", "upgrade", "takeOwnership", "test"}
 }
 
 // readers returns the functions that read the values of an entry's keys.
@@ -58,6 +58,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"crds":                    p.choice(&w.CRDs, CRDsCreate, CRDsCreateReplace, CRDsSkip),
 		"driftDetection":          p.driftDetection(&w.DriftDetection),
 		"takeOwnership":           p.choice(&w.TakeOwnership, ownershipEnabled, ownershipReport, ownershipDisabled),
+		"test":                    p.test(&w.Test),
 		"install":                 p.remediation(&w.Install, strategyUninstall, strategyNone),
 		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
 	})

@@ -42,6 +42,8 @@ func (w *Watch) text() ([]byte, error) {
 	install, upgrade := w.Install.values(), w.Upgrade.values()
 	optional("install", len(install) > 0, install)
 	optional("upgrade", len(upgrade) > 0, upgrade)
+	test := w.Test.values()
+	optional("test", len(test) > 0, test)
 	drift := w.DriftDetection.values()
 	optional("driftDetection", len(drift) > 0, drift)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)

@@ -62,6 +62,8 @@ type Watch struct {
 	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release: "enabled", "report" or
 	// "disabled"; empty is the default, disabled.
 	TakeOwnership string
+	// Test is how releases are tested after installations and upgrades.
+	Test Test
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.

@@ -46,6 +46,7 @@ func TestParse(t *testing.T) {
   maxConcurrentReconciles: 4
   crds: createReplace
   takeOwnership: report
+  test: {enable: true, ignoreFailures: true, timeout: 5m}
 - {kind: Memcached, version: v1, group: other.example.com, chart: x, reconcilePeriod: , overrideValues: *values}
 # +kubebuilder:scaffold:watch
 `))
@@ -64,10 +65,10 @@ func TestParse(t *testing.T) {
 				MatchLabels:      map[string]string{"a": "b"},
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: "In", Values: []string{"d", "e"}}},
 			},
-			ReconcilePeriod: 90 * time.Second, Timeout: &noTimeout, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, CRDs: watches.CRDsCreateReplace, TakeOwnership: "report", Position: at(6),
+			ReconcilePeriod: 90 * time.Second, Timeout: &noTimeout, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, CRDs: watches.CRDsCreateReplace, TakeOwnership: "report", Test: watches.Test{Enable: true, IgnoreFailures: true, Timeout: 5 * time.Minute}, Position: at(6),
 			Install: watches.Remediation{Retries: &two, Strategy: "none"}, Upgrade: watches.Remediation{Retries: &unlimited},
 		},
-		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(33)},
+		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(34)},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
@@ -143,8 +144,12 @@ watches.yaml:24:100: must be a label selector: "Is" is not a valid label selecto
 		"- {version: v1, kind: A, chart: x, crds: Skip}\n":                                    "watches.yaml:1:42: \"Skip\": must be create, createReplace or skip; did you mean \"skip\"?",
 		"- {version: v1, kind: A, chart: x, takeOwnership: true}\n":                           "watches.yaml:1:51: \"true\": must be enabled, report or disabled",
 		"- {version: v1, kind: A, chart: x, takeOwnership: enable, takeOwnerships: report}\n": "watches.yaml:1:51: \"enable\": must be enabled, report or disabled; did you mean \"enabled\"?\nwatches.yaml:1:59: unknown key \"takeOwnerships\"; did you mean \"takeOwnership\"?",
-		"- {version: v1, kind: A, chart: x, crds: [skip]}\n":                                  "watches.yaml:1:42: \"\": must be create, createReplace or skip",
-		"- {version: v1, kind: A, chart: x, typedOverrideValues: {a: [{b: .inf}]}}":           "watches.yaml:1:57: a.[0].b: keys must be texts, and numbers finite",
+		"- {version: v1, kind: A, chart: x, test: true}\n":                                    "watches.yaml:1:42: must have the keys enable, ignoreFailures and timeout",
+		"- {version: v1, kind: A, chart: x, test: {enable: yes please, ignoreFailure: true, timeout: 5}}\n": `watches.yaml:1:51: must be true or false
+watches.yaml:1:63: unknown key "ignoreFailure"; did you mean "ignoreFailures"?
+watches.yaml:1:93: "5": must be a duration that is not negative, such as 1m30s`,
+		"- {version: v1, kind: A, chart: x, crds: [skip]}\n":                        "watches.yaml:1:42: \"\": must be create, createReplace or skip",
+		"- {version: v1, kind: A, chart: x, typedOverrideValues: {a: [{b: .inf}]}}": "watches.yaml:1:57: a.[0].b: keys must be texts, and numbers finite",
 	} {
 		_, err := watches.Parse([]byte(text))
 		checkFindings(t, text, err, want)

@@ -104,7 +104,7 @@ func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, e
 		kind.resource, kind.own = runtimekinds.ResourceOf(config, w.GroupVersionKind())
 		_, kind.recorded = config.Chart(path.Base(dir))
 		kind.ChartAPI = helmchart.ChartAPI{
-			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], CRDs: w.CRDs, Resources: resources,
+			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], CRDs: w.CRDs, Tests: w.Test.Enable, Resources: resources,
 		}
 		kinds = append(kinds, kind)
 		if known := (rbac.GroupKind{Group: kind.Group, Kind: kind.resource.Kind}); kind.own && resources[known] == "" {

@@ -175,6 +175,15 @@ func (c *check) find(ctx context.Context, info *resource.Info) (*unstructured.Un
 	return live, err
 }
 
+// checkedHooks returns the events whose hooks are checked before an operation.
+func (r *Release) checkedHooks(events hookEvents) []releasev1.HookEvent {
+	checked := []releasev1.HookEvent{events.before, events.after}
+	if r.options.Tests != nil {
+		checked = append(checked, releasev1.HookTest)
+	}
+	return checked
+}
+
 // reportsOwnership reports whether the operation describes objects of others, instead of Helm's action, which knows less about them.
 func (c *check) reportsOwnership() bool {
 	return c.operation != "rollback" && (c.options.TakeOwnership == OwnershipReport || c.options.TakeOwnership == OwnershipEnabled)

@@ -26,7 +26,7 @@ func (r *Release) checkInstall(ctx context.Context) (*check, error) {
 	if last != nil && last.Info.Status == rcommon.StatusUninstalling {
 		revisions = nil
 	}
-	c := &check{Release: r, operation: "install", events: []releasev1.HookEvent{releasev1.HookPreInstall, releasev1.HookPostInstall}}
+	c := &check{Release: r, operation: "install", events: r.checkedHooks(installHooks)}
 	return c.render(ctx, revisions, func() ([]renderStep, error) {
 		steps, _, err := r.prepareRender(ctx, revisions, continuable(revisions), situation{revision: 1, install: true})
 		return steps, err
@@ -55,7 +55,7 @@ func (r *Release) checkUpgrade(ctx context.Context, o UpgradeOptions) (*check, e
 		base = last
 	}
 	c := &check{
-		Release: r, operation: "upgrade", events: []releasev1.HookEvent{releasev1.HookPreUpgrade, releasev1.HookPostUpgrade},
+		Release: r, operation: "upgrade", events: r.checkedHooks(upgradeHooks),
 		serverSide: isServerSide(last), force: o.Force,
 	}
 	if c.original, err = r.infos(base.Manifest, func(schema.GroupKind) bool { return false }); err != nil {

@@ -134,7 +134,7 @@ func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Releas
 	var hooks []*releasev1.Release
 	for _, revision := range revisions {
 		for _, hook := range revision.Hooks {
-			if hook.Kind != "CustomResourceDefinition" && !onlyTests(hook) {
+			if hook.Kind != "CustomResourceDefinition" && (!onlyTests(hook) || r.tests[revision.Version] != "") {
 				hooks = append(hooks, &releasev1.Release{Manifest: hook.Manifest, Version: revision.Version})
 			}
 		}
@@ -154,7 +154,8 @@ func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Releas
 	})
 }
 
-// onlyTests reports whether a hook is run by "helm test" only. The operator has never created its object, and may not be allowed to.
+// onlyTests reports whether a hook is a test only. Unless Options.Tests was set, the operator has never created its object, and may not
+// be allowed to.
 func onlyTests(hook *releasev1.Hook) bool {
 	return !slices.ContainsFunc(hook.Events, func(event releasev1.HookEvent) bool { return event != releasev1.HookTest })
 }

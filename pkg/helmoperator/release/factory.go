@@ -113,6 +113,8 @@ type Options struct {
 	Drift DriftMode
 	// Ignore lists fields that Repair leaves to others.
 	Ignore IgnoreRules
+	// Tests are how Test tests the release; nil if it is not tested.
+	Tests *Tests
 	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release. Empty is OwnershipDisabled.
 	TakeOwnership OwnershipMode
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
@@ -151,6 +153,12 @@ type Release struct {
 	// adoptions are the adoptions of the revisions that history has read, and taken those of the last operation.
 	adoptions map[int][]*adoption
 	taken     []Takeover
+	// tests are the states of the tests of the revisions that history has read. pendingTest is the action whose result is to be tested,
+	// and recordsTests makes the next record say so. undoable is the revision that tests have found to have failed.
+	tests        map[int]string
+	pendingTest  Action
+	recordsTests bool
+	undoable     int
 	// returned are the objects that were given back.
 	returned map[key]bool
 }

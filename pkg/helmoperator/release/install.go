@@ -58,6 +58,9 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 		}
 		return nil, errors.Join(err, r.discard(context.WithoutCancel(ctx), installed))
 	}
+	if r.recordsTests {
+		r.pendingTest = Install
+	}
 	if err := r.removeStale(ctx, revisions, installed); err != nil {
 		return nil, err
 	}

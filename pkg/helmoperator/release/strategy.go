@@ -43,7 +43,7 @@ func (r *Release) remediate(ctx context.Context, before []*releasev1.Release, o 
 		if err != nil {
 			return errors.Join(cause, err)
 		}
-		if last := lastOf(revisions); last == nil || !r.hasCreated(last.Version) {
+		if last := lastOf(revisions); last == nil || !r.mayUndo(last.Version) {
 			return cause // it failed before it was recorded, or another process continues
 		}
 		if _, err := r.Uninstall(ctx, UninstallOptions{}); err != nil {

@@ -94,6 +94,9 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 		}
 		return nil, r.remediate(ctx, revisions, o, err)
 	}
+	if r.recordsTests {
+		r.pendingTest = Upgrade
+	}
 	if err := r.removeStale(ctx, revisions, upgraded); err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	}
 	failed, target := lastOf(revisions), rollbackTarget(before)
 	// A revision that this pass has not created is of others, who had the number first.
-	if failed == nil || target == nil || !r.hasCreated(failed.Version) || failed.Info.Status == rcommon.StatusDeployed {
+	if failed == nil || target == nil || !r.mayUndo(failed.Version) || failed.Info.Status == rcommon.StatusDeployed {
 		return cause
 	}
 	if err := r.checkRollback(ctx, failed, target, o); err != nil {
