@@ -116,7 +116,7 @@ type pass struct {
 	release  *release.Release
 	// install and upgrade are what happens after failures.
 	install, upgrade Remediation
-	operated bool // this pass has installed or upgraded the release
+	operated         bool // this pass has installed or upgraded the release
 	// drifted is the condition Drifted; nil if no object was left as others have changed it.
 	drifted *condition
 }
@@ -129,7 +129,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err == nil {
 		p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
 		p.watchDependents(deployed.Objects)
-		ready, err = p.test(ctx, p.readyCondition(ctx, p.tracked))
+		ready, err = p.test(ctx, deployed.Revision, p.readyCondition(ctx, p.tracked))
 	}
 	if err != nil && ctx.Err() != nil {
 		// The next pass, maybe of another process, continues. It writes the status.

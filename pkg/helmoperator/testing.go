@@ -3,6 +3,7 @@ package helmoperator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,12 +41,12 @@ func (p *pass) testOptions() *release.Tests {
 }
 
 // test tests a revision that was installed or upgraded, as soon as its objects are ready. It returns the condition Ready.
-func (p *pass) test(ctx context.Context, ready condition) (condition, error) {
+func (p *pass) test(ctx context.Context, revision int, ready condition) (condition, error) {
 	action := p.release.PendingTest()
 	p.tracked.testPending = action != release.None
 	switch old := readCondition(p.obj, ConditionTestSuccess); {
 	case p.tracked.testPending && ready.status != metav1.ConditionTrue:
-		p.change.set(condition{ConditionTestSuccess, metav1.ConditionUnknown, ReasonTestPending, "the tests run as soon as all objects are ready"})
+		p.change.set(condition{ConditionTestSuccess, metav1.ConditionUnknown, ReasonTestPending, "The tests run as soon as all objects are ready"})
 		return ready, nil
 	case p.tracked.testPending:
 	case p.operated || !p.settings.test || old.status == "":
@@ -67,7 +68,7 @@ func (p *pass) test(ctx context.Context, ready condition) (condition, error) {
 	if err != nil {
 		return ready, err
 	}
-	p.change.set(condition{ConditionTestSuccess, metav1.ConditionUnknown, ReasonTestPending, "the tests are running"})
+	p.change.set(condition{ConditionTestSuccess, metav1.ConditionUnknown, ReasonTestPending, "The tests are running"})
 	start := p.kind.Now()
 	err = p.release.Test(ctx, p.upgradeOptions())
 	if err != nil && ctx.Err() != nil {
@@ -80,8 +81,9 @@ func (p *pass) test(ctx context.Context, ready condition) (condition, error) {
 	}
 	p.tracked.testPending = false
 	if err == nil {
-		p.change.set(condition{ConditionTestSuccess, metav1.ConditionTrue, ReasonTestSucceeded, "the tests of the chart succeeded"})
-		p.emit(p.obj, corev1.EventTypeNormal, ReasonTestSucceeded, "The tests of the chart succeeded")
+		message := fmt.Sprintf("The tests of revision %d of the release succeeded", revision)
+		p.change.set(condition{ConditionTestSuccess, metav1.ConditionTrue, ReasonTestSucceeded, message})
+		p.emit(p.obj, corev1.EventTypeNormal, ReasonTestSucceeded, message)
 		return p.readyCondition(ctx, p.tracked), nil
 	}
 	message := p.secrets.Redact(failed.Error())

@@ -119,7 +119,7 @@ func TestTestsHoldNoWorker(t *testing.T) {
 	e.waitGone("batch/v1", "Job", "one-test")
 }
 
-// TestFailedTest rolls an upgrade back as often as the retries allow, also across a restart, with one event for the same failure.
+// TestFailedTest rolls an upgrade back as often as the retries allow, also across a restart. There is one event for the failure, and one at the end of the retries.
 func TestFailedTest(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -164,7 +164,7 @@ func TestFailedTest(t *testing.T) {
 	})
 	exhausted()
 	e.wantJobs(c, 3)
-	if n, messages := e.counts(helmoperator.ReasonUpgradeError); n != 1 {
+	if n, messages := e.counts(helmoperator.ReasonUpgradeError); n != 2 || strings.Count(messages, "not tried again") != 1 {
 		t.Errorf("%d events: %s", n, messages)
 	}
 	if n, _ := e.counts(helmoperator.ReasonTestFailed); n != 0 {
@@ -231,7 +231,9 @@ func TestIgnoredTest(t *testing.T) {
 	if _, message := conditionOf(obj, helmoperator.ConditionTestSuccess); !strings.Contains(message, "timed out waiting for the test hook Job/") {
 		t.Errorf("message %s", message)
 	}
-	e.create("two", nil, func(obj *unstructured.Unstructured) { obj.SetAnnotations(map[string]string{helmoperator.AnnotationTest: "false"}) })
+	e.create("two", nil, func(obj *unstructured.Unstructured) {
+		obj.SetAnnotations(map[string]string{helmoperator.AnnotationTest: "false"})
+	})
 	obj = e.waitFor("two", helmoperator.ConditionReady, "True/ObjectsReady")
 	if got, _ := conditionOf(obj, helmoperator.ConditionTestSuccess); got != "absent" {
 		t.Errorf("condition %s", got)
@@ -248,8 +250,8 @@ func TestTestsWaitForObjects(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	c := &transport{}
-	e.startCounting(c, tests(), helmoperator.WithChart(chart("app", "node: {missing: node}", map[string]string{
-		"deployment.yaml": strings.Replace(strings.Replace(scalable, "{{ .Values.replicas }}", "1", 1), "spec: {containers", "spec: {nodeSelector: {{ toJson .Values.node }}, containers", 1),
+	e.startCounting(c, tests(), helmoperator.WithChart(chart("app", "node: missing", map[string]string{
+		"deployment.yaml": strings.Replace(strings.Replace(scalable, "{{ .Values.replicas }}", "1", 1), "spec: {containers", "spec: { {{- with .Values.node }}nodeSelector: {missing: {{ . }}}, {{ end }}containers", 1),
 		"test.yaml":       testJob,
 	})))
 	obj := e.create("one", nil)
@@ -261,7 +263,7 @@ func TestTestsWaitForObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.patch(obj, "spec: {node: {missing: null}}")
+	e.patch(obj, `spec: {node: ""}`)
 	e.waitFor("one", helmoperator.ConditionTestSuccess, "True/TestSucceeded")
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.wantJobs(c, 1)

@@ -80,7 +80,7 @@ func (r *Release) Test(ctx context.Context, o UpgradeOptions) error {
 		return recordErr
 	}
 	r.pendingTest = ""
-	r.prune(ctx)
+	defer r.prune(ctx)
 	if err == nil {
 		return nil
 	}
