@@ -124,7 +124,7 @@ type derivedRules struct {
 func chartRules(ctx context.Context, p *action.Project, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]rbac.Rule, diag.Findings, error) {
 	var key []string
 	for _, kind := range kinds {
-		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, kind.Files.Digest(), fmt.Sprint(kind.Resources)) // in the order of the keys
+		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, fmt.Sprint(kind.Tests), kind.Files.Digest(), fmt.Sprint(kind.Resources)) // in the order of the keys
 	}
 	var derived derivedRules
 	err := deriveOnce(p, action.RulesRecord, key, &derived, func() error {
