@@ -7,7 +7,10 @@ import (
 	"time"
 
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
@@ -250,24 +253,27 @@ func TestTestsWaitForObjects(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	c := &transport{}
-	e.startCounting(c, tests(), helmoperator.WithChart(chart("app", "node: missing", map[string]string{
-		"deployment.yaml": strings.Replace(strings.Replace(scalable, "{{ .Values.replicas }}", "1", 1), "spec: {containers", "spec: { {{- with .Values.node }}nodeSelector: {missing: {{ . }}}, {{ end }}containers", 1),
+	e.startCounting(c, tests(), helmoperator.WithChart(chart("app", "replicas: 1", map[string]string{
+		"deployment.yaml": strings.Replace(scalable, "spec: {containers", "spec: {schedulingGates: [{name: example.com/wait}], containers", 1),
 		"test.yaml":       testJob,
 	})))
-	obj := e.create("one", nil)
+	e.create("one", nil)
 	e.waitFor("one", helmoperator.ConditionTestSuccess, "Unknown/TestPending")
 	e.waitFor("one", helmoperator.ConditionReady, "False/InProgress")
 	e.wantJobs(c, 0)
-	// Nothing of the custom resource changes when the pod runs.
-	deployment, err := e.get("apps/v1", "Deployment", "one")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.patch(obj, `spec: {node: ""}`)
+	// Only the status of the Deployment changes when the pod runs.
+	e.eventually("the gate of the pod is removed", func() error {
+		var pods corev1.PodList
+		err := e.client.List(e.Context(), &pods, client.InNamespace(e.namespace), client.MatchingLabels{"app": "one"})
+		if err == nil && len(pods.Items) != 1 {
+			err = errNotYet
+		}
+		if err != nil {
+			return err
+		}
+		return e.client.Patch(e.Context(), &pods.Items[0], client.RawPatch(types.MergePatchType, []byte(`{"spec":{"schedulingGates":[]}}`)))
+	})
 	e.waitFor("one", helmoperator.ConditionTestSuccess, "True/TestSucceeded")
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.wantJobs(c, 1)
-	if after, err := e.get("apps/v1", "Deployment", "one"); err != nil || after.GetUID() != deployment.GetUID() {
-		t.Errorf("%v", err)
-	}
 }
