@@ -40,7 +40,7 @@
 //   - helm_operator_build_info {commit, version}: 1
 //   - resource_created_at_seconds {name, namespace, group, version, kind}: the time of creation of each resource
 //   - helm_operator_release_operations_total {group, version, kind, operation, result}: the number of operations install, upgrade,
-//     repair and uninstall, with the result success or error, and of the dry runs before installations and upgrades (check), whose
+//     repair, test and uninstall, with the result success or error, and of the dry runs before installations and upgrades (check), whose
 //     errors are mostly refusals. Repairs without drift are not counted.
 //   - helm_operator_release_operation_duration_seconds {group, version, kind, operation}: their duration
 //

@@ -81,6 +81,9 @@
 // and waits for them; it deletes the others. Jobs and Pods that the interrupted action has completed are not run again. A failed action is not continued: its hooks run again. [Options].Wait is called for each
 // wait.
 //
+// The record of a revision says whether its tests have to be run (testKey), so that [Release.Test] runs them once, also if another
+// process continues. A revision whose tests fail becomes a failed one, and the strategy is followed.
+//
 // # Repair
 //
 // Repair compares live objects with the manifest, creates missing ones and patches those that differ, in the fields that the
