@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,8 @@ type Kind struct {
 	Now     func() time.Time
 	// Operator is this operator, as resources that it has taken over name it.
 	Operator *Operator
+	// Census counts the resources for metrics, unless it is nil.
+	Census *Census
 
 	// Cache contains the custom resources. AddController sets it and the writer.
 	Cache client.Reader
@@ -150,7 +153,14 @@ func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h hand
 				after.GetDeletionTimestamp() != nil && k.Operator.isRecordChanged(before, after) || changed(before, after)
 		},
 	}
-	return c.Watch(unsynced{k.GVK, source.Kind(mgr.GetCache(), Empty(k.GVK), h, updated), started})
+	predicates := []predicate.TypedPredicate[*unstructured.Unstructured]{updated}
+	if k.Census != nil {
+		count := &kindCount{census: k.Census, gvk: k.GVK, matches: k.Matches, resources: map[types.NamespacedName]countedResource{}}
+		predicates = slices.Insert(predicates, 0, predicate.TypedPredicate[*unstructured.Unstructured](count)) // first, as a refusal ends the list
+		inner := started
+		started = func(ctx context.Context, queue Queue) { count.start(ctx); inner(ctx, queue) }
+	}
+	return c.Watch(unsynced{k.GVK, source.Kind(mgr.GetCache(), Empty(k.GVK), h, predicates...), started})
 }
 
 // Matches reports whether the selector matches a resource.

@@ -63,6 +63,9 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 		return nil, p.exhausted(current, known, reason)
 	}
 	deployed, err := operate()
+	if ctx.Err() == nil {
+		p.metrics.observeRetry(p.kind.GVK, known, err)
+	}
 	if err == nil || ctx.Err() != nil || release.IsTransient(err) {
 		return deployed, err
 	}
@@ -86,7 +89,7 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 func (p *pass) check(ctx context.Context, rel *release.Release, plan release.Plan) error {
 	start := p.kind.Now()
 	err := rel.Check(ctx, plan.Action, p.upgradeOptions())
-	p.metrics.observe(p.kind.GVK, "check", p.kind.Now().Sub(start), err)
+	p.metrics.observe(p.kind.GVK, operationCheck, p.kind.Now().Sub(start), err)
 	return err
 }
 
@@ -96,6 +99,7 @@ func (p *pass) upgradeOptions() release.UpgradeOptions {
 
 // refused returns the error of an operation that the API server refuses. The time to the next dry run doubles up to the period.
 func (p *pass) refused(before *heldError, current attempt, cause *operationError) *heldError {
+	p.metrics.observeRefusal(p.kind.GVK, current.action)
 	held := &heldError{operationError: cause, attempt: current, refusals: 1}
 	if before != nil && before.attempt == current {
 		held.refusals += before.refusals

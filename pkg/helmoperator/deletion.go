@@ -84,7 +84,7 @@ func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructur
 	}
 	removal, err := rel.Uninstall(ctx, release.UninstallOptions{Wait: s.uninstallWait})
 	if ctx.Err() == nil && (removal == nil || !removal.Done) {
-		r.metrics.observe(r.kind.GVK, "uninstall", r.kind.Now().Sub(start), err)
+		r.metrics.observe(r.kind.GVK, operationUninstall, r.kind.Now().Sub(start), err)
 	}
 	logger := log.FromContext(ctx).WithValues("release", obj.GetName())
 	switch {

@@ -35,14 +35,8 @@
 //
 // # Metrics
 //
-// The registry of controller-runtime contains, in addition to the metrics of controllers:
-//
-//   - helm_operator_build_info {commit, version}: 1
-//   - resource_created_at_seconds {name, namespace, group, version, kind}: the time of creation of each resource
-//   - helm_operator_release_operations_total {group, version, kind, operation, result}: the number of operations install, upgrade,
-//     repair and uninstall, with the result success or error, and of the dry runs before installations and upgrades (check), whose
-//     errors are mostly refusals. Repairs without drift are not counted.
-//   - helm_operator_release_operation_duration_seconds {group, version, kind, operation}: their duration
+// The registry of controller-runtime contains, in addition to the metrics of controllers, the ones in docs/metrics.md: the number of
+// resources by condition, operations on releases with their duration, refusals, remediations, drift and waits.
 //
 // # Events
 //

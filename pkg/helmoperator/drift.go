@@ -60,6 +60,7 @@ func (p *pass) reportDrift(found []release.Repaired, log logr.Logger) {
 	if len(repaired) > 0 {
 		log.Info("repaired objects of the release", "objects", names(repaired))
 		p.emitRepaired(p.obj, repaired)
+		p.metrics.observeDrift(p.kind.GVK, driftRepaired, len(repaired))
 	}
 	if len(reported) == 0 {
 		return
@@ -69,6 +70,7 @@ func (p *pass) reportDrift(found []release.Repaired, log logr.Logger) {
 	if readCondition(p.obj, ConditionDrifted).message != customresource.Truncate(message, maxMessage) {
 		log.Info("objects of the release have drifted", "objects", names(reported))
 		p.emit(p.obj, corev1.EventTypeWarning, EventDriftDetected, message)
+		p.metrics.observeDrift(p.kind.GVK, driftReported, len(reported))
 	}
 }
 

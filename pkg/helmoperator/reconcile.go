@@ -197,7 +197,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	rel, err := p.factory.Release(release.Options{
 		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
 		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
-		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
+		Remediated: p.metrics.remediationsOf(p.kind.GVK), CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
 		Wait: func(w release.Waiting, until func() error) error {
 			return p.await(ctx, p.operation, p.obj, p.change, w, until)
 		},
@@ -236,11 +236,11 @@ func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan)
 	switch plan.Action {
 	case release.Install:
 		return p.try(ctx, rel, plan, p.install, ReasonInstallError, func() (*release.Deployed, error) {
-			return p.operate(ctx, plan, "install", ReasonInstalling, ReasonInstallSuccessful, ReasonInstallError, rel.Install)
+			return p.operate(ctx, plan, operationInstall, ReasonInstalling, ReasonInstallSuccessful, ReasonInstallError, rel.Install)
 		})
 	case release.Upgrade:
 		return p.try(ctx, rel, plan, p.upgrade, ReasonUpgradeError, func() (*release.Deployed, error) {
-			return p.operate(ctx, plan, "upgrade", ReasonUpgrading, ReasonUpgradeSuccessful, ReasonUpgradeError, func(ctx context.Context) (*release.Deployed, error) {
+			return p.operate(ctx, plan, operationUpgrade, ReasonUpgrading, ReasonUpgradeSuccessful, ReasonUpgradeError, func(ctx context.Context) (*release.Deployed, error) {
 				return rel.Upgrade(ctx, p.upgradeOptions())
 			})
 		})
@@ -253,7 +253,7 @@ func (p *pass) repair(ctx context.Context, rel *release.Release) (*release.Deplo
 	start := p.kind.Now()
 	deployed, repaired, err := rel.Repair(ctx)
 	if err != nil || slices.ContainsFunc(repaired, func(object release.Repaired) bool { return !object.Reported }) {
-		p.metrics.observe(p.kind.GVK, "repair", p.kind.Now().Sub(start), err)
+		p.metrics.observe(p.kind.GVK, operationRepair, p.kind.Now().Sub(start), err)
 	}
 	p.reportDrift(repaired, log.FromContext(ctx))
 	return deployed, err

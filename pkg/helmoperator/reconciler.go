@@ -100,6 +100,8 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	}
 	for _, r := range reconcilers {
 		r.dependents, r.factory, r.metrics = watches, factory, collectors
+		r.kind.Census = collectors.census
+		collectors.initialize(r.kind.GVK)
 		if err := mgr.Add(&r.operations); err != nil {
 			return err
 		}

@@ -80,5 +80,6 @@ func (r *Reconciler) await(ctx context.Context, op *operation, obj *unstructured
 		log.FromContext(ctx).Error(err, "cannot write what the release waits for to the status")
 	}
 	log.FromContext(ctx).Info("waiting for "+w.String(), "release", obj.GetName())
+	defer r.metrics.observeWait(r.kind.GVK, w)()
 	return op.wait(until)
 }

@@ -107,6 +107,8 @@ type Options struct {
 	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 	// InstallStrategy and UpgradeStrategy are what happens after a failure.
 	InstallStrategy, UpgradeStrategy Strategy
+	// Remediated is called after a release was rolled back or uninstalled because of a failure, and when that has failed. It may be nil.
+	Remediated func(Strategy, error)
 	// CRDs says what happens to the CRDs in the crds directory of the chart. Empty is CRDsCreate.
 	CRDs CRDPolicy
 	// Drift is what Repair does with objects that differ from the manifest. Empty is DriftEnabled.

@@ -111,7 +111,7 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 		return cause
 	}
 	if err := r.checkRollback(ctx, failed, target, o); err != nil {
-		return errors.Join(cause, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...))
+		return errors.Join(cause, r.remediated(ctx, StrategyRollback, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...)))
 	}
 	configuration, err := r.configuration(r.client(), r.fingerprints[target.Version])
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	rollback.Version, rollback.Timeout = target.Version, r.factory.hookTimeout
 	rollback.ForceReplace, rollback.ForceConflicts = o.RollbackForce && !serverSide, serverSide
 	rollback.WaitStrategy = kube.HookOnlyStrategy
-	if err := rollback.Run(r.name); err != nil {
+	if err := r.remediated(ctx, StrategyRollback, rollback.Run(r.name)); err != nil {
 		return errors.Join(cause, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...))
 	}
 	return &RolledBackError{Revision: target.Version, Err: cause}
