@@ -25,12 +25,9 @@
 //
 // # Metrics
 //
-// The registry of controller-runtime contains, in addition to the metrics of controllers:
-//
-//   - ansible_operator_build_info {commit, version}: 1
-//   - ansible_operator_reconcile_result {GVK, result}: the number of runs, with the result succeeded or failed
-//   - ansible_operator_reconciles {GVK}: the duration of runs in seconds, from start to end
-//   - metrics that tasks create with the module osdk_metric of the collection operator_sdk.util
+// The registry of controller-runtime contains, in addition to the metrics of controllers, the ones in docs/metrics.md: the number of
+// resources by condition, runs with their result and duration, kills, tasks, and the requests of runs. Tasks add others with the module
+// osdk_metric of the collection operator_sdk.util.
 //
 // # Security
 //

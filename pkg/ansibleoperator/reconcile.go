@@ -113,10 +113,10 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if errors.Is(err, customresource.ErrDeleted) || p.engine.isStopping() || ctx.Err() != nil {
 		return reconcile.Result{}, err
 	}
-	p.metrics.observe(p.kind.GVK, p.kind.Now().Sub(start), err != nil || result.Failed())
+	p.metrics.observe(p.kind.GVK, p.deleted, p.kind.Now().Sub(start), result, err)
 	switch {
 	case err != nil:
-		return reconcile.Result{}, p.fail(ctx, result, ReasonFailed, err)
+		return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
 	case result.Failed():
 		reason := ReasonFailed
 		if result.TimedOut {
@@ -173,8 +173,11 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	if err := p.checkDeleted(ctx); err != nil {
 		return nil, err
 	}
+	observed := p.metrics.observeRun(p.kind.GVK)
 	result, err := p.engine.runner.Run(running, request)
-	if err != nil && errors.Is(context.Cause(running), customresource.ErrDeleted) {
+	deleted := err != nil && errors.Is(context.Cause(running), customresource.ErrDeleted)
+	observed(result, deleted)
+	if deleted {
 		return nil, customresource.ErrDeleted
 	}
 	return result, err

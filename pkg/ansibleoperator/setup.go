@@ -117,6 +117,10 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	}
 	for _, r := range reconcilers {
 		r.engine, r.metrics, r.schemas = e, collectors, schemas
+		collectors.initialize(r.kind.GVK, r.finalizer != nil)
+		if r.manageStatus {
+			r.kind.Census = collectors.census
+		}
 		if err := r.addController(mgr); err != nil {
 			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}

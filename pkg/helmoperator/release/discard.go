@@ -21,9 +21,9 @@ func (r *Release) discard(ctx context.Context, installed *releasev1.Release) err
 		if isMissing(err) || errors.Is(err, errChanged) {
 			return nil
 		}
-		return r.errorf("record that the failed installation is removed: %w", err)
+		return r.remediated(ctx, StrategyUninstall, r.errorf("record that the failed installation is removed: %w", err))
 	}
-	return r.discardOwned(ctx)
+	return r.remediated(ctx, StrategyUninstall, r.discardOwned(ctx))
 }
 
 // discardOwned deletes the objects that belong to the custom resource and the records that it owns, without hooks.

@@ -53,7 +53,7 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 		if installed == nil || ctx.Err() != nil || r.options.InstallStrategy == StrategyNone {
 			return nil, err
 		}
-		return nil, errors.Join(err, r.remediated(ctx, StrategyUninstall, r.discard(context.WithoutCancel(ctx), installed)))
+		return nil, errors.Join(err, r.discard(context.WithoutCancel(ctx), installed))
 	}
 	if err := r.removeStale(ctx, revisions, installed); err != nil {
 		return nil, err
