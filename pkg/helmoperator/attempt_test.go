@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -92,6 +93,10 @@ func TestCheckDelays(t *testing.T) {
 	} {
 		p := &pass{Reconciler: &Reconciler{kind: customresource.NewKind(0, AnnotationOperator)}, settings: settings{period: period}}
 		p.kind.Now = func() time.Time { return now }
+		var err error
+		if p.metrics, err = registerCollectors(prometheus.NewRegistry()); err != nil {
+			t.Fatal(err)
+		}
 		var held *heldError
 		for i, wait := range want {
 			held = p.refused(held, attempt{}, &operationError{})
