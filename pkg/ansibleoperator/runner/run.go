@@ -19,8 +19,8 @@ import (
 )
 
 // Run runs a playbook or a role. The error is nil if the playbook reached its end, whatever its tasks did, if it requested the time
-// of the next run, or if it exceeded its time. If ctx is canceled, Run ends all processes and returns the cause. The result is nil if the
-// run was not started. Runs of a custom resource are sequential.
+// of the next run, or if it exceeded its time. If ctx is canceled, Run ends all processes and returns the cause. The result isn't nil
+// if the run was started. Runs of a custom resource are sequential.
 func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 	if err := r.begin(); err != nil {
 		return nil, err
