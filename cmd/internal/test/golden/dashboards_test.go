@@ -115,7 +115,7 @@ func TestDashboards(t *testing.T) {
 // their packages ensure.
 func TestRuntimeDashboards(t *testing.T) {
 	t.Parallel()
-	for layout, panels := range map[string]int{"Helm": 22, "Ansible": 23} {
+	for layout, panels := range map[string]int{"Helm": 24, "Ansible": 25} {
 		name := strings.ToLower(layout)
 		dir := clitest.NewProject(t, "init --domain example.com --project-name shop --plugins "+name+"/v1,grafana/v1-alpha")
 		known := registered(t)
