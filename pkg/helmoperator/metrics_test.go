@@ -139,7 +139,7 @@ func TestMetricsOfFailures(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.start(helmoperator.WithUpgradeRemediation(helmoperator.Remediation{Retries: 1}), helmoperator.WithChart(
-		chart("app", "{text: a, fail: false, more: text}", map[string]string{"job.yaml": failingHook, "configmap.yaml": configMap + "  more: {{ toYaml .Values.more | nindent 4 }}\n"})))
+		chart("app", "{text: a, fail: false, more: text}", map[string]string{"job.yaml": failingHook, "configmap.yaml": configMap + "  more: {{ .Values.more }}\n"})))
 	obj := e.create("one", map[string]any{})
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.waitMetric("helm_operator_release_remediations_total", 0.0, "action", "retry", "result", "error")
@@ -156,7 +156,7 @@ func TestMetricsOfFailures(t *testing.T) {
 	e.waitMetric("helm_operator_release_remediations_total", 2.0, "action", "rollback", "result", "success")
 	e.waitCondition("ReleaseFailed", 1, 0, 0)
 
-	e.patch(obj, "spec: {fail: false, more: {a: b}}") // not a string
+	e.patch(obj, "spec: {fail: false, more: 5}") // not a string
 	e.eventually("refusals", func() error {
 		m := metric(t, "helm_operator_release_refusals_total", map[string]string{"kind": e.gvk.Kind, "operation": "upgrade"})
 		if m.GetCounter().GetValue() < 2 {
