@@ -154,6 +154,8 @@ func TestRuntimeDashboards(t *testing.T) {
 				}
 			}
 		}
+		clitest.AppendFile(t, filepath.Join(dir, "config/prometheus/kustomization.yaml"), "- alerts.yaml\n") // to the resources, as the file says
+		one(t, buildObjects(t, dir, "config/prometheus"), "PrometheusRule", "controller-manager-alerts")
 		// Every metric that can say something is shown, or used by an alert.
 		text := clitest.ReadFile(t, filepath.Join(dir, "grafana/"+name+"-operator-metrics.json")) + clitest.ReadFile(t, filepath.Join(dir, "config/prometheus/alerts.yaml"))
 		for metric := range documented {
