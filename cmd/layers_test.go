@@ -61,7 +61,7 @@ func layers() map[string][]string {
 		"pkg/action/runtimekinds":       {"pkg/action", "pkg/codegen", "pkg/diag", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/watches", "pkg/worktree"},
 		"pkg/action/upgrade":            {"pkg/action", "pkg/codegen", "pkg/diag", "pkg/gotool", "pkg/layout", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/vcs", "pkg/worktree"},
 		"pkg/action/wiring":             {"pkg/action", "pkg/codegen", "pkg/codegen/calls", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/rolebinding", "pkg/safeyaml", "pkg/scaffold", "pkg/textdiff", "pkg/worktree"},
-		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/customresource", "pkg/dependents", "pkg/diag", "pkg/redact", "pkg/watches"},
+		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/customresource", "pkg/dependents", "pkg/diag", "pkg/redact", "pkg/valuesfrom", "pkg/watches"},
 		"pkg/ansibletool":               {"pkg/diag", "pkg/safeyaml", "pkg/tempdir"},
 		"pkg/ansiblerole":               {"pkg/ansibleoperator/variables", "pkg/ansiblerole/jinja", "pkg/diag", "pkg/project", "pkg/rbac", "pkg/safeyaml", "pkg/watches"},
 		"pkg/ansiblerole/jinja":         {},
@@ -88,7 +88,7 @@ func layers() map[string][]string {
 		"pkg/helmchart":                 {"pkg/crd", "pkg/diag", "pkg/rbac", "pkg/safeyaml"},
 		"pkg/helmchart/source":          {"pkg/helmchart", "pkg/helmchart/variant", "pkg/safeyaml", "pkg/tempdir", "pkg/transport", "pkg/vcs"},
 		"pkg/helmchart/variant":         {},
-		"pkg/helmoperator":              {"pkg/customresource", "pkg/dependents", "pkg/diag", "pkg/helmoperator/release", "pkg/redact", "pkg/safeyaml", "pkg/watches"},
+		"pkg/helmoperator":              {"pkg/customresource", "pkg/dependents", "pkg/diag", "pkg/helmoperator/release", "pkg/redact", "pkg/safeyaml", "pkg/valuesfrom", "pkg/watches"},
 		"pkg/helmoperator/release":      {"pkg/dependents", "pkg/helmchart/variant", "pkg/redact", "pkg/safeyaml"},
 		"pkg/image":                     {"pkg/diag", "pkg/image/reference", "pkg/transport", "pkg/vcs"},
 		"pkg/image/reference":           {},
@@ -123,16 +123,17 @@ func layers() map[string][]string {
 		"pkg/scorecard": {
 			"pkg/bundle", "pkg/bundle/validate", "pkg/diag", "pkg/image/reference", "pkg/kube", "pkg/safeyaml", "pkg/vcs",
 		},
-		"pkg/startup":   {},
-		"pkg/tempdir":   {},
-		"pkg/textdiff":  {"pkg/diag"},
-		"pkg/transport": {},
-		"pkg/typecheck": {"pkg/diag", "pkg/filecache", "pkg/goenv", "pkg/gosource", "pkg/gotool", "pkg/tempdir", "pkg/worktree"},
-		"pkg/userstate": {},
-		"pkg/vcs":       {},
-		"pkg/watches":   {"pkg/diag", "pkg/safeyaml"},
-		"pkg/worktree":  {"pkg/diag", "pkg/safeyaml", "pkg/textdiff", "pkg/userstate", "pkg/vcs"},
-		"templates":     {},
+		"pkg/startup":    {},
+		"pkg/tempdir":    {},
+		"pkg/textdiff":   {"pkg/diag"},
+		"pkg/transport":  {},
+		"pkg/typecheck":  {"pkg/diag", "pkg/filecache", "pkg/goenv", "pkg/gosource", "pkg/gotool", "pkg/tempdir", "pkg/worktree"},
+		"pkg/userstate":  {},
+		"pkg/valuesfrom": {"pkg/dependents", "pkg/safeyaml"},
+		"pkg/vcs":        {},
+		"pkg/watches":    {"pkg/diag", "pkg/safeyaml"},
+		"pkg/worktree":   {"pkg/diag", "pkg/safeyaml", "pkg/textdiff", "pkg/userstate", "pkg/vcs"},
+		"templates":      {},
 	}
 }
 
@@ -151,7 +152,7 @@ func libraries() map[string][]string {
 		"github.com/BurntSushi/toml":                      {"pkg/image"},
 		"github.com/operator-framework/operator-registry": {"pkg/bundle/catalog", "pkg/bundle/validate", "pkg/scorecard"},
 		"helm.sh/helm/v4":                                 {"pkg/helmchart/source", "pkg/helmoperator", "pkg/helmoperator/release"},
-		"sigs.k8s.io/controller-runtime/pkg":              {"cmd/operon-runtime", "pkg/ansibleoperator", "pkg/customresource", "pkg/helmoperator", "pkg/helmoperator/release"},
+		"sigs.k8s.io/controller-runtime/pkg":              {"cmd/operon-runtime", "pkg/ansibleoperator", "pkg/customresource", "pkg/helmoperator", "pkg/helmoperator/release", "pkg/valuesfrom"},
 	}
 }
 

@@ -20,6 +20,11 @@ const (
 	AnnotationMaxRunnerArtifacts = annotationPrefix + "max-runner-artifacts"
 	// AnnotationVerbosity is the number of -v options. It takes precedence over WithVerbosity.
 	AnnotationVerbosity = annotationPrefix + "verbosity"
+	// AnnotationPaused keeps the operator from starting runs while it is "true". It does not exist in operator-sdk.
+	AnnotationPaused = annotationPrefix + "paused"
+	// AnnotationReconcileRequestedAt requests a run with each new value, such as a time. status.lastHandledReconcileAt is the last value for
+	// which there was a run. It does not exist in operator-sdk.
+	AnnotationReconcileRequestedAt = annotationPrefix + "reconcile-requested-at"
 	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
 	AnnotationOperator = annotationPrefix + "operator"
 )
@@ -27,7 +32,9 @@ const (
 // areSettingsChanged reports whether an annotation that changes how a resource is reconciled differs.
 func areSettingsChanged(before, after metav1.Object) bool {
 	a, b := before.GetAnnotations(), after.GetAnnotations()
-	for _, key := range []string{AnnotationReconcilePeriod, AnnotationMaxRunnerArtifacts, AnnotationVerbosity} {
+	for _, key := range []string{
+		AnnotationReconcilePeriod, AnnotationMaxRunnerArtifacts, AnnotationVerbosity, AnnotationPaused, AnnotationReconcileRequestedAt,
+	} {
 		if a[key] != b[key] {
 			return true
 		}
@@ -55,5 +62,6 @@ func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
 	if s.maxArtifacts == 0 {
 		s.maxArtifacts = -1
 	}
-	return s, err
+	_, paused := customresource.IsPaused(obj, AnnotationPaused)
+	return s, errors.Join(err, paused)
 }

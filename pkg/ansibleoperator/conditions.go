@@ -22,6 +22,8 @@ const (
 	// ConditionReady is True if the last run for the current generation was successful. A run without changes of the resource does not
 	// change it until the run ends.
 	ConditionReady = "Ready"
+	// ConditionPaused is True while AnnotationPaused keeps the operator from starting runs. Otherwise, it is absent.
+	ConditionPaused = customresource.ConditionPaused
 )
 
 // The reasons of conditions.
@@ -29,12 +31,18 @@ const (
 	ReasonRunning    = "Running"
 	ReasonSuccessful = "Successful"
 	ReasonFailed     = "Failed"
+	// ReasonVarsMissing means that a Secret or ConfigMap with variables, or a key in it, doesn't exist.
+	ReasonVarsMissing = "VarsMissing"
+	// ReasonVarsInvalid means that a Secret or ConfigMap with variables has other content than its use requires.
+	ReasonVarsInvalid = "VarsInvalid"
 	// ReasonTimedOut means that the last run exceeded its time.
 	ReasonTimedOut = "TimedOut"
 	// ReasonRequeued means that the module requeue_after ended the last run.
 	ReasonRequeued = "Requeued"
 	// ReasonFinalizing means that the finalizer is running.
 	ReasonFinalizing = "Finalizing"
+	// ReasonPaused is the only reason of Paused. Ready has it, too, if a paused resource was never reconciled.
+	ReasonPaused = customresource.ReasonPaused
 )
 
 // The messages of conditions, as operator-sdk's.
@@ -130,14 +138,23 @@ func failureConditions(result *runner.Result, reason, message string) []conditio
 	}
 }
 
-// writeStatus writes conditions about a generation of obj, unless the role manages the status. Other keys and conditions are kept.
-func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition) error {
+// writeStatus writes conditions about a generation of obj, and the value of AnnotationReconcileRequestedAt that the pass was for if it is
+// not empty, unless the role manages the status. Other keys and conditions are kept.
+func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition, handled string) error {
 	if !r.manageStatus {
 		return nil
 	}
-	return r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
-		return statusPatch(current, generation, conditions, r.kind.Now())
+	err := r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
+		patch := statusPatch(current, generation, conditions, r.kind.Now())
+		if handled != "" {
+			patch[customresource.StatusHandled] = handled
+		}
+		return patch
 	})
+	if err == nil {
+		r.kind.SetHandled(obj, handled)
+	}
+	return err
 }
 
 // statusPatch returns the status in a merge patch, which is empty if nothing changes.

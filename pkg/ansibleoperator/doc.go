@@ -8,9 +8,12 @@
 // # Passes
 //
 // A resource is reconciled after a change of its spec or of an annotation of this package, after a change of an object that one of its
-// runs created or that WithOtherWatches selects, and at the reconcile period. A failed run is repeated with delays of 1 second to 5
+// runs created, that WithOtherWatches selects or that WithVarsFrom reads, and at the reconcile period. A failed run is repeated with delays of 1 second to 5
 // minutes, and earlier after such a change. If the resource is deleted during a run, the
 // processes of the run are ended. Then the finalizer runs, if there is one. The directory of the runs is removed with the resource.
+//
+// While a resource has AnnotationPaused, no run starts, not even the finalizer's. A run in progress ends first, also if the resource is
+// deleted in the meantime. A new value of AnnotationReconcileRequestedAt starts a run.
 //
 // Several operators can share a kind if each has a selector. Together with the finalizer, a resource gets AnnotationOperator, so that
 // only the operator that has taken it over finalizes it, also after its labels were changed.
@@ -20,17 +23,14 @@
 // The conditions are operator-sdk's Running, Successful and Failure, and Ready; see their constants. Ready contains
 // observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. Other keys and
 // conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in
-// variables or in the environment of the operator, nor the contents of Secrets that the run reads or writes. They contain the msg of
+// variables or in the environment of the operator, nor the contents of Secrets that the run reads or writes, nor variables from WithVarsFrom. They contain the msg of
 // failed tasks, but no other output of Ansible.
 //
 // # Metrics
 //
-// The registry of controller-runtime contains, in addition to the metrics of controllers:
-//
-//   - ansible_operator_build_info {commit, version}: 1
-//   - ansible_operator_reconcile_result {GVK, result}: the number of runs, with the result succeeded or failed
-//   - ansible_operator_reconciles {GVK}: the duration of runs in seconds, from start to end
-//   - metrics that tasks create with the module osdk_metric of the collection operator_sdk.util
+// The registry of controller-runtime contains, in addition to the metrics of controllers, the ones in docs/metrics.md: the number of
+// resources by condition, runs with their result and duration, kills, tasks, and the requests of runs. Tasks add others with the module
+// osdk_metric of the collection operator_sdk.util.
 //
 // # Security
 //

@@ -93,7 +93,8 @@ func (p *passes) deleted(obj *unstructured.Unstructured, gone bool) {
 	if state == nil || state.cancel == nil {
 		return
 	}
-	if gone || obj.GetUID() != state.uid || obj.GetDeletionTimestamp() != nil && !state.finalizing {
+	paused, _ := customresource.IsPaused(obj, AnnotationPaused) // the finalizer doesn't run yet, either
+	if gone || obj.GetUID() != state.uid || obj.GetDeletionTimestamp() != nil && !state.finalizing && !paused {
 		state.cancel(customresource.ErrDeleted)
 	}
 }

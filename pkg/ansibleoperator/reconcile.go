@@ -20,6 +20,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/redact"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // deletedWait is the time until a pass is repeated whose run was ended because the custom resource was deleted.
@@ -33,7 +34,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.passes.drop(request.NamespacedName)
-		r.kind.Operator.Forget(request.NamespacedName)
+		r.kind.Forget(request.NamespacedName)
+		r.sources.Drop(request.NamespacedName)
 		r.engine.remove(ctx, r.kind.GVK, request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
@@ -43,6 +45,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if !r.kind.IsResponsible(obj, r.isFinalizer) {
 		r.passes.drop(request.NamespacedName)
 		return reconcile.Result{}, nil
+	}
+	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		return reconcile.Result{}, err
 	}
 	result, err := r.reconcileObject(ctx, obj)
 	switch {
@@ -80,7 +85,8 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 	}
 	var err error
 	if p.settings, err = r.readSettings(obj); err != nil {
-		if !deleted {
+		// An invalid annotation must not prevent the deletion, but nobody can tell whether one is to pause it.
+		if _, invalid := customresource.IsPaused(obj, AnnotationPaused); !deleted || invalid != nil {
 			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
 		}
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
@@ -96,6 +102,10 @@ type pass struct {
 	deleted    bool
 	settings   settings
 	secrets    redact.Redactor
+	// handled is the new value of AnnotationReconcileRequestedAt, as soon as the run has ended.
+	handled string
+	// sourceVars are the variables from Secrets and ConfigMaps.
+	sourceVars map[string]any
 }
 
 // run runs the playbook or role and writes its result.
@@ -105,6 +115,13 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, errors.New("spec must be an object"))
 		}
 	}
+	err := p.readSources(ctx)
+	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
+		return p.waitForSources(ctx, sources)
+	}
+	if err != nil {
+		return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
+	}
 	if err := p.write(ctx, runningConditions(p.obj)); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -113,10 +130,11 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if errors.Is(err, customresource.ErrDeleted) || p.engine.isStopping() || ctx.Err() != nil {
 		return reconcile.Result{}, err
 	}
-	p.metrics.observe(p.kind.GVK, p.kind.Now().Sub(start), err != nil || result.Failed())
+	p.conclude()
+	p.metrics.observe(p.kind.GVK, p.deleted, p.kind.Now().Sub(start), result, err)
 	switch {
 	case err != nil:
-		return reconcile.Result{}, p.fail(ctx, result, ReasonFailed, err)
+		return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
 	case result.Failed():
 		reason := ReasonFailed
 		if result.TimedOut {
@@ -144,7 +162,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 		Playbook: p.source.playbook, Role: p.source.role,
 	}
 	input := variables.Input{
-		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
+		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, SourceVars: p.sourceVars, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
 	}
 	if p.deleted {
 		input.FinalizerVars = p.Reconciler.finalizer.Vars
@@ -173,8 +191,11 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	if err := p.checkDeleted(ctx); err != nil {
 		return nil, err
 	}
+	observed := p.metrics.observeRun(p.kind.GVK)
 	result, err := p.engine.runner.Run(running, request)
-	if err != nil && errors.Is(context.Cause(running), customresource.ErrDeleted) {
+	deleted := err != nil && errors.Is(context.Cause(running), customresource.ErrDeleted)
+	observed(result, deleted)
+	if deleted {
 		return nil, customresource.ErrDeleted
 	}
 	return result, err
@@ -189,8 +210,12 @@ func (p *pass) checkDeleted(ctx context.Context) error {
 	return err
 }
 
+// conclude makes the next write of the status say that there was the run that AnnotationReconcileRequestedAt requested.
+func (p *pass) conclude() { p.handled = p.kind.Requested(p.obj, AnnotationReconcileRequestedAt) }
+
 // fail writes the cause of a failed pass to the status and returns the error without secrets.
 func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, err error) error {
+	p.conclude()
 	err = p.secrets.RedactError(err)
 	message := strings.TrimSpace(err.Error())
 	if message == "" {
@@ -201,7 +226,7 @@ func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, e
 
 // write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.
 func (p *pass) write(ctx context.Context, conditions []condition) error {
-	err := p.writeStatus(ctx, p.obj, p.generation, conditions)
+	err := p.writeStatus(ctx, p.obj, p.generation, conditions, p.handled)
 	if apierrors.IsInvalid(err) {
 		log.FromContext(ctx).Error(err, "the schema of the kind does not permit the status; set manageStatus: false in watches.yaml, or change the schema")
 		return nil

@@ -2,13 +2,16 @@ package ansibleoperator
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // The defaults of options.
@@ -28,6 +31,7 @@ type Reconciler struct {
 	kind               customresource.Kind
 	source             playbookOrRole
 	vars               map[string]any
+	varsFrom           []valuesfrom.Source
 	finalizer          *Finalizer
 	timeout            time.Duration
 	maxArtifacts       int
@@ -48,6 +52,8 @@ type Reconciler struct {
 	engine  *engine
 	metrics *collectors
 	schemas *schemas
+	events  record.EventRecorder
+	sources *valuesfrom.Reader
 
 	passes passes
 }
@@ -61,6 +67,7 @@ func New(options ...Option) (*Reconciler, error) {
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
 	}
+	r.kind.NoStatus = !r.manageStatus
 	if r.source.isEmpty() {
 		return nil, errors.New("a playbook or a role is required; use WithPlaybook or WithRole")
 	}
@@ -75,6 +82,8 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 		return r.kind.Matches(before) != r.kind.Matches(after) || areSettingsChanged(before, after) ||
 			r.annotationChanges && !r.kind.Operator.AreAnnotationsEqual(before, after)
 	}
+	// The roles of existing projects allow events of the core group only.
+	r.events = mgr.GetEventRecorderFor(strings.ToLower(r.kind.GVK.Kind) + "-controller")
 	if err := r.kind.AddController(mgr, r, r.handler(), changed, r.passes.start); err != nil {
 		return err
 	}

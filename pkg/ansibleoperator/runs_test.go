@@ -51,6 +51,9 @@ func TestTimeout(t *testing.T) {
 	e.waitProcesses(e.group, true)
 	e.waitReady(e.resource("App", "other", "spec: {text: x}"), "True/Successful")
 	hanging = e.waitReady(hanging, "False/TimedOut")
+	if m := metric(t, "ansible_operator_runs_killed_total", map[string]string{"group": e.group, "reason": "timeout"}); m.GetCounter().GetValue() < 1 {
+		t.Errorf("runs killed by the timeout: %v", m)
+	}
 	if c := conditionOf(hanging, "Failure"); c["status"] != "True" || !strings.Contains(fmt.Sprint(c["message"]), "time limit of 20s") {
 		t.Errorf("Failure is %v", c)
 	}

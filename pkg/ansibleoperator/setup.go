@@ -15,6 +15,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // Settings apply to all reconcilers of a process.
@@ -115,8 +116,16 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 	if err := watchOthers(mgr, settings.Namespaces, e.proxy, reconcilers); err != nil {
 		return err
 	}
+	sources := valuesfrom.NewWatcher(mgr, settings.Namespaces, mgr.GetLogger().WithName("vars"))
 	for _, r := range reconcilers {
+		if r.sources, err = sources.Add("varsFrom", r.varsFrom, r.sourceChanged); err != nil {
+			return err
+		}
 		r.engine, r.metrics, r.schemas = e, collectors, schemas
+		collectors.initialize(r.kind.GVK, r.finalizer != nil)
+		if r.manageStatus {
+			r.kind.Census = collectors.census
+		}
 		if err := r.addController(mgr); err != nil {
 			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}

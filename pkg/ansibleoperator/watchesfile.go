@@ -142,6 +142,7 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 		WithPlaybook(source.playbook),
 		WithRole(source.role),
 		WithVars(w.Vars),
+		WithVarsFrom(varsSources(w.VarsFrom)...),
 		WithMaxRunnerArtifacts(w.MaxRunnerArtifacts),
 		WithRunTimeout(w.RunTimeout),
 		WithManageStatus(w.ManageStatus),

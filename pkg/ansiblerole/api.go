@@ -32,6 +32,8 @@ type Watch struct {
 	Blacklist        []rbac.GroupKind
 	// Others are kinds of objects that are watched although no run has created them.
 	Others []rbac.GroupKind
+	// Sources are the Secrets and ConfigMaps with variables of runs.
+	Sources []rbac.Source
 	// KeepNames is true if keys of spec are not converted to snake case.
 	KeepNames bool
 	// WatchClusterScoped is true if dependent objects without a namespace are watched, too.
@@ -89,6 +91,9 @@ func NewWatch(w watches.AnsibleWatch) Watch {
 	}
 	for _, other := range w.WatchOtherResources {
 		watch.Others = append(watch.Others, rbac.GroupKind{Group: other.Group, Kind: other.Kind})
+	}
+	for _, source := range w.VarsFrom {
+		watch.Sources = append(watch.Sources, rbac.Source{Kind: source.Kind, Name: source.Name})
 	}
 	if w.Finalizer != nil {
 		watch.FinalizerRole, watch.FinalizerPlaybook = w.Finalizer.Role, w.Finalizer.Playbook

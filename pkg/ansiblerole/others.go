@@ -6,8 +6,11 @@ import (
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
-// grantOthers adds the permissions to watch the objects that watchOtherResources selects.
+// grantOthers adds the permissions to watch the objects that watchOtherResources selects, and to read and watch those of varsFrom.
 func (a *analysis) grantOthers(api API) {
+	for _, source := range api.Watch.Sources {
+		a.rules.permissions.AddSource(source)
+	}
 	at := diag.Position{File: watches.FileName}
 	for _, kind := range api.Watch.Others {
 		resource, guessed := rbac.ResourceOf(kind, a.rules.custom)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,11 @@ type Kind struct {
 	Now     func() time.Time
 	// Operator is this operator, as resources that it has taken over name it.
 	Operator *Operator
+	// Census counts the resources for metrics, unless it is nil.
+	Census *Census
+	// NoStatus leaves the status to others.
+	NoStatus bool
+	memory   *memory
 
 	// Cache contains the custom resources. AddController sets it and the writer.
 	Cache client.Reader
@@ -52,7 +58,7 @@ type Kind struct {
 
 // NewKind returns a Kind that selects all resources, one at a time. The annotation contains the operator that finalizes a resource.
 func NewKind(period time.Duration, annotation string) Kind {
-	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Backoff: minBackoff, Now: time.Now, Operator: &Operator{Annotation: annotation}}
+	return Kind{Selector: labels.Everything(), Period: period, MaxConcurrent: 1, Backoff: minBackoff, Now: time.Now, Operator: &Operator{Annotation: annotation}, memory: &memory{}}
 }
 
 // Apply applies the options of a reconciler of a kind, which they must set. The error names all invalid options.
@@ -150,7 +156,14 @@ func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h hand
 				after.GetDeletionTimestamp() != nil && k.Operator.isRecordChanged(before, after) || changed(before, after)
 		},
 	}
-	return c.Watch(unsynced{k.GVK, source.Kind(mgr.GetCache(), Empty(k.GVK), h, updated), started})
+	predicates := []predicate.TypedPredicate[*unstructured.Unstructured]{updated}
+	if k.Census != nil {
+		count := &kindCount{census: k.Census, gvk: k.GVK, matches: k.Matches, resources: map[types.NamespacedName]countedResource{}}
+		predicates = slices.Insert(predicates, 0, predicate.TypedPredicate[*unstructured.Unstructured](count)) // first, as a refusal ends the list
+		inner := started
+		started = func(ctx context.Context, queue Queue) { count.start(ctx); inner(ctx, queue) }
+	}
+	return c.Watch(unsynced{k.GVK, source.Kind(mgr.GetCache(), Empty(k.GVK), h, predicates...), started})
 }
 
 // Matches reports whether the selector matches a resource.

@@ -105,8 +105,8 @@ func (o *Operator) isRecordChanged(a, b *unstructured.Unstructured) bool {
 	return a.GetAnnotations()[o.Annotation] != b.GetAnnotations()[o.Annotation]
 }
 
-// Forget forgets a resource that no longer exists.
-func (o *Operator) Forget(key types.NamespacedName) {
+// forget forgets a resource that no longer exists.
+func (o *Operator) forget(key types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.reported, key)

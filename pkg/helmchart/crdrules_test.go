@@ -79,3 +79,16 @@ func TestRecordSize(t *testing.T) {
 		}
 	}
 }
+
+// TestTestRules derives permissions on the objects of tests only for operators that run them.
+func TestTestRules(t *testing.T) {
+	t.Parallel()
+	list := objects(t, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: test}\n"))
+	list[1].Hooks = []string{"test"}
+	for _, enabled := range []bool{false, true} {
+		rules, _ := Rules([]ChartAPI{{Group: "example.com", Plural: "apps", Rendered: &Rendered{Sets: []RenderedSet{{Rendering: Rendering{Objects: list}}}}, Tests: enabled}})
+		if got := strings.Contains(fmt.Sprint(rules), "pods"); got != enabled || !strings.Contains(fmt.Sprint(rules), "configmaps") {
+			t.Errorf("tests %v: rules %v", enabled, rules)
+		}
+	}
+}

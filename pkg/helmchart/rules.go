@@ -31,6 +31,10 @@ type ChartAPI struct {
 	Rendered *Rendered
 	// CRDs is the key crds of the kind in watches.yaml: create, createReplace or skip. Empty is createReplace.
 	CRDs string
+	// Tests reports whether the operator runs the tests of the chart.
+	Tests bool
+	// Sources are the key valuesFrom of the kind in watches.yaml.
+	Sources []rbac.Source
 }
 
 // Rules returns the rules of the manager's role for the charts of a project, sorted. The notes state what the rules may lack: kinds
@@ -48,6 +52,9 @@ func Rules(apis []ChartAPI) ([]rbac.Rule, diag.Findings) {
 	}
 	for _, api := range apis {
 		r.permissions.Grant(api.Group, []string{api.Plural, api.Plural + "/finalizers", api.Plural + "/status"}, objectVerbs...)
+		for _, source := range api.Sources {
+			r.permissions.AddSource(source)
+		}
 		r.chart(api)
 	}
 	if len(apis) > 0 {
@@ -93,7 +100,7 @@ func (r *ruler) chart(api ChartAPI) {
 	r.roles = findRoles(api.Rendered.all())
 	for _, set := range api.Rendered.all() {
 		for _, o := range flatten(set.Objects) {
-			if !o.isTest() {
+			if api.Tests || !o.isTest() {
 				r.object(o)
 			}
 		}

@@ -39,6 +39,14 @@ const (
 	AnnotationTimeout = annotationPrefix + "timeout"
 	// AnnotationDriftDetection is "enabled", "warn" or "disabled". It takes precedence over the mode of WithDriftDetection.
 	AnnotationDriftDetection = annotationPrefix + "drift-detection"
+	// AnnotationTest says whether the chart's tests are run after installations and upgrades, "true" or "false". It takes precedence over
+	// Tests.Enable.
+	AnnotationTest = annotationPrefix + "test"
+	// AnnotationPaused keeps the operator from changing anything while it is "true". It does not exist in operator-sdk.
+	AnnotationPaused = annotationPrefix + "paused"
+	// AnnotationReconcileRequestedAt requests a pass with each new value, such as a time. The pass tries a failed operation once more.
+	// status.lastHandledReconcileAt is the last value for which there was a pass. It does not exist in operator-sdk.
+	AnnotationReconcileRequestedAt = annotationPrefix + "reconcile-requested-at"
 	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
 	AnnotationOperator = annotationPrefix + "operator"
 )
@@ -64,17 +72,20 @@ type settings struct {
 	upgradeForce, rollbackForce, uninstallWait bool
 	period, timeout                            time.Duration
 	drift                                      release.DriftMode
+	test                                       bool
 }
 
 // readSettings parses the annotations of obj. Settings whose annotation is missing or invalid have their defaults; the error names all
 // invalid ones.
 func (r *Reconciler) readSettings(obj metav1.Object) (settings, error) {
-	s := settings{period: r.kind.Period, timeout: r.timeout, drift: r.drift}
+	s := settings{period: r.kind.Period, timeout: r.timeout, drift: r.drift, test: r.tests.Enable}
 	err := errors.Join(customresource.ReadBool(obj, AnnotationUpgradeForce, &s.upgradeForce),
 		customresource.ReadBool(obj, AnnotationRollbackForce, &s.rollbackForce),
 		customresource.ReadBool(obj, AnnotationUninstallWait, &s.uninstallWait),
 		customresource.ReadPeriod(obj, AnnotationReconcilePeriod, &s.period),
 		customresource.ReadPeriod(obj, AnnotationTimeout, &s.timeout),
+		customresource.ReadBool(obj, AnnotationTest, &s.test),
 		readDriftMode(obj, &s.drift))
-	return s, err
+	_, paused := customresource.IsPaused(obj, AnnotationPaused)
+	return s, errors.Join(err, paused)
 }

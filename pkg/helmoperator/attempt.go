@@ -43,7 +43,7 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 		return nil, err
 	}
 	held := p.tracked.held
-	if held != nil && held.attempt == current && (held.until.IsZero() || p.kind.Now().Before(held.until)) {
+	if held != nil && held.attempt == current && p.requested == "" && (held.until.IsZero() || p.kind.Now().Before(held.until)) {
 		return nil, held
 	}
 	known, err := p.knownFailure(ctx, rel, current)
@@ -59,34 +59,47 @@ func (p *pass) try(ctx context.Context, rel *release.Release, plan release.Plan,
 		}
 		return nil, p.refused(held, current, &operationError{reason, err})
 	}
-	if known != nil && !remediation.allows(known.failures) {
-		return nil, p.exhausted(current, known, reason)
+	if known != nil && !remediation.allows(known.failures) && !known.retry {
+		if p.requested == "" {
+			return nil, p.exhausted(current, known, reason)
+		}
+		if err := p.retryOnce(ctx, rel, known); err != nil {
+			return nil, err
+		}
 	}
 	deployed, err := operate()
+	if ctx.Err() == nil {
+		p.metrics.observeRetry(p.kind.GVK, known, err)
+	}
 	if err == nil || ctx.Err() != nil || release.IsTransient(err) {
 		return deployed, err
 	}
 	if crd := (*release.CRDError)(nil); errors.As(err, &crd) { // nothing was changed, as with a dry run
 		return nil, p.refused(held, current, &operationError{reason, err})
 	}
+	return nil, p.failAttempt(ctx, rel, current, known, remediation, &operationError{reason, err})
+}
+
+// failAttempt records a failed attempt. It returns the error of the pass: the attempt's, or why it isn't tried again.
+func (p *pass) failAttempt(ctx context.Context, rel *release.Release, current attempt, known *failure, remediation Remediation, err *operationError) error {
 	failed, recordErr := p.recordFailure(ctx, rel, current, known, err)
 	if recordErr != nil {
 		log.FromContext(ctx).Error(recordErr, "cannot record the failure; another process will repeat the operation")
 	}
 	var uninstalled *release.UninstalledError
 	if remediation.allows(failed.failures) || errors.As(err, &uninstalled) {
-		return nil, err
+		return err
 	}
-	held = p.exhausted(current, failed, reason)
+	held := p.exhausted(current, failed, err.reason)
 	held.cause = err
-	return nil, held
+	return held
 }
 
 // check asks the API server whether it accepts the operation.
 func (p *pass) check(ctx context.Context, rel *release.Release, plan release.Plan) error {
 	start := p.kind.Now()
 	err := rel.Check(ctx, plan.Action, p.upgradeOptions())
-	p.metrics.observe(p.kind.GVK, "check", p.kind.Now().Sub(start), err)
+	p.metrics.observe(p.kind.GVK, operationCheck, p.kind.Now().Sub(start), err)
 	return err
 }
 
@@ -96,6 +109,7 @@ func (p *pass) upgradeOptions() release.UpgradeOptions {
 
 // refused returns the error of an operation that the API server refuses. The time to the next dry run doubles up to the period.
 func (p *pass) refused(before *heldError, current attempt, cause *operationError) *heldError {
+	p.metrics.observeRefusal(p.kind.GVK, current.action)
 	held := &heldError{operationError: cause, attempt: current, refusals: 1}
 	if before != nil && before.attempt == current {
 		held.refusals += before.refusals

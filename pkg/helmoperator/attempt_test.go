@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,7 +31,7 @@ func TestAttempt(t *testing.T) {
 	}
 	newAttempt := func(change func(*pass, *chartv2.Chart)) attempt {
 		t.Helper()
-		p := &pass{obj: &unstructured.Unstructured{Object: map[string]any{}}, values: map[string]any{"a": "b"}}
+		p := &pass{Reconciler: &Reconciler{}, obj: &unstructured.Unstructured{Object: map[string]any{}}, values: map[string]any{"a": "b"}}
 		p.obj.SetAnnotations(map[string]string{AnnotationReconcilePeriod: "1m", "example.com/x": "y"})
 		chart := newChart(func(chart *chartv2.Chart) { change(p, chart) })
 		a, err := p.newAttempt(release.Upgrade, chart)
@@ -57,6 +58,7 @@ func TestAttempt(t *testing.T) {
 	for name, change := range map[string]func(*pass, *chartv2.Chart){
 		"generation": func(p *pass, _ *chartv2.Chart) { p.obj.SetGeneration(2) },
 		"values":     func(p *pass, _ *chartv2.Chart) { p.values["a"] = "c" },
+		"ownership":  func(p *pass, _ *chartv2.Chart) { p.ownership = release.OwnershipEnabled },
 		"annotation": annotate(AnnotationUpgradeForce, "true"),
 		"retries":    annotate(AnnotationUpgradeRetries, "2"),
 		"version":    func(_ *pass, c *chartv2.Chart) { c.Metadata.Version = "1.0.1" },
@@ -92,6 +94,10 @@ func TestCheckDelays(t *testing.T) {
 	} {
 		p := &pass{Reconciler: &Reconciler{kind: customresource.NewKind(0, AnnotationOperator)}, settings: settings{period: period}}
 		p.kind.Now = func() time.Time { return now }
+		var err error
+		if p.metrics, err = registerCollectors(prometheus.NewRegistry()); err != nil {
+			t.Fatal(err)
+		}
 		var held *heldError
 		for i, wait := range want {
 			held = p.refused(held, attempt{}, &operationError{})

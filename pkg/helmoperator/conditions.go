@@ -18,7 +18,7 @@ const (
 	ConditionDeployed = "Deployed"
 	// ConditionReleaseFailed is True while an installation, upgrade or removal fails. Otherwise, it is absent.
 	ConditionReleaseFailed = "ReleaseFailed"
-	// ConditionIrreconcilable is True while anything else fails: the chart cannot be rendered, the values are invalid, drift
+	// ConditionIrreconcilable is True while anything else fails: the chart cannot be rendered, the values are missing or invalid, drift
 	// cannot be repaired. Otherwise, it is absent.
 	ConditionIrreconcilable = "Irreconcilable"
 	// ConditionReady is True when all objects of the current release are ready. Its message names the first object that is not.
@@ -32,6 +32,14 @@ const (
 	// ConditionDrifted is True while others have changed or deleted objects of the release and the mode release.DriftWarn leaves them
 	// as they are. The message names the objects and fields. Otherwise, it is absent.
 	ConditionDrifted = "Drifted"
+	// ConditionOwnershipConflict is True while objects of the chart exist that don't belong to the release, and WithTakeOwnership reports
+	// them or they belong to others. The message names them. Otherwise, it is absent.
+	ConditionOwnershipConflict = "OwnershipConflict"
+	// ConditionTestSuccess says whether the tests of the chart have succeeded after the last installation or upgrade. It is absent if they
+	// aren't run, or if there are none.
+	ConditionTestSuccess = "TestSuccess"
+	// ConditionPaused is True while AnnotationPaused keeps the operator from changing anything. Otherwise, it is absent.
+	ConditionPaused = customresource.ConditionPaused
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
@@ -45,6 +53,11 @@ const (
 	ReasonUpgradeError        = "UpgradeError"
 	ReasonUninstallError      = "UninstallError"
 	ReasonReconcileError      = "ReconcileError"
+
+	// ReasonValuesMissing means that a Secret or ConfigMap with values, or a key in it, doesn't exist.
+	ReasonValuesMissing = "ValuesMissing"
+	// ReasonValuesInvalid means that a Secret or ConfigMap with values has other content than its use requires.
+	ReasonValuesInvalid = "ValuesInvalid"
 
 	// ReasonObjectsReady means that all objects are ready.
 	ReasonObjectsReady = "ObjectsReady"
@@ -67,6 +80,18 @@ const (
 	ReasonCRDsDiffer = "CRDsDiffer"
 	// ReasonDriftDetected is the only reason of Drifted.
 	ReasonDriftDetected = "DriftDetected"
+	// ReasonWouldTakeOwnership means that release.OwnershipEnabled would take over objects, or refuse those that belong to others.
+	ReasonWouldTakeOwnership = "WouldTakeOwnership"
+	// ReasonOwnedByOthers means that objects aren't taken over, because they belong to others.
+	ReasonOwnedByOthers = "OwnedByOthers"
+	// ReasonTestPending means that the tests wait for objects to be ready, or are running.
+	ReasonTestPending = "TestPending"
+	// ReasonTestSucceeded and ReasonTestFailed are the results of tests, as in Flux. They are reasons of events, too; a failed test that
+	// makes the installation or upgrade fail has the event of that failure only.
+	ReasonTestSucceeded = "TestSucceeded"
+	ReasonTestFailed    = "TestFailed"
+	// ReasonPaused is the only reason of Paused. DeletionBlocked has it, too, and Ready if a paused resource was never reconciled.
+	ReasonPaused = customresource.ReasonPaused
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.
 	ReasonWaitingForObjects = "WaitingForObjects"
 	// ReasonWaitingForHook means that a Job or Pod of a hook of the chart has not finished yet.

@@ -57,9 +57,9 @@ func TestReadSettings(t *testing.T) {
 	}
 	obj.SetAnnotations(map[string]string{
 		AnnotationUpgradeForce: "true", AnnotationRollbackForce: "true", AnnotationUninstallWait: "1", AnnotationReconcilePeriod: "5m",
-		AnnotationTimeout: "0", AnnotationDriftDetection: "warn",
+		AnnotationTimeout: "0", AnnotationDriftDetection: "warn", AnnotationTest: "true",
 	})
-	if got, err := r.readSettings(obj); err != nil || got != (settings{true, true, true, 5 * time.Minute, 0, release.DriftWarn}) {
+	if got, err := r.readSettings(obj); err != nil || got != (settings{true, true, true, 5 * time.Minute, 0, release.DriftWarn, true}) {
 		t.Errorf("got %+v (%v), want all", got, err)
 	}
 	obj.SetAnnotations(map[string]string{AnnotationUpgradeForce: "yes", AnnotationReconcilePeriod: "often", AnnotationUninstallWait: "true", AnnotationTimeout: "-1s", AnnotationDriftDetection: "wran"})

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
 
@@ -31,15 +32,21 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, op *operation, obj *u
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
 	change := newStatusChange()
-	remaining, err := r.uninstall(ctx, obj, options, func(w release.Waiting, until func() error) error {
-		return r.await(ctx, op, obj, change, w, until)
-	})
+	change.handled = r.kind.Requested(obj, AnnotationReconcileRequestedAt)
+	var remaining []release.Object
+	// But nobody can tell whether one is to pause it.
+	if _, err = customresource.IsPaused(obj, AnnotationPaused); err == nil {
+		remaining, err = r.uninstall(ctx, obj, options, func(w release.Waiting, until func() error) error {
+			return r.await(ctx, op, obj, change, w, until)
+		})
+	}
 	if err != nil && ctx.Err() != nil {
 		return reconcile.Result{}, err // the next pass continues
 	}
 	if err != nil {
 		var secrets redactor
 		secrets.AddValues(obj.Object["spec"])
+		_ = r.addValuesFrom(ctx, obj, map[string]any{}, &secrets) // sources that are gone are in no message
 		err = secrets.RedactError(err)
 		message := err.Error()
 		failure := condition{ConditionReleaseFailed, metav1.ConditionTrue, ReasonUninstallError, message}
@@ -84,7 +91,7 @@ func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructur
 	}
 	removal, err := rel.Uninstall(ctx, release.UninstallOptions{Wait: s.uninstallWait})
 	if ctx.Err() == nil && (removal == nil || !removal.Done) {
-		r.metrics.observe(r.kind.GVK, "uninstall", r.kind.Now().Sub(start), err)
+		r.metrics.observe(r.kind.GVK, operationUninstall, r.kind.Now().Sub(start), err)
 	}
 	logger := log.FromContext(ctx).WithValues("release", obj.GetName())
 	switch {

@@ -12,6 +12,18 @@
 // repairs it. If nothing has changed, it reads the records of the release and writes nothing. If only the status of objects has
 // changed, it computes the condition Ready anew. A failed pass is repeated with delays of 1 second to 5 minutes.
 //
+// # Values
+//
+// The values of a release come from the sources of [WithValuesFrom], the spec, which takes precedence over them, and override values. While a
+// source is missing, the release stays as it is, and a change of a source starts a pass.
+//
+// # Pauses and requests
+//
+// A resource with AnnotationPaused is left as it is, also if it is deleted: there are neither passes nor requests, except to write the
+// condition Paused. A pass that waits is ended like one whose resource has changed. A new value of AnnotationReconcileRequestedAt adds a
+// pass, which tries a failed operation once more. It is written to the status together with the begin of the operation, so that
+// another process continues the operation but doesn't begin it again.
+//
 // # Failures
 //
 // An installation or upgrade begins with a dry run of all objects. What the API server refuses changes nothing, and is checked again
@@ -27,22 +39,16 @@
 //
 // # Status
 //
-// The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic and
+// The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic, OwnershipConflict, TestSuccess and
 // DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use "kubectl wait
 // --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and status.deployedRelease.externalObjects
 // lists the objects that Kubernetes does not delete with the resource. Other keys and conditions are kept. Conditions, events,
-// errors and logs contain neither the data of the release's Secrets nor values whose names look like secrets, such as password.
+// errors and logs contain neither the data of the release's Secrets, nor values from sources, nor values whose names look like secrets, such as password.
 //
 // # Metrics
 //
-// The registry of controller-runtime contains, in addition to the metrics of controllers:
-//
-//   - helm_operator_build_info {commit, version}: 1
-//   - resource_created_at_seconds {name, namespace, group, version, kind}: the time of creation of each resource
-//   - helm_operator_release_operations_total {group, version, kind, operation, result}: the number of operations install, upgrade,
-//     repair and uninstall, with the result success or error, and of the dry runs before installations and upgrades (check), whose
-//     errors are mostly refusals. Repairs without drift are not counted.
-//   - helm_operator_release_operation_duration_seconds {group, version, kind, operation}: their duration
+// The registry of controller-runtime contains, in addition to the metrics of controllers, the ones in docs/metrics.md: the number of
+// resources by condition, operations on releases with their duration, refusals, remediations, drift and waits.
 //
 // # Events
 //
@@ -51,6 +57,6 @@
 // # Permissions
 //
 // The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create
-// events; to manage Secrets, which contain the records of releases; and to manage all kinds of the chart. Without permission to
+// events; to manage Secrets, which contain the records of releases; to get, list and watch sources of values; and to manage all kinds of the chart. Without permission to
 // list and watch a kind, its objects are repaired at the reconcile period only.
 package helmoperator

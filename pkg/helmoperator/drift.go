@@ -60,15 +60,17 @@ func (p *pass) reportDrift(found []release.Repaired, log logr.Logger) {
 	if len(repaired) > 0 {
 		log.Info("repaired objects of the release", "objects", names(repaired))
 		p.emitRepaired(p.obj, repaired)
+		p.metrics.observeDrift(p.kind.GVK, driftRepaired, len(repaired))
 	}
 	if len(reported) == 0 {
 		return
 	}
-	message := "Changed by others and not repaired: " + strings.Join(describeDrift(reported), ", ")
+	message := p.secrets.Redact("Changed by others and not repaired: " + strings.Join(describeDrift(reported), ", "))
 	p.drifted = &condition{ConditionDrifted, metav1.ConditionTrue, ReasonDriftDetected, message}
 	if readCondition(p.obj, ConditionDrifted).message != customresource.Truncate(message, maxMessage) {
 		log.Info("objects of the release have drifted", "objects", names(reported))
 		p.emit(p.obj, corev1.EventTypeWarning, EventDriftDetected, message)
+		p.metrics.observeDrift(p.kind.GVK, driftReported, len(reported))
 	}
 }
 

@@ -50,6 +50,7 @@ func TestDriftWarn(t *testing.T) {
 		t.Errorf("message %q", message)
 	}
 	e.eventuallyEvents(helmoperator.EventDriftDetected, 1)
+	e.waitMetric("helm_operator_release_drifted_objects_total", 1.0, "action", "reported")
 	requests.take()
 	e.eventually("passes that only read records", func() error {
 		seen := requests.take()

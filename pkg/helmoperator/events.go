@@ -27,8 +27,12 @@ const (
 	EventRolledBack = "RollbackSuccessful"
 	// EventDriftRepaired is emitted when objects of the release were changed or deleted by others.
 	EventDriftRepaired = "DriftRepaired"
+	// EventOwnershipTaken is emitted when objects were taken over.
+	EventOwnershipTaken = "OwnershipTaken"
 	// EventDriftDetected is emitted when the condition Drifted becomes True, or its message changes.
 	EventDriftDetected = ReasonDriftDetected
+	// EventPaused and EventResumed are emitted when the condition Paused becomes True and is removed.
+	EventPaused, EventResumed = customresource.EventPaused, customresource.EventResumed
 )
 
 // emitOverrides emits an event for each override value, sorted by key. Secret values are hidden.

@@ -37,6 +37,8 @@ type failure struct {
 	// failures is how often it has failed, and message the last error, without secrets.
 	failures int
 	message  string
+	// retry is set while AnnotationReconcileRequestedAt allows one more try, also in another process if this one is interrupted.
+	retry bool
 }
 
 func (p *pass) newAttempt(action release.Action, chart *chartv2.Chart) (attempt, error) {
@@ -48,9 +50,13 @@ func (p *pass) newAttempt(action release.Action, chart *chartv2.Chart) (attempt,
 	if err != nil {
 		return attempt{}, fmt.Errorf("chart: %w", err)
 	}
+	settings := fmt.Sprintf("%stimeout %s", ownAnnotations(p.obj), p.settings.timeout)
+	if p.ownership == release.OwnershipEnabled { // it may be what fails
+		settings += " takeOwnership"
+	}
 	return attempt{
 		action: action, generation: p.obj.GetGeneration(), values: sha256.Sum256(values), chart: sha256.Sum256(content),
-		annotations: sha256.Sum256(fmt.Appendf(nil, "%stimeout %s", ownAnnotations(p.obj), p.settings.timeout)),
+		annotations: sha256.Sum256([]byte(settings)),
 	}, nil
 }
 
@@ -59,11 +65,16 @@ func ownAnnotations(obj metav1.Object) string {
 	var b strings.Builder
 	annotations := obj.GetAnnotations()
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if strings.HasPrefix(key, annotationPrefix) && key != AnnotationReconcilePeriod && key != AnnotationUninstallWait && key != AnnotationOperator {
+		if strings.HasPrefix(key, annotationPrefix) && !slices.Contains(otherAnnotations, key) {
 			fmt.Fprintf(&b, "%q: %q\n", key, annotations[key])
 		}
 	}
 	return b.String()
+}
+
+// otherAnnotations are the annotations that operations don't depend on.
+var otherAnnotations = []string{
+	AnnotationReconcilePeriod, AnnotationUninstallWait, AnnotationPaused, AnnotationReconcileRequestedAt, AnnotationOperator,
 }
 
 // chartContent returns all that releases of a chart depend on.
@@ -104,11 +115,15 @@ func valuesDigest(key []byte, values [sha256.Size]byte) string {
 
 // status returns the content of status.failedRelease.
 func (f *failure) status(key []byte) map[string]any {
-	return map[string]any{
+	status := map[string]any{
 		"action": string(f.action), "generation": f.generation, "failures": int64(f.failures),
 		"chartDigest": digest(f.chart), "annotationsDigest": digest(f.annotations), "valuesDigest": valuesDigest(key, f.values),
 		"message": customresource.Truncate(f.message, maxMessage),
 	}
+	if f.retry {
+		status["retryRequested"] = true
+	}
+	return status
 }
 
 // knownFailure returns the failures of an attempt, or nil. Those before the start of the process are in the status.
@@ -130,10 +145,11 @@ func (p *pass) knownFailure(ctx context.Context, rel *release.Release, current a
 	}
 	failures, _ := stored["failures"].(int64)
 	message, _ := stored["message"].(string)
+	retry, _ := stored["retryRequested"].(bool)
 	if len(key) == 0 || stored["valuesDigest"] != valuesDigest(key, current.values) || failures < 1 {
 		return nil, nil
 	}
-	p.tracked.failure = &failure{attempt: current, failures: int(failures), message: message}
+	p.tracked.failure = &failure{attempt: current, failures: int(failures), message: message, retry: retry}
 	return p.tracked.failure, nil
 }
 
@@ -150,6 +166,16 @@ func (p *pass) recordFailure(ctx context.Context, rel *release.Release, current 
 	}
 	p.change.failure = failed.status(key)
 	return failed, nil
+}
+
+// retryOnce allows one more try of a failed attempt, which the caller writes to the status.
+func (p *pass) retryOnce(ctx context.Context, rel *release.Release, known *failure) error {
+	key, err := rel.FailureKey(ctx, true)
+	if err == nil {
+		known.retry = true
+		p.change.failure = known.status(key)
+	}
+	return err
 }
 
 // forgetFailure removes what is known about failures, after a success.

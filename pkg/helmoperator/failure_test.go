@@ -163,6 +163,7 @@ func TestFailedInstall(t *testing.T) {
 				return err
 			})
 			e.waitOperations("check", "success", 3)
+			e.waitMetric("helm_operator_release_remediations_total", map[release.Strategy]float64{"": 2}[strategy], "action", "uninstall", "result", "success")
 			if got := c.jobs.Load(); got != 2 {
 				t.Errorf("the job ran %d times", got)
 			}
@@ -188,6 +189,7 @@ func TestUninstallStrategy(t *testing.T) {
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.patch(obj, "spec: {text: b, fail: true}")
 	obj = e.waitFor("one", helmoperator.ConditionDeployed, "True/InstallSuccessful")
+	e.waitMetric("helm_operator_release_remediations_total", 1.0, "action", "uninstall", "result", "success")
 	if config, err := e.get("v1", "ConfigMap", "one-config"); err != nil || text(config) != "b" || c.jobs.Load() != 1 {
 		t.Errorf("%v %v, %d jobs", err, config, c.jobs.Load())
 	}

@@ -14,17 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// An operationTest is a queue of operations with a context like a controller's.
-type operationTest struct {
+// An operationEnv is a queue of operations with a context like a controller's.
+type operationEnv struct {
 	*testing.T
 	operations
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	stop  context.CancelFunc
 }
 
-func newOperationTest(t *testing.T) *operationTest {
+func newOperationTest(t *testing.T) *operationEnv {
 	t.Helper()
-	o := &operationTest{T: t, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())}
+	o := &operationEnv{T: t, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())}
 	t.Cleanup(o.queue.ShutDown)
 	var ctx context.Context
 	ctx, o.stop = context.WithCancel(t.Context())
@@ -35,7 +35,7 @@ func newOperationTest(t *testing.T) *operationTest {
 func key(name string) types.NamespacedName { return types.NamespacedName{Name: name} }
 
 // block starts an operation that waits until release is closed, or until it is superseded.
-func (o *operationTest) block(name string, release <-chan struct{}, result error) *operation {
+func (o *operationEnv) block(name string, release <-chan struct{}, result error) *operation {
 	o.Helper()
 	got, err := o.run(o.Context(), key(name), target{}, func(ctx context.Context, op *operation) (reconcile.Result, error) {
 		err := op.wait(func() error {
@@ -59,7 +59,7 @@ func (o *operationTest) block(name string, release <-chan struct{}, result error
 }
 
 // next returns the operation that the queue has next.
-func (o *operationTest) next() *operation {
+func (o *operationEnv) next() *operation {
 	o.Helper()
 	request, _ := o.queue.Get()
 	o.queue.Done(request)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,11 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // Reconcile makes the release of a custom resource correspond to its spec.
@@ -31,7 +30,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if obj == nil {
 		r.tracker.drop(request.NamespacedName)
-		r.kind.Operator.Forget(request.NamespacedName)
+		r.kind.Forget(request.NamespacedName)
+		r.sources.Drop(request.NamespacedName)
 		r.metrics.deleteCreated(request.NamespacedName, r.kind.GVK)
 		return reconcile.Result{}, nil
 	}
@@ -40,6 +40,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	r.metrics.setCreated(obj, r.kind.GVK)
+	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		return reconcile.Result{}, err
+	}
 	if obj.GetDeletionTimestamp() == nil {
 		if tracked, ok := r.tracker.takeLight(obj, r.kind.Now()); ok {
 			return r.reconcileReadiness(ctx, obj, tracked)
@@ -63,6 +66,7 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 		return r.reconcileDeleted(ctx, op, obj, tracked)
 	}
 	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
+	p.requested = r.kind.Requested(obj, AnnotationReconcileRequestedAt)
 	return p.run(ctx)
 }
 
@@ -70,6 +74,10 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.Unstructured, tracked *trackedResource) (reconcile.Result, error) {
 	change := newStatusChange()
 	ready := r.readyCondition(ctx, tracked)
+	if tracked.testPending && ready.status == metav1.ConditionTrue {
+		r.tracker.requireFull(client.ObjectKeyFromObject(obj)) // the tests run now
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+	}
 	change.set(ready)
 	if err := r.writeStatus(ctx, obj, change); err != nil {
 		r.tracker.requireFull(client.ObjectKeyFromObject(obj))
@@ -112,32 +120,46 @@ type pass struct {
 	release  *release.Release
 	// install and upgrade are what happens after failures.
 	install, upgrade Remediation
+	operated         bool // this pass has installed or upgraded the release
 	// drifted is the condition Drifted; nil if no object was left as others have changed it.
 	drifted *condition
+	// requested is the new value of AnnotationReconcileRequestedAt, or empty.
+	requested string
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
 func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	p.change.set(condition{kind: ConditionInitialized, status: metav1.ConditionTrue})
 	deployed, err := p.deploy(ctx)
+	var ready condition
+	if err == nil {
+		p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
+		p.watchDependents(deployed.Objects)
+		ready, err = p.test(ctx, deployed.Revision, p.readyCondition(ctx, p.tracked))
+	}
 	if err != nil && ctx.Err() != nil {
 		// The next pass, maybe of another process, continues. It writes the status.
 		return reconcile.Result{}, err
+	}
+	if !release.IsTransient(err) { // otherwise, the next pass does what was requested
+		p.change.handled = p.requested
 	}
 	var held *heldError
 	if errors.As(err, &held) {
 		return p.hold(ctx, p.release, held)
 	}
+	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
+		return p.waitForSources(ctx, sources)
+	}
 	p.tracked.held = nil
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
-	if err := p.forgetFailure(ctx, p.release); err != nil {
-		return reconcile.Result{}, p.fail(ctx, err)
+	if !p.tracked.testPending {
+		if err := p.forgetFailure(ctx, p.release); err != nil {
+			return reconcile.Result{}, p.fail(ctx, err)
+		}
 	}
-	p.tracked.objects, p.tracked.secrets = deployed.Objects, &p.secrets
-	p.watchDependents(deployed.Objects)
-	ready := p.readyCondition(ctx, p.tracked)
 	p.change.set(ready)
 	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
 	if p.change.remove(ConditionDrifted); p.drifted != nil {
@@ -177,114 +199,6 @@ func (p *pass) fail(ctx context.Context, err error) error {
 	return errors.Join(err, p.writeStatus(ctx, p.obj, p.change))
 }
 
-// deploy installs, upgrades or repairs the release.
-func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
-	var err error
-	if p.settings, err = p.readSettings(p.obj); err != nil {
-		return nil, err
-	}
-	chart, err := p.chart.load()
-	if err != nil {
-		return nil, err
-	}
-	if p.values, err = p.valuesOf(ctx, p.obj); err != nil {
-		return nil, err
-	}
-	p.secrets.AddValues(p.values)
-	if p.install, p.upgrade, err = p.remediations(p.obj); err != nil {
-		return nil, err
-	}
-	rel, err := p.factory.Release(release.Options{
-		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
-		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
-		CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
-		Wait: func(w release.Waiting, until func() error) error {
-			return p.await(ctx, p.operation, p.obj, p.change, w, until)
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	p.rendered, p.release = chart, rel
-	plan, err := rel.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// From here, objects may exist that have to be uninstalled.
-	if err := p.kind.TakeOver(ctx, p.obj, Finalizer, isFinalizer); err != nil {
-		return nil, err
-	}
-	p.tracked.annotations = p.obj.GetAnnotations()
-	if err := p.callHooks(ctx, p.preHooks, plan.Action, nil); err != nil {
-		return nil, err
-	}
-	p.watchCRDs(ctx, rel)
-	deployed, err := p.act(ctx, rel, plan)
-	p.describeCRDs(rel.CRDReports(), err)
-	if err != nil {
-		return nil, err
-	}
-	p.describeDeployed(deployed, plan)
-	if err := p.callHooks(ctx, p.postHooks, plan.Action, deployed); err != nil {
-		return nil, err
-	}
-	return deployed, nil
-}
-
-// act does what the plan of a release requires.
-func (p *pass) act(ctx context.Context, rel *release.Release, plan release.Plan) (*release.Deployed, error) {
-	switch plan.Action {
-	case release.Install:
-		return p.try(ctx, rel, plan, p.install, ReasonInstallError, func() (*release.Deployed, error) {
-			return p.operate(ctx, plan, "install", ReasonInstalling, ReasonInstallSuccessful, ReasonInstallError, rel.Install)
-		})
-	case release.Upgrade:
-		return p.try(ctx, rel, plan, p.upgrade, ReasonUpgradeError, func() (*release.Deployed, error) {
-			return p.operate(ctx, plan, "upgrade", ReasonUpgrading, ReasonUpgradeSuccessful, ReasonUpgradeError, func(ctx context.Context) (*release.Deployed, error) {
-				return rel.Upgrade(ctx, p.upgradeOptions())
-			})
-		})
-	}
-	return p.repair(ctx, rel)
-}
-
-// repair repairs the objects of the deployed revision.
-func (p *pass) repair(ctx context.Context, rel *release.Release) (*release.Deployed, error) {
-	start := p.kind.Now()
-	deployed, repaired, err := rel.Repair(ctx)
-	if err != nil || slices.ContainsFunc(repaired, func(object release.Repaired) bool { return !object.Reported }) {
-		p.metrics.observe(p.kind.GVK, "repair", p.kind.Now().Sub(start), err)
-	}
-	p.reportDrift(repaired, log.FromContext(ctx))
-	return deployed, err
-}
-
-// operate installs or upgrades the release. The status shows the progress, as hooks can take minutes.
-func (p *pass) operate(ctx context.Context, plan release.Plan, operation, progress, success, failure string, do func(context.Context) (*release.Deployed, error)) (*release.Deployed, error) {
-	logger := log.FromContext(ctx).WithValues("release", p.obj.GetName(), "operation", operation)
-	logger.Info("changing the release", "reason", p.secrets.Redact(plan.Reason))
-	p.change.set(condition{ConditionReady, metav1.ConditionFalse, progress, ""})
-	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
-		return nil, err
-	}
-	start := p.kind.Now()
-	deployed, err := do(ctx)
-	if err != nil && ctx.Err() != nil {
-		return nil, err
-	}
-	p.metrics.observe(p.kind.GVK, operation, p.kind.Now().Sub(start), err)
-	if err != nil {
-		p.emitOverrides(p.obj, &p.secrets)
-		return nil, &operationError{failure, err}
-	}
-	p.secrets.addManifest(deployed.Manifest)
-	p.emitOverrides(p.obj, &p.secrets)
-	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, success, deployed.Notes})
-	logger.Info("changed the release", "revision", deployed.Revision)
-	p.emitDeployed(success, plan, deployed)
-	return deployed, nil
-}
-
 // describeDeployed sets what the status contains of a deployed release.
 func (p *pass) describeDeployed(deployed *release.Deployed, plan release.Plan) {
 	p.secrets.addManifest(deployed.Manifest)
@@ -316,16 +230,6 @@ func (p *pass) describeDeployed(deployed *release.Deployed, plan release.Plan) {
 		p.emit(p.obj, corev1.EventTypeWarning, EventNondeterministic, message)
 	}
 	p.change.set(condition{ConditionDeterministic, metav1.ConditionFalse, ReasonNondeterministicTemplate, message})
-}
-
-func (p *pass) callHooks(ctx context.Context, hooks []Hook, action release.Action, deployed *release.Deployed) error {
-	for _, hook := range hooks {
-		err := hook(ctx, HookRequest{Object: p.obj.DeepCopy(), Values: p.values, Action: action, Release: deployed, Client: p.kind.Client})
-		if err != nil {
-			return fmt.Errorf("hook of the operator: %w", err)
-		}
-	}
-	return nil
 }
 
 func names[O fmt.Stringer](objects []O) []string {

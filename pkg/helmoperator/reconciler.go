@@ -17,6 +17,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 const defaultMaxHistory = 10
@@ -25,6 +26,7 @@ const defaultMaxHistory = 10
 type Reconciler struct {
 	kind              customresource.Kind
 	chart             *chartSource
+	valuesFrom        []valuesfrom.Source
 	overrides         map[string]string
 	typedOverrides    map[string]any
 	suppressOverrides bool
@@ -43,12 +45,15 @@ type Reconciler struct {
 	crds                                   release.CRDPolicy
 	drift                                  release.DriftMode
 	ignore                                 release.IgnoreRules
+	ownership                              release.OwnershipMode
+	tests                                  Tests
 	events                                 record.EventRecorder
 
 	// These are set by Setup.
 	factory    *release.Factory
 	dependents *releaseWatcher
 	metrics    *collectors
+	sources    *valuesfrom.Reader
 
 	tracker    tracker
 	watched    watchedKinds
@@ -98,8 +103,14 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 	if err != nil {
 		return err
 	}
+	sources := valuesfrom.NewWatcher(mgr, reconcilers[0].namespaces, log.WithName("values"))
 	for _, r := range reconcilers {
+		if r.sources, err = sources.Add("valuesFrom", r.valuesFrom, r.sourceChanged); err != nil {
+			return err
+		}
 		r.dependents, r.factory, r.metrics = watches, factory, collectors
+		r.kind.Census = collectors.census
+		collectors.initialize(r.kind.GVK)
 		if err := mgr.Add(&r.operations); err != nil {
 			return err
 		}

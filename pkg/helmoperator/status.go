@@ -23,6 +23,8 @@ type statusChange struct {
 	release map[string]any
 	// failure is the same for status.failedRelease.
 	failure map[string]any
+	// handled is the value of AnnotationReconcileRequestedAt that the pass is for, or empty.
+	handled string
 }
 
 func newStatusChange() *statusChange {
@@ -58,6 +60,9 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 			written[statusFailedRelease] = change.value
 		}
 	}
+	if s.handled != "" && s.handled != old[customresource.StatusHandled] {
+		written[customresource.StatusHandled] = s.handled
+	}
 	return written
 }
 
@@ -86,10 +91,16 @@ func releaseChange(old any, release map[string]any) *keyChange {
 // current object, unless that has another generation: the next pass will handle it. A missing object is not an error.
 func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, change *statusChange) error {
 	generation := obj.GetGeneration()
-	return r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
-		if current.GetGeneration() != generation {
+	var handled string
+	err := r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
+		if handled = ""; current.GetGeneration() != generation {
 			return nil
 		}
+		handled = change.handled
 		return change.patch(current, r.kind.Now())
 	})
+	if err == nil {
+		r.kind.SetHandled(obj, handled)
+	}
+	return err
 }

@@ -26,12 +26,17 @@ type trackedResource struct {
 	// running is set during full passes, and failing after a failed one. Changes of objects don't add passes then: a pass changes
 	// objects itself, so a failing one would be repeated without delay.
 	running, failing bool
+	// blocked is set while the sources of values are missing. Readiness says nothing then.
+	blocked bool
 	// readinessDue is set when such a pass is requested.
 	readinessDue bool
 
 	// failure is the last failed operation, and held is set while an operation isn't tried. Both may be nil.
 	failure *failure
 	held    *heldError
+
+	// testPending is set until the tests of the deployed revision have been run.
+	testPending bool
 
 	objects []release.Object
 	// secrets are the secrets of the release, which the messages of light passes must not contain.
@@ -67,7 +72,7 @@ func (t *tracker) requestReadiness(key types.NamespacedName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.resources[key]
-	if r == nil || r.failing || r.held != nil {
+	if r == nil || r.failing || r.blocked || r.held != nil {
 		return false
 	}
 	r.readinessDue = true
@@ -79,7 +84,7 @@ func (t *tracker) takeLight(obj *unstructured.Unstructured, now time.Time) (*tra
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.resources[client.ObjectKeyFromObject(obj)]
-	if r == nil || r.held != nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
+	if r == nil || r.blocked || r.held != nil || !r.light || !r.readinessDue || r.uid != obj.GetUID() || r.generation != obj.GetGeneration() {
 		return nil, false
 	}
 	r.readinessDue = false
@@ -104,7 +109,7 @@ func (t *tracker) begin(obj *unstructured.Unstructured) *trackedResource {
 		t.resources[key] = r
 	}
 	r.generation, r.annotations, r.labels = obj.GetGeneration(), obj.GetAnnotations(), obj.GetLabels()
-	r.light, r.readinessDue, r.running = true, false, true
+	r.light, r.readinessDue, r.running, r.blocked = true, false, true, false
 	return r
 }
 

@@ -9,12 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// valuesOf returns the values of a release: the spec of its custom resource, or its translation, with the overrides.
-func (r *Reconciler) valuesOf(ctx context.Context, obj *unstructured.Unstructured) (map[string]any, error) {
-	values, err := r.translate(ctx, obj)
+// valuesOf returns the values of a release: those from Secrets and ConfigMaps, below the spec of its custom resource, or its translation,
+// with the overrides. Content that messages must not contain is added to secrets.
+func (r *Reconciler) valuesOf(ctx context.Context, obj *unstructured.Unstructured, secrets *redactor) (map[string]any, error) {
+	values := map[string]any{}
+	if err := r.addValuesFrom(ctx, obj, values, secrets); err != nil {
+		return nil, err
+	}
+	spec, err := r.translate(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
+	mergeValues(values, spec)
 	// Strings win over typed overrides, as they often come from the environment of a cluster.
 	mergeValues(values, runtime.DeepCopyJSON(r.typedOverrides))
 	if err := setOverrides(values, r.overrides); err != nil {

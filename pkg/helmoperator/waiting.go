@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -19,13 +20,18 @@ type target struct {
 	uid        types.UID
 	generation int64
 	deleted    bool
+	// sources counts the changes of the sources of values.
+	sources uint64
 	// metadata are the annotations, and labels if values depend on them, that have an influence on the operation.
 	metadata map[string]string
 }
 
 // targetOf returns the target of an operation that starts now.
 func (r *Reconciler) targetOf(obj *unstructured.Unstructured) target {
-	t := target{obj.GetUID(), obj.GetGeneration(), obj.GetDeletionTimestamp() != nil, map[string]string{}}
+	t := target{obj.GetUID(), obj.GetGeneration(), obj.GetDeletionTimestamp() != nil, 0, map[string]string{}}
+	if !t.deleted {
+		t.sources = r.sources.Changes(client.ObjectKeyFromObject(obj))
+	}
 	for key, value := range obj.GetAnnotations() {
 		if key != AnnotationOperator && (r.translator != nil || strings.HasPrefix(key, annotationPrefix)) {
 			t.metadata[key] = value
@@ -40,7 +46,7 @@ func (r *Reconciler) targetOf(obj *unstructured.Unstructured) target {
 }
 
 func (t target) equals(other target) bool {
-	return t.uid == other.uid && t.generation == other.generation && t.deleted == other.deleted && maps.Equal(t.metadata, other.metadata)
+	return t.uid == other.uid && t.generation == other.generation && t.deleted == other.deleted && t.sources == other.sources && maps.Equal(t.metadata, other.metadata)
 }
 
 // continueOperation continues the operation of a resource that waits, if there is one. If the resource has changed, it ends the
@@ -80,5 +86,6 @@ func (r *Reconciler) await(ctx context.Context, op *operation, obj *unstructured
 		log.FromContext(ctx).Error(err, "cannot write what the release waits for to the status")
 	}
 	log.FromContext(ctx).Info("waiting for "+w.String(), "release", obj.GetName())
+	defer r.metrics.observeWait(r.kind.GVK, w)()
 	return op.wait(until)
 }

@@ -59,10 +59,12 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithChartPath(w.Chart),
+		WithValuesFrom(valuesSources(w.ValuesFrom)...),
 		WithOverrideValues(overrides),
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),
 		WithCRDs(w.CRDs),
+		WithTakeOwnership(release.OwnershipMode(w.TakeOwnership)),
 		SkipDependentWatches(!w.WatchDependentResources),
 		WithDriftDetection(release.DriftMode(w.DriftDetection.Mode), ignoreRules(w.DriftDetection.Ignore)...),
 	}
@@ -71,6 +73,9 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	}
 	if w.Timeout != nil {
 		options = append(options, WithTimeout(*w.Timeout))
+	}
+	if w.Test != (watches.Test{}) {
+		options = append(options, WithTests(Tests{Enable: w.Test.Enable, IgnoreFailures: w.Test.IgnoreFailures, Timeout: w.Test.Timeout}))
 	}
 	if w.MaxConcurrentReconciles > 0 {
 		options = append(options, WithMaxConcurrentReconciles(w.MaxConcurrentReconciles))

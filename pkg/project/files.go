@@ -63,6 +63,8 @@ var fileRules = []FileRule{
 	{"grafana/custom-metrics/config.yaml", Share, Never},
 	{"grafana/controller-resources-metrics.json", Keep, Whole},
 	{"grafana/controller-runtime-metrics.json", Keep, Whole},
+	{"grafana/helm-operator-metrics.json", Keep, Whole},
+	{"grafana/ansible-operator-metrics.json", Keep, Whole},
 	{"grafana/**", Keep, Never},
 
 	// The module, the program and its build.
@@ -102,6 +104,7 @@ var fileRules = []FileRule{
 	{ManagerDir + "/*", Refuse, Merged},
 	{ManifestsDir + "/*", Refuse, Merged},
 	{NetworkPolicyDir + "/*", Refuse, Merged},
+	{PrometheusDir + "/alerts.yaml", Keep, Whole},
 	{PrometheusDir + "/*", Refuse, Merged},
 	{ScorecardDir + "/*", Refuse, Merged},
 	{ScorecardDir + "/bases/*", Refuse, Merged},

@@ -40,6 +40,15 @@ func (p Permissions) Grant(group string, resources []string, verbs ...string) {
 	}
 }
 
+// AddSource adds the permissions to read and watch a Secret or ConfigMap with values, or all in a namespace if it has no name. The runtime
+// watches an object with a name by itself.
+func (p Permissions) AddSource(s Source) {
+	p.Add(Target{Resource: strings.ToLower(s.Kind) + "s", Name: s.Name}, "get", "list", "watch")
+}
+
+// A Source is a Secret or ConfigMap with values of custom resources. The name is empty if these contain it.
+type Source struct{ Kind, Name string }
+
 // AddRule adds the permissions of a rule.
 func (p Permissions) AddRule(r Rule) {
 	for _, url := range r.NonResourceURLs {

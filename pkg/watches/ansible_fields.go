@@ -37,7 +37,7 @@ func ansibleFormat() format[AnsibleWatch] {
 // ansibleKeys are the keys that only entries of Ansible operators have.
 func ansibleKeys() []string {
 	return []string{
-		"playbook", "role", "vars", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters",
+		"playbook", "role", "vars", "varsFrom", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters",
 		"markUnsafe", "maxRunnerArtifacts", "watchAnnotationsChanges", "blacklist", "runTimeout", "cacheReads",
 		"watchOtherResources",
 	}
@@ -50,6 +50,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 		"playbook": p.text(&w.Playbook, noProblem),
 		"role":     p.text(&w.Role, noProblem),
 		"vars":     func(value *yaml.Node) { w.Vars = p.typedValues(value, "which are extra variables of Ansible") },
+		"varsFrom": p.sources(&w.VarsFrom, varsFromFormat()),
 		"reconcilePeriod": func(value *yaml.Node) {
 			if period := p.duration(value); !p.isVariable(value) {
 				w.ReconcilePeriod = &period
@@ -153,6 +154,7 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(w.Playbook != "", "playbook", w.Playbook)
 	t.addIf(w.Role != "", "role", w.Role)
 	t.addIf(len(w.Vars) > 0, "vars", w.Vars)
+	t.addIf(len(w.VarsFrom) > 0, "varsFrom", sourceValues(w.VarsFrom, varsFromFormat()))
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
 	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != defaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)

@@ -34,7 +34,7 @@ func helmFormat() format[Watch] {
 
 // helmKeys are the keys that only entries of Helm operators have.
 func helmKeys() []string {
-	return []string{"chart", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "timeout", "crds", "driftDetection", "install", "upgrade"}
+	return []string{"chart", "valuesFrom", "overrideValues", "typedOverrideValues", "maxHistory", "dryRunOption", "timeout", "crds", "driftDetection", "install", "upgrade", "takeOwnership", "test"}
 }
 
 // readers returns the functions that read the values of an entry's keys.
@@ -43,6 +43,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 	maps.Copy(readers, map[string]func(*yaml.Node){
 		"chart":                   p.text(&w.Chart, checkChart),
 		"watchDependentResources": p.boolean(&w.WatchDependentResources),
+		"valuesFrom":              p.sources(&w.ValuesFrom, valuesFromFormat()),
 		"overrideValues":          func(value *yaml.Node) { w.OverrideValues = p.overrideValues(value) },
 		"typedOverrideValues":     func(value *yaml.Node) { w.TypedOverrideValues = p.typedValues(value, "as in a values.yaml") },
 		"selector":                func(value *yaml.Node) { w.Selector = p.selector(value) },
@@ -57,6 +58,8 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"dryRunOption":            p.choice(&w.DryRunOption, dryRunClient, dryRunNone, dryRunServer),
 		"crds":                    p.choice(&w.CRDs, CRDsCreate, CRDsCreateReplace, CRDsSkip),
 		"driftDetection":          p.driftDetection(&w.DriftDetection),
+		"takeOwnership":           p.choice(&w.TakeOwnership, ownershipEnabled, ownershipReport, ownershipDisabled),
+		"test":                    p.test(&w.Test),
 		"install":                 p.remediation(&w.Install, strategyUninstall, strategyNone),
 		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
 	})

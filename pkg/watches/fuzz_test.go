@@ -16,6 +16,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "# c\n# +kubebuilder:scaffold:watch\n", entry + "# +kubebuilder:scaffold:watch\r\n", "[]", "- &a {version: v1, kind: A, chart: x}\n- *a\n",
 		entry + "  selector: {matchLabels: {a: b}}\n  typedOverrideValues: {a: [1, .inf]}\n  overrideValues: {a: 0x10}\n  reconcilePeriod: 1m\n",
+		entry + "  valuesFrom: [{kind: Secret, name: a, targetPath: a\\.b[0].c, optional: true}, {kind: ConfigMap, nameFrom: spec.a, valuesKey: k}]\n",
 		"- version: v1\n  kind: A\n  chart: |\n    # +kubebuilder:scaffold:watch\n    x\n", "? - a\n: b\n", "- chart: 'x\n\n  y'\n  kind: B\n  version: v1\n...\n",
 	} {
 		f.Add([]byte(seed))
@@ -53,6 +54,7 @@ func FuzzParseAnsible(f *testing.F) {
 		"", "# +kubebuilder:scaffold:watch\n", "- {version: v1, kind: A, role: $ROLE}\n# $LINES\n- x\n", "- {version: v1, kind: A, playbook: x, vars: {a: $N, 1: 2001-01-01}, b: c}\r\n",
 		"- version: v1\n  kind: A\n  role: \"$LONG\"\n  finalizer: {name: a/b, vars: {a: ${EMPTY}}}\n  blacklist: [{version: v1, kind: B}]\n  selector: ${UNSET}\n",
 		"- &a {version: v1, kind: ä$LINES$, x: *a}\n", "$EMPTY\u0085$LINES\r[", "- kind: A\n  version: v1\n  # role: x\n",
+		"- version: v1\n  kind: A\n  role: a\n  varsFrom: [{kind: Secret, name: $N, targetVar: a, optional: $O}]\n",
 	} {
 		f.Add([]byte(seed))
 	}

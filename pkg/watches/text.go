@@ -28,6 +28,7 @@ func (w *Watch) text() ([]byte, error) {
 		}
 	}
 	optional("watchDependentResources", !w.WatchDependentResources, false)
+	optional("valuesFrom", len(w.ValuesFrom) > 0, sourceValues(w.ValuesFrom, valuesFromFormat()))
 	optional("overrideValues", len(w.OverrideValues) > 0, w.OverrideValues)
 	optional("typedOverrideValues", len(w.TypedOverrideValues) > 0, w.TypedOverrideValues)
 	optional("selector", w.Selector != nil, selectorValues(w.Selector))
@@ -37,10 +38,13 @@ func (w *Watch) text() ([]byte, error) {
 	}
 	optional("dryRunOption", w.DryRunOption != "", w.DryRunOption)
 	optional("crds", w.CRDs != "", w.CRDs)
+	optional("takeOwnership", w.TakeOwnership != "", w.TakeOwnership)
 	optional("maxHistory", w.MaxHistory != nil, w.MaxHistory)
 	install, upgrade := w.Install.values(), w.Upgrade.values()
 	optional("install", len(install) > 0, install)
 	optional("upgrade", len(upgrade) > 0, upgrade)
+	test := w.Test.values()
+	optional("test", len(test) > 0, test)
 	drift := w.DriftDetection.values()
 	optional("driftDetection", len(drift) > 0, drift)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)

@@ -21,6 +21,13 @@ const (
 	dryRunServer = "server"
 )
 
+// The values of Watch.TakeOwnership.
+const (
+	ownershipEnabled  = "enabled"
+	ownershipReport   = "report"
+	ownershipDisabled = "disabled"
+)
+
 // A Watch is an entry of the file of a Helm operator: a kind whose custom resources are releases of a chart.
 type Watch struct {
 	// Group may be empty. Each group, version and kind has at most one entry.
@@ -30,6 +37,8 @@ type Watch struct {
 	// WatchDependentResources makes changes of the objects of a release trigger their repair. It is true unless the file states
 	// otherwise.
 	WatchDependentResources bool
+	// ValuesFrom are Secrets and ConfigMaps with values of releases. Later ones take precedence, and custom resources over all of them.
+	ValuesFrom []Source
 	// OverrideValues are values of all releases. They take precedence over the custom resources. Keys have the syntax of
 	// Helm's --set; values are strings in which variables and templates are not expanded yet.
 	OverrideValues map[string]string
@@ -52,6 +61,11 @@ type Watch struct {
 	Install, Upgrade Remediation
 	// DriftDetection is what happens when others change objects of a release.
 	DriftDetection DriftDetection
+	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release: "enabled", "report" or
+	// "disabled"; empty is the default, disabled.
+	TakeOwnership string
+	// Test is how releases are tested after installations and upgrades.
+	Test Test
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.

@@ -45,6 +45,8 @@ func TestParse(t *testing.T) {
     retries: -1
   maxConcurrentReconciles: 4
   crds: createReplace
+  takeOwnership: report
+  test: {enable: true, ignoreFailures: true, timeout: 5m}
 - {kind: Memcached, version: v1, group: other.example.com, chart: x, reconcilePeriod: , overrideValues: *values}
 # +kubebuilder:scaffold:watch
 `))
@@ -63,10 +65,10 @@ func TestParse(t *testing.T) {
 				MatchLabels:      map[string]string{"a": "b"},
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "c", Operator: "In", Values: []string{"d", "e"}}},
 			},
-			ReconcilePeriod: 90 * time.Second, Timeout: &noTimeout, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, CRDs: watches.CRDsCreateReplace, Position: at(6),
+			ReconcilePeriod: 90 * time.Second, Timeout: &noTimeout, DryRunOption: "server", MaxHistory: &zero, MaxConcurrentReconciles: 4, CRDs: watches.CRDsCreateReplace, TakeOwnership: "report", Test: watches.Test{Enable: true, IgnoreFailures: true, Timeout: 5 * time.Minute}, Position: at(6),
 			Install: watches.Remediation{Retries: &two, Strategy: "none"}, Upgrade: watches.Remediation{Retries: &unlimited},
 		},
-		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(32)},
+		{Group: "other.example.com", Version: "v1", Kind: "Memcached", Chart: "x", WatchDependentResources: true, OverrideValues: values, Position: at(34)},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
@@ -138,8 +140,14 @@ watches.yaml:24:100: must be a label selector: "Is" is not a valid label selecto
 		"- a: [\n":                      "watches.yaml: not valid YAML: line 1: did not find expected node content",
 		"- {}\n---\n- {}\n":             "watches.yaml:3:1: a second YAML document starts here; write all entries in one list",
 		"[" + strings.Repeat("[", 9999): "watches.yaml:1: the file ",
-		"- {version: v1, kind: A, chart: x, crds: CreateReplace}\n":                 "watches.yaml:1:42: \"CreateReplace\": must be create, createReplace or skip; did you mean \"createReplace\"?",
-		"- {version: v1, kind: A, chart: x, crds: Skip}\n":                          "watches.yaml:1:42: \"Skip\": must be create, createReplace or skip; did you mean \"skip\"?",
+		"- {version: v1, kind: A, chart: x, crds: CreateReplace}\n":                           "watches.yaml:1:42: \"CreateReplace\": must be create, createReplace or skip; did you mean \"createReplace\"?",
+		"- {version: v1, kind: A, chart: x, crds: Skip}\n":                                    "watches.yaml:1:42: \"Skip\": must be create, createReplace or skip; did you mean \"skip\"?",
+		"- {version: v1, kind: A, chart: x, takeOwnership: true}\n":                           "watches.yaml:1:51: \"true\": must be enabled, report or disabled",
+		"- {version: v1, kind: A, chart: x, takeOwnership: enable, takeOwnerships: report}\n": "watches.yaml:1:51: \"enable\": must be enabled, report or disabled; did you mean \"enabled\"?\nwatches.yaml:1:59: unknown key \"takeOwnerships\"; did you mean \"takeOwnership\"?",
+		"- {version: v1, kind: A, chart: x, test: true}\n":                                    "watches.yaml:1:42: must have the keys enable, ignoreFailures and timeout",
+		"- {version: v1, kind: A, chart: x, test: {enable: yes please, ignoreFailure: true, timeout: 5}}\n": `watches.yaml:1:51: must be true or false
+watches.yaml:1:63: unknown key "ignoreFailure"; did you mean "ignoreFailures"?
+watches.yaml:1:93: "5": must be a duration that is not negative, such as 1m30s`,
 		"- {version: v1, kind: A, chart: x, crds: [skip]}\n":                        "watches.yaml:1:42: \"\": must be create, createReplace or skip",
 		"- {version: v1, kind: A, chart: x, typedOverrideValues: {a: [{b: .inf}]}}": "watches.yaml:1:57: a.[0].b: keys must be texts, and numbers finite",
 	} {

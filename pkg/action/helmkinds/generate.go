@@ -104,7 +104,10 @@ func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, e
 		kind.resource, kind.own = runtimekinds.ResourceOf(config, w.GroupVersionKind())
 		_, kind.recorded = config.Chart(path.Base(dir))
 		kind.ChartAPI = helmchart.ChartAPI{
-			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], CRDs: w.CRDs, Resources: resources,
+			Group: kind.resource.QualifiedGroup(), Plural: kind.resource.Plural, Dir: dir, Files: charts[dir], CRDs: w.CRDs, Tests: w.Test.Enable, Resources: resources,
+		}
+		for _, source := range w.ValuesFrom {
+			kind.Sources = append(kind.Sources, rbac.Source{Kind: source.Kind, Name: source.Name})
 		}
 		kinds = append(kinds, kind)
 		if known := (rbac.GroupKind{Group: kind.Group, Kind: kind.resource.Kind}); kind.own && resources[known] == "" {
@@ -124,7 +127,7 @@ type derivedRules struct {
 func chartRules(ctx context.Context, p *action.Project, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]rbac.Rule, diag.Findings, error) {
 	var key []string
 	for _, kind := range kinds {
-		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, kind.Files.Digest(), fmt.Sprint(kind.Resources)) // in the order of the keys
+		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, kind.Files.Digest(), fmt.Sprint(kind.Tests, kind.Resources, kind.Sources)) // in the order of the keys
 	}
 	var derived derivedRules
 	err := deriveOnce(p, action.RulesRecord, key, &derived, func() error {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -195,9 +196,26 @@ func (p *Proxy) endRun(owner ownerKey) {
 	}
 }
 
-// RequestRun requests a run of a custom resource, like a change of one of its objects does, and within the same limits.
-func (p *Proxy) RequestRun(kind schema.GroupKind, key types.NamespacedName, statusOnly bool) {
-	p.requeue(ownerKey{kind, key}, statusOnly)
+// RequestRun requests a run of a custom resource, like a change of one of its objects does, and within the same limits. It returns false
+// if there was no run of the kind yet, so that nobody accepts requests.
+func (p *Proxy) RequestRun(kind schema.GroupKind, key types.NamespacedName, statusOnly bool) bool {
+	p.mu.Lock()
+	accepts := p.kinds[kind].settings.Requeue != nil
+	p.mu.Unlock()
+	if accepts {
+		p.requeue(ownerKey{kind, key}, statusOnly)
+	}
+	return accepts
+}
+
+// BeginPass answers the request of a run of a custom resource: its pass has begun, and reads what later changes change, maybe without
+// a run.
+func (p *Proxy) BeginPass(kind schema.GroupKind, key types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.owners[ownerKey{kind, key}]; s != nil {
+		s.due = time.Time{}
+	}
 }
 
 func (p *Proxy) requeue(owner ownerKey, statusOnly bool) {

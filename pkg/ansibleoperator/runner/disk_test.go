@@ -42,7 +42,10 @@ func TestMaxBytesOfRun(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *runner.Config) { c.MaxBytes = 1 << 20 }, cold)
 	request := e.playbook("one", "- {debug: {msg: '"+strings.Repeat("a", 400<<10)+"'}}\n- command: sleep 301.1\n")
-	_, err := e.runner.Run(t.Context(), request)
+	result, err := e.runner.Run(t.Context(), request)
+	if result == nil || result.Killed != runner.KilledByArtifacts {
+		t.Errorf("result %+v", result)
+	}
 	if want := "its artifacts alone exceed the limit of 1048576 bytes for all runs"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}

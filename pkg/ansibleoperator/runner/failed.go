@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,7 +51,49 @@ func recordFailed(dir, ident string, request Request) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(removeEnviron(filepath.Join(artifacts, "command")), writeFile(dir, failedFile, data))
+	return errors.Join(removeEnviron(filepath.Join(artifacts, "command")), redactFiles(artifacts, request), writeFile(dir, failedFile, data))
+}
+
+// redactFiles removes secrets from the files in a directory. Lines are independent of each other in all of them.
+func redactFiles(dir string, request Request) error {
+	if request.Redact == nil {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		return redactFile(path, request)
+	})
+}
+
+func redactFile(path string, request Request) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	redacted, err := os.OpenFile(path+".redacted", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	changed := false
+	writer := bufio.NewWriter(redacted)
+	for reader := bufio.NewReader(file); err == nil; {
+		var line string
+		line, err = reader.ReadString('\n')
+		text := request.redact(line)
+		changed = changed || text != line
+		_, _ = writer.WriteString(text) // Flush returns the error
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	err = errors.Join(err, writer.Flush(), redacted.Close())
+	if err == nil && changed {
+		return os.Rename(redacted.Name(), path)
+	}
+	return errors.Join(err, os.Remove(redacted.Name()))
 }
 
 // removeEnviron removes the environment, which can contain secrets of the operator, from the file in which ansible-runner writes the

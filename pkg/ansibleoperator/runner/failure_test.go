@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -73,12 +74,16 @@ func TestChildKilled(t *testing.T) {
 	requireLinux(t)
 	for _, cold := range []bool{true, false} {
 		e := newEnv(t, func(c *runner.Config) { c.Cold = cold })
+		killed := map[string]string{"ansible-superv": runner.KilledBySupervisor}
 		for name, want := range map[string]string{
 			"ansible-play":   "the playbook did not run to its end: ansible-playbook was killed by SIGKILL in the task \"kill\" (module ansible.builtin.shell), after ok=1 changed=0 failed=0: ",
 			"ansible-runner": "the playbook did not run to its end: ansible-runner was killed by SIGKILL in the task \"kill\"",
 			"ansible-superv": "the supervisor of ansible-runner ended unexpectedly",
 		} {
-			_, err := e.runner.Run(t.Context(), e.playbook("one", killAncestor(name)))
+			result, err := e.runner.Run(t.Context(), e.playbook("one", killAncestor(name)))
+			if want := cmp.Or(killed[name], "SIGKILL"); result == nil || result.Killed != want {
+				t.Errorf("cold %t, %s: result %+v, want %s", cold, name, result, want)
+			}
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "out of memory") || strings.Contains(err.Error(), "unrelated") {
 				t.Errorf("cold %t, %s: error %v, want %s", cold, name, err, want)
 			}
@@ -92,19 +97,19 @@ func TestChildKilled(t *testing.T) {
 		if cold {
 			continue
 		}
-		killed := 0
+		ended := 0
 		for _, process := range processes(t, filepath.Join(e.root, ".op")) {
 			pid, _, _ := strings.Cut(process, " ")
 			if name, err := os.ReadFile("/proc/" + pid + "/comm"); err == nil && string(name) == "ansible-warm\n" {
 				n, _ := strconv.Atoi(pid)
-				killed++
+				ended++
 				if warm, err := os.FindProcess(n); err != nil || warm.Kill() != nil {
 					t.Errorf("process %d cannot be killed", n)
 				}
 			}
 		}
-		if killed != 1 {
-			t.Errorf("%d processes are warm interpreters", killed)
+		if ended != 1 {
+			t.Errorf("%d processes are warm interpreters", ended)
 		}
 		for range 2 {
 			if result := e.run(e.playbook("one", "- ping:\n")); result.Failed() {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -119,4 +120,25 @@ func (t taskResult) signal() int {
 		return 0
 	}
 	return signalOf(code)
+}
+
+// killedBy returns Result.Killed of a run that has ended.
+func killedBy(collected *events, ended outcome, stopped error) string {
+	switch {
+	case errors.Is(stopped, errExpired):
+		return KilledByTimeout
+	case errors.Is(stopped, errArtifacts):
+		return KilledByArtifacts
+	case stopped != nil || collected.stats != nil || collected.requeue != nil:
+		return ""
+	case errors.Is(ended.err, errSupervisor):
+		return KilledBySupervisor
+	case ended.err != nil:
+		return ""
+	case ended.code < 0:
+		return signalName(-ended.code)
+	case collected.signal != 0:
+		return signalName(collected.signal)
+	}
+	return ""
 }

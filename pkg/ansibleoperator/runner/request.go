@@ -30,6 +30,16 @@ type Request struct {
 	Timeout time.Duration
 }
 
+// The values of Result.Killed that aren't signals.
+const (
+	// KilledByTimeout means that the run exceeded Request.Timeout.
+	KilledByTimeout = "timeout"
+	// KilledByArtifacts means that the artifacts of the run exceeded the limit of all runs.
+	KilledByArtifacts = "artifacts"
+	// KilledBySupervisor means that the supervisor of the run ended unexpectedly, probably because it was killed.
+	KilledBySupervisor = "supervisor"
+)
+
 // Stats are numbers of tasks, added up over all hosts.
 type Stats struct {
 	OK, Changed, Skipped, Failures, Ignored, Rescued, Unreachable int
@@ -49,6 +59,9 @@ type Result struct {
 	Failures []string
 	// RequeueAfter is the time that the module requeue_after has requested, or nil. It ends the run.
 	RequeueAfter *time.Duration
+	// Killed is what ended the run before the playbook did: one of the Killed constants, or a signal such as SIGKILL. It is empty if
+	// the run was not killed.
+	Killed string
 	// TimedOut reports whether the run was ended because it exceeded Request.Timeout.
 	TimedOut bool
 }

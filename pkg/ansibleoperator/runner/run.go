@@ -19,8 +19,8 @@ import (
 )
 
 // Run runs a playbook or a role. The error is nil if the playbook reached its end, whatever its tasks did, if it requested the time
-// of the next run, or if it exceeded its time. If ctx is canceled, Run ends all processes and returns the cause. Runs of a custom
-// resource are sequential.
+// of the next run, or if it exceeded its time. If ctx is canceled, Run ends all processes and returns the cause. The result isn't nil
+// if the run was started. Runs of a custom resource are sequential.
 func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 	if err := r.begin(); err != nil {
 		return nil, err
@@ -62,10 +62,7 @@ func (r *Runner) Run(ctx context.Context, request Request) (*Result, error) {
 	if diskErr := errors.Join(recordErr, linkLatest(dir, result.Ident), r.disk.add(dir, result.Ident)); diskErr != nil {
 		r.config.Log.Error(describeFull(diskErr, r.root.dir), "cannot limit the artifacts of runs", "directory", dir)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, err
 }
 
 // sizeInterval is the time between two checks of the size of the artifacts of a run.
@@ -127,6 +124,7 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 	if collected.stats == nil && strings.Contains(readTail(filepath.Join(artifactsOf(dir, result.Ident), "stdout"), 4096), deadWorker) {
 		collected.signal = sigkill
 	}
+	result.Killed = killedBy(collected, ended, stopped)
 	explain := func(signal int) string { return before.explain(signal, readMemory(os.DirFS("/"))) }
 	unexplained, err := r.complete(request, result, collected, ended, stopped, explain)
 	if unexplained {
@@ -144,6 +142,9 @@ var errSupervisor = errors.New("the supervisor of ansible-runner ended unexpecte
 
 // errExpired is the cause of the end of a run that exceeded its time limit.
 var errExpired = errors.New("the run exceeded its time limit")
+
+// errArtifacts is the cause of the end of a run that writes too much.
+var errArtifacts = errors.New("ended, because its artifacts alone exceed the limit")
 
 // await waits for the end of all processes of a run. It ends them when the run requests that, exceeds its limits, is canceled or the
 // Runner is closed. The error is the first cause, as later ones find a run that is about to end; it is nil if the run requested its end.
@@ -165,7 +166,7 @@ func (r *Runner) await(ctx context.Context, child *supervised, artifacts string,
 			if !r.disk.exceeds(artifacts) {
 				continue
 			}
-			stopped = fmt.Errorf("ended, because its artifacts alone exceed the limit of %d bytes for all runs", r.config.MaxBytes)
+			stopped = fmt.Errorf("%w of %d bytes for all runs", errArtifacts, r.config.MaxBytes)
 		}
 		child.stop(r.config.GracePeriod)
 		return <-child.ended, stopped

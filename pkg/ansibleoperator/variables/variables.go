@@ -20,6 +20,8 @@ type Input struct {
 	GVK schema.GroupVersionKind
 	// Object is the custom resource.
 	Object map[string]any
+	// SourceVars come from Secrets and ConfigMaps. Their strings are always marked: they are data, and often contain braces.
+	SourceVars map[string]any
 	// Vars come from the watch, and FinalizerVars from its finalizer in a run of the finalizer.
 	Vars, FinalizerVars map[string]any
 	// SnakeCase converts keys of the spec.
@@ -30,7 +32,7 @@ type Input struct {
 	Schema *apiextensionsv1.JSONSchemaProps
 }
 
-// Of returns the variables of a run, in order of precedence: the spec's keys; ansible_operator_meta with name and namespace;
+// Of returns the variables of a run, in order of precedence: SourceVars; the spec's keys; ansible_operator_meta with name and namespace;
 // _GROUP_KIND, the custom resource, and _GROUP_KIND_spec, its spec, both unchanged; Vars; FinalizerVars. Values of the input are
 // not changed, but may be shared with the result. The error names keys of the spec that MarkUnsafe refuses.
 func Of(in Input) (map[string]any, error) {
@@ -67,11 +69,29 @@ func Of(in Input) (map[string]any, error) {
 	}
 	maps.Copy(result, in.Vars)
 	maps.Copy(result, in.FinalizerVars)
+	for name, value := range in.SourceVars {
+		if _, given := result[name]; !given {
+			result[name] = markUnsafe(value)
+		}
+	}
 	return result, nil
 }
 
 // reservedPrefix begins the variables that control Ansible itself, such as ansible_python_interpreter.
 const reservedPrefix = "ansible_"
+
+// CheckSource returns what is wrong with the keys of variables from a Secret or ConfigMap, or "". It contains none of them.
+func CheckSource(values map[string]any) string {
+	for name := range values {
+		if strings.HasPrefix(name, reservedPrefix) {
+			return "must not set variables that are reserved for Ansible, whose names begin with " + reservedPrefix
+		}
+	}
+	if len(checkTemplates("", values)) > 0 {
+		return "must not have keys with Jinja templates"
+	}
+	return ""
+}
 
 // checkKeys returns an error for keys of a spec and its variables that marks do not make safe: Ansible reads variables with
 // reservedPrefix whether they are marked or not, and it cannot mark keys, which become values in loops over a map.

@@ -62,10 +62,15 @@ func (r *Release) scaleTargetOf(object *unstructured.Unstructured) scaleTarget {
 	return scaleTarget{gvk.Group, gvk.Kind, cmp.Or(object.GetNamespace(), r.namespace), object.GetName()}
 }
 
-// Update implements kube.Interface. An object whose replicas an autoscaler sets keeps them, unless the upgrade changes the chart's number.
+// Update implements kube.Interface. It takes over objects of others if it may. An object whose replicas an autoscaler sets keeps them, unless the upgrade changes the chart's number.
 // Helm reads the result also after an error.
 func (c *client) Update(original, target kube.ResourceList, options ...kube.ClientUpdateOption) (*kube.Result, error) {
-	if err := c.keepReplicas(context.Background(), original, target); err != nil {
+	ctx := context.Background()
+	if err := c.keepReplicas(ctx, original, target); err != nil {
+		return &kube.Result{}, err
+	}
+	original, err := c.adopt(ctx, original, target)
+	if err != nil {
 		return &kube.Result{}, err
 	}
 	return c.Client.Update(original, target, options...)

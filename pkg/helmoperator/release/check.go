@@ -75,6 +75,7 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	existing := map[*resource.Info]bool{}
+	var takeovers []Takeover
 	for i, info := range append(slices.Clone(targets), hooks...) {
 		live, err := c.find(ctx, info)
 		if apierrors.IsForbidden(err) && i >= len(targets) {
@@ -90,6 +91,18 @@ func (c *check) run(ctx context.Context) error {
 		if err := c.noteDefinition(ctx, info, live); err != nil {
 			return err
 		}
+		if i < len(targets) && live != nil && c.reportsOwnership() && c.original.Get(info) == nil {
+			t, _, err := c.takeover(ctx, info, live)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.keyOf(info.Object.(*unstructured.Unstructured)), err)
+			}
+			if t != nil {
+				takeovers = append(takeovers, *t)
+			}
+		}
+	}
+	if err := c.checkOwnership(takeovers); err != nil {
+		return err
 	}
 	for _, info := range crds {
 		c.try(info, func() error { return ignoreForbidden(c.create(info)) })
@@ -162,6 +175,20 @@ func (c *check) find(ctx context.Context, info *resource.Info) (*unstructured.Un
 	return live, err
 }
 
+// checkedHooks returns the events whose hooks are checked before an operation.
+func (r *Release) checkedHooks(events hookEvents) []releasev1.HookEvent {
+	checked := []releasev1.HookEvent{events.before, events.after}
+	if r.options.Tests != nil {
+		checked = append(checked, releasev1.HookTest)
+	}
+	return checked
+}
+
+// reportsOwnership reports whether the operation describes objects of others, instead of Helm's action, which knows less about them.
+func (c *check) reportsOwnership() bool {
+	return c.operation != "rollback" && (c.options.TakeOwnership == OwnershipReport || c.options.TakeOwnership == OwnershipEnabled)
+}
+
 // try calls send for an object that can be checked, and keeps its error.
 func (c *check) try(info *resource.Info, send func() error) {
 	if c.undefined[info.Mapping.GroupVersionKind.GroupKind()] {
@@ -191,9 +218,7 @@ func (c *check) apply(info *resource.Info, exists bool) error {
 	}
 	original := c.original.Get(info)
 	if original == nil { // it belongs to the release, but not to the revision before
-		copied := *info
-		copied.Object = info.Object.DeepCopyObject()
-		original = &copied
+		original = bare(info)
 	}
 	_, err := c.client().Client.Update(kube.ResourceList{original}, kube.ResourceList{info},
 		kube.ClientUpdateOptionForceReplace(c.force && !c.serverSide),

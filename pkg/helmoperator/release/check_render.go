@@ -26,13 +26,13 @@ func (r *Release) checkInstall(ctx context.Context) (*check, error) {
 	if last != nil && last.Info.Status == rcommon.StatusUninstalling {
 		revisions = nil
 	}
-	c := &check{Release: r, operation: "install", events: []releasev1.HookEvent{releasev1.HookPreInstall, releasev1.HookPostInstall}}
+	c := &check{Release: r, operation: "install", events: r.checkedHooks(installHooks)}
 	return c.render(ctx, revisions, func() ([]renderStep, error) {
 		steps, _, err := r.prepareRender(ctx, revisions, continuable(revisions), situation{revision: 1, install: true})
 		return steps, err
 	}, func(configuration *action.Configuration) (helmrelease.Releaser, error) {
 		install := r.newInstall(configuration)
-		install.DryRunStrategy = action.DryRunServer
+		install.DryRunStrategy, install.TakeOwnership = action.DryRunServer, c.reportsOwnership()
 		return install.RunWithContext(ctx, copyChart(r.options.Chart), copyMap(r.options.Values))
 	})
 }
@@ -55,7 +55,7 @@ func (r *Release) checkUpgrade(ctx context.Context, o UpgradeOptions) (*check, e
 		base = last
 	}
 	c := &check{
-		Release: r, operation: "upgrade", events: []releasev1.HookEvent{releasev1.HookPreUpgrade, releasev1.HookPostUpgrade},
+		Release: r, operation: "upgrade", events: r.checkedHooks(upgradeHooks),
 		serverSide: isServerSide(last), force: o.Force,
 	}
 	if c.original, err = r.infos(base.Manifest, func(schema.GroupKind) bool { return false }); err != nil {
@@ -66,7 +66,7 @@ func (r *Release) checkUpgrade(ctx context.Context, o UpgradeOptions) (*check, e
 		return steps, err
 	}, func(configuration *action.Configuration) (helmrelease.Releaser, error) {
 		upgrade := r.newUpgrade(configuration)
-		upgrade.DryRunStrategy = action.DryRunServer
+		upgrade.DryRunStrategy, upgrade.TakeOwnership = action.DryRunServer, c.reportsOwnership()
 		return upgrade.RunWithContext(ctx, r.name, copyChart(r.options.Chart), copyMap(r.options.Values))
 	})
 }

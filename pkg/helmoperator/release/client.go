@@ -28,6 +28,8 @@ type client struct {
 	rewriter *rewriter
 	// hooks run the hooks of the action; nil if it has none.
 	hooks *hooks
+	// adoptable are the objects that Update may take over; nil if none.
+	adoptable *adoptable
 	// deleteErrors are the errors of Delete, which Helm's uninstallation does not return.
 	deleteErrors []error
 }

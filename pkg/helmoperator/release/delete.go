@@ -110,7 +110,7 @@ func (r *Release) deleteObjectsIf(ctx context.Context, revisions []*releasev1.Re
 			return err
 		}
 		described := Object{object.GroupVersionKind(), info.Namespace, info.Name, isKept(object) || isKept(live), info.Namespaced()}
-		if described.Keep || !deletable(live) {
+		if described.Keep || !deletable(live) || r.returned[r.keyOf(object)] {
 			removal.Kept = append(removal.Kept, described)
 			return nil
 		}
@@ -132,17 +132,23 @@ func (r *Release) deleteObjectsIf(ctx context.Context, revisions []*releasev1.Re
 // only hooks in the namespace of the custom resource.
 func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Release) error {
 	var hooks []*releasev1.Release
+	tests := map[key]bool{}
 	for _, revision := range revisions {
 		for _, hook := range revision.Hooks {
-			if hook.Kind != "CustomResourceDefinition" && !onlyTests(hook) {
+			if hook.Kind != "CustomResourceDefinition" && (!onlyTests(hook) || r.tests[revision.Version] != "") {
 				hooks = append(hooks, &releasev1.Release{Manifest: hook.Manifest, Version: revision.Version})
+				if objects, err := parseManifest(hook.Manifest); err == nil && onlyTests(hook) {
+					for _, object := range objects {
+						tests[r.keyOf(object.Unstructured)] = true
+					}
+				}
 			}
 		}
 	}
 	return r.forEach(hooks, func(*unstructured.Unstructured) {}, func(info *resource.Info) error {
 		live, err := r.get(ctx, info)
-		if isMissing(err) {
-			return nil
+		if isMissing(err) || apierrors.IsForbidden(err) && tests[r.keyOf(info.Object.(*unstructured.Unstructured))] {
+			return nil // tests that were disabled since may need permissions that were removed
 		}
 		if err != nil {
 			return err
@@ -154,7 +160,8 @@ func (r *Release) deleteHooks(ctx context.Context, revisions []*releasev1.Releas
 	})
 }
 
-// onlyTests reports whether a hook is run by "helm test" only. The operator has never created its object, and may not be allowed to.
+// onlyTests reports whether a hook is a test only. Unless Options.Tests was set, the operator has never created its object, and may not
+// be allowed to.
 func onlyTests(hook *releasev1.Hook) bool {
 	return !slices.ContainsFunc(hook.Events, func(event releasev1.HookEvent) bool { return event != releasev1.HookTest })
 }

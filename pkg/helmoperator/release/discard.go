@@ -21,9 +21,9 @@ func (r *Release) discard(ctx context.Context, installed *releasev1.Release) err
 		if isMissing(err) || errors.Is(err, errChanged) {
 			return nil
 		}
-		return r.errorf("record that the failed installation is removed: %w", err)
+		return r.remediated(ctx, StrategyUninstall, r.errorf("record that the failed installation is removed: %w", err))
 	}
-	return r.discardOwned(ctx)
+	return r.remediated(ctx, StrategyUninstall, r.discardOwned(ctx))
 }
 
 // discardOwned deletes the objects that belong to the custom resource and the records that it owns, without hooks.
@@ -33,6 +33,9 @@ func (r *Release) discardOwned(ctx context.Context) error {
 		return err
 	}
 	revisions = r.owned(revisions)
+	if err := r.giveBack(ctx, revisions, nil); err != nil {
+		return err
+	}
 	if _, err := r.deleteObjectsIf(ctx, revisions, nil, r.owner.owns); err != nil {
 		return r.errorf("delete the objects of the failed installation: %w", err)
 	}

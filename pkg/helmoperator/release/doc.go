@@ -55,6 +55,13 @@
 // chart's is not compared again, by any release of the process, until its metadata change (crdStates). Annotations of an updated CRD
 // say which chart it comes from, so that charts with different versions of a CRD don't overwrite each other's (foreignCRD).
 //
+// # Objects of others
+//
+// An installation or upgrade is refused if an object of the chart exists and doesn't belong to the release, unless
+// Options.TakeOwnership permits a takeover ([Takeover]). Before an object is changed, the record of the revision gets a patch that
+// restores it, and the object gets the metadata of ownership in a request that fails if it has changed (adoption). What removes the
+// objects of a revision that was never deployed gives such objects back instead.
+//
 // # Failures
 //
 // Check asks the API server by dry runs whether it accepts what Install or Upgrade would do. It uses Helm's client for each object,
@@ -73,6 +80,9 @@
 // action was interrupted, because its context or the process ended, the next one adopts those that it would create in the same way,
 // and waits for them; it deletes the others. Jobs and Pods that the interrupted action has completed are not run again. A failed action is not continued: its hooks run again. [Options].Wait is called for each
 // wait.
+//
+// The record of a revision says whether its tests have to be run (testKey), so that [Release.Test] runs them once, also if another
+// process continues. A revision whose tests fail becomes a failed one, and the strategy is followed.
 //
 // # Repair
 //

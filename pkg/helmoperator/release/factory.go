@@ -107,12 +107,18 @@ type Options struct {
 	PostRender func([]*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
 	// InstallStrategy and UpgradeStrategy are what happens after a failure.
 	InstallStrategy, UpgradeStrategy Strategy
+	// Remediated is called after a release was rolled back or uninstalled because of a failure, and when that has failed. It may be nil.
+	Remediated func(Strategy, error)
 	// CRDs says what happens to the CRDs in the crds directory of the chart. Empty is CRDsCreate.
 	CRDs CRDPolicy
 	// Drift is what Repair does with objects that differ from the manifest. Empty is DriftEnabled.
 	Drift DriftMode
 	// Ignore lists fields that Repair leaves to others.
 	Ignore IgnoreRules
+	// Tests are how Test tests the release; nil if it is not tested.
+	Tests *Tests
+	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release. Empty is OwnershipDisabled.
+	TakeOwnership OwnershipMode
 	// Observer avoids requests of Repair for objects that have not changed. It may be nil.
 	Observer Observer
 	// HookTimeout limits the wait for one hook. 0 stands for the limit of the factory.
@@ -146,6 +152,17 @@ type Release struct {
 	crds *[]chartCRD
 	// crdReports are the CRDs that were left as they are.
 	crdReports []CRDReport
+	// adoptions are the adoptions of the revisions that history has read, and taken those of the last operation.
+	adoptions map[int][]*adoption
+	taken     []Takeover
+	// tests are the states of the tests of the revisions that history has read. pendingTest is the action whose result is to be tested,
+	// and recordsTests makes the next record say so. undoable is the revision that tests have found to have failed.
+	tests        map[int]string
+	pendingTest  Action
+	recordsTests bool
+	undoable     int
+	// returned are the objects that were given back.
+	returned map[key]bool
 }
 
 // Release returns the release of a custom resource. It fails if the name of the custom resource is not a valid release name.
@@ -170,6 +187,9 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	}
 	if !o.CRDs.isValid() {
 		return nil, fmt.Errorf("crds %q: must be create, createReplace or skip", o.CRDs)
+	}
+	if !o.TakeOwnership.isValid() {
+		return nil, fmt.Errorf("takeOwnership %q: must be enabled, report or disabled", o.TakeOwnership)
 	}
 	if o.MaxHistory < 0 {
 		return nil, fmt.Errorf("maximum history %d: must not be negative", o.MaxHistory)

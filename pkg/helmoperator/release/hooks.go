@@ -78,6 +78,7 @@ func (r *Release) runHooks(ctx context.Context, configuration *action.Configurat
 // end here: they would compete with the hooks of this revision.
 func (h *hooks) begin(revision *releasev1.Release, before []*releasev1.Release) error {
 	h.list, h.revision = revision.Hooks, revision.Version
+	h.release.noteTests(revision, h.events)
 	if h.ids == nil {
 		h.ids = identifyHooks(revision, h.events)
 	}

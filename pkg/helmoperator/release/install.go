@@ -42,6 +42,9 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 		return nil, err
 	}
 	r.runHooks(ctx, configuration, installHooks, revisions, planned)
+	if err := r.adopting(configuration.KubeClient.(*client), nil); err != nil {
+		return nil, err
+	}
 	install := r.newInstall(configuration)
 	install.Replace = len(revisions) > 0
 	install.WaitStrategy = kube.HookOnlyStrategy
@@ -54,6 +57,9 @@ func (r *Release) Install(ctx context.Context) (*Deployed, error) {
 			return nil, err
 		}
 		return nil, errors.Join(err, r.discard(context.WithoutCancel(ctx), installed))
+	}
+	if r.recordsTests {
+		r.pendingTest = Install
 	}
 	if err := r.removeStale(ctx, revisions, installed); err != nil {
 		return nil, err
@@ -112,6 +118,9 @@ func (r *Release) removeStale(ctx context.Context, revisions []*releasev1.Releas
 	}
 	if len(stale) == 0 {
 		return nil
+	}
+	if err := r.giveBack(ctx, revisions, current); err != nil {
+		return err
 	}
 	if _, err := r.deleteObjects(ctx, stale, current); err != nil {
 		return r.errorf("delete the objects of failed revisions: %w", err)

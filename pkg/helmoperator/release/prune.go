@@ -21,6 +21,9 @@ func (r *Release) prune(ctx context.Context) {
 	}
 	excess := len(revisions) - limit
 	target, last := rollbackTarget(revisions), lastOf(revisions)
+	if r.tests[last.Version] == testPending && len(revisions) > 1 { // it can still fail
+		target = rollbackTarget(revisions[:len(revisions)-1])
+	}
 	var old []*releasev1.Release
 	for _, revision := range revisions {
 		if len(old) < excess && revision != last && revision != target {

@@ -100,6 +100,7 @@ func (r *Release) newInstall(configuration *action.Configuration) *action.Instal
 	install.ServerSideApply = false // as the peer's runtime; an upgrade keeps the method of a release
 	install.SkipCRDs = true         // installCRDs installs them
 	install.Timeout = r.factory.hookTimeout
+	install.TakeOwnership = r.options.TakeOwnership == OwnershipEnabled // of what adopt accepts
 	return install
 }
 
@@ -110,6 +111,7 @@ func (r *Release) newUpgrade(configuration *action.Configuration) *action.Upgrad
 	upgrade.ResetValues = true // otherwise empty values stand for the values of the last revision
 	upgrade.MaxHistory = 0     // prune deletes old records
 	upgrade.Timeout = r.factory.hookTimeout
+	upgrade.TakeOwnership = r.options.TakeOwnership == OwnershipEnabled
 	return upgrade
 }
 

@@ -23,6 +23,8 @@ type state struct {
 	revision     *releasev1.Release
 	situation    situation
 	fingerprints map[string]string
+	// pendingTest is the action whose result is to be tested; empty if none.
+	pendingTest Action
 
 	mutex sync.Mutex
 	// deployed is the public description, once it is complete.
@@ -41,10 +43,16 @@ type settledPlan struct {
 }
 
 func (r *Release) stateOf(revisions []*releasev1.Release, revision *releasev1.Release) *state {
-	return &state{
+	s := &state{
 		record: recordID(revision.Version, r.recordVersions[revision.Version]), revision: revision,
 		situation: situationOf(revisions, revision), fingerprints: r.fingerprints[revision.Version],
 	}
+	if r.tests[revision.Version] == testPending {
+		if s.pendingTest = Upgrade; s.situation.install {
+			s.pendingTest = Install
+		}
+	}
+	return s
 }
 
 func recordID(revision int, version string) string { return strconv.Itoa(revision) + "/" + version }
@@ -111,6 +119,7 @@ func (r *Release) settledState(ctx context.Context) (*state, error) {
 		return nil, nil
 	}
 	if known := r.factory.states.get(r.owner.uid); known != nil && known.record == record {
+		r.pendingTest = known.pendingTest
 		return known, nil
 	}
 	revisions, err := r.history()
@@ -122,6 +131,7 @@ func (r *Release) settledState(ctx context.Context) (*state, error) {
 		return nil, nil
 	}
 	current := r.stateOf(revisions, trim(revision))
+	r.pendingTest = current.pendingTest
 	r.factory.states.set(r.owner.uid, current)
 	return current, nil
 }

@@ -46,6 +46,9 @@ func (s *ownedSecrets) Create(ctx context.Context, secret *v1.Secret, o metav1.C
 		}
 		secret.Data[fingerprintsKey] = data
 	}
+	if s.release.recordsTests {
+		secret.Data[testKey] = []byte(testPending)
+	}
 	created, err := s.SecretInterface.Create(ctx, secret, o)
 	if err == nil {
 		s.release.noteWritten(created, true)
@@ -53,7 +56,7 @@ func (s *ownedSecrets) Create(ctx context.Context, secret *v1.Secret, o metav1.C
 	return created, err
 }
 
-// Update keeps the owner and the fingerprints: Helm replaces all metadata and data.
+// Update keeps the owner, the fingerprints, the adoptions and the state of tests: Helm replaces all metadata and data.
 func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.UpdateOptions) (*v1.Secret, error) {
 	stored, err := s.SecretInterface.Get(ctx, secret.Name, metav1.GetOptions{})
 	if err != nil {
@@ -62,8 +65,10 @@ func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.U
 	if err := s.release.checkRecord(stored); err != nil {
 		return nil, err
 	}
-	if data, ok := stored.Data[fingerprintsKey]; ok {
-		secret.Data[fingerprintsKey] = data
+	for _, key := range []string{fingerprintsKey, adoptionsKey, testKey} {
+		if data, ok := stored.Data[key]; ok {
+			secret.Data[key] = data
+		}
 	}
 	secret.OwnerReferences = []metav1.OwnerReference{s.release.owner.reference()}
 	secret.UID, secret.ResourceVersion = stored.UID, stored.ResourceVersion
@@ -74,7 +79,7 @@ func (s *ownedSecrets) Update(ctx context.Context, secret *v1.Secret, o metav1.U
 	return updated, err
 }
 
-// List reads the fingerprints of all revisions.
+// List reads the fingerprints, adoptions and states of tests of all revisions.
 func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.SecretList, error) {
 	list, err := s.SecretInterface.List(ctx, o)
 	if err != nil {
@@ -91,6 +96,11 @@ func (s *ownedSecrets) List(ctx context.Context, o metav1.ListOptions) (*v1.Secr
 		s.release.recordVersions[version] = secret.ResourceVersion
 		if data, ok := secret.Data[fingerprintsKey]; ok && json.Unmarshal(data, &fingerprints) == nil {
 			s.release.fingerprints[version] = fingerprints
+		}
+		s.release.tests[version] = string(secret.Data[testKey])
+		var adoptions []*adoption
+		if data, ok := secret.Data[adoptionsKey]; ok && json.Unmarshal(data, &adoptions) == nil {
+			s.release.adoptions[version] = adoptions
 		}
 	}
 	return list, nil
@@ -109,6 +119,7 @@ func (r *Release) readOwners(references []metav1.OwnerReference) {
 func (r *Release) history() ([]*releasev1.Release, error) {
 	r.otherOwner, r.isOwner = "", false
 	r.fingerprints, r.recordVersions = map[int]map[string]string{}, map[int]string{}
+	r.adoptions, r.tests = map[int][]*adoption{}, map[int]string{}
 	stored, err := r.storage(nil).History(r.name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil

@@ -43,15 +43,24 @@ func (r *Release) remediate(ctx context.Context, before []*releasev1.Release, o 
 		if err != nil {
 			return errors.Join(cause, err)
 		}
-		if last := lastOf(revisions); last == nil || !r.hasCreated(last.Version) {
+		if last := lastOf(revisions); last == nil || !r.mayUndo(last.Version) {
 			return cause // it failed before it was recorded, or another process continues
 		}
-		if _, err := r.Uninstall(ctx, UninstallOptions{}); err != nil {
+		_, err = r.Uninstall(ctx, UninstallOptions{})
+		if r.remediated(ctx, StrategyUninstall, err) != nil {
 			return errors.Join(cause, err)
 		}
 		return &UninstalledError{cause}
 	}
 	return r.rollback(ctx, before, o, cause)
+}
+
+// remediated reports a remediation that has ended with err, which it returns. The next pass continues an interrupted one.
+func (r *Release) remediated(ctx context.Context, strategy Strategy, err error) error {
+	if r.options.Remediated != nil && ctx.Err() == nil {
+		r.options.Remediated(strategy, err)
+	}
+	return err
 }
 
 // rollbackTarget returns the last revision that was deployed completely, or nil. An upgrade that was interrupted at its end leaves the

@@ -49,6 +49,9 @@ func (r *Release) Uninstall(ctx context.Context, o UninstallOptions) (*Removal, 
 		if err := r.checkReadable(ctx, revisions); err != nil {
 			return nil, err
 		}
+		if err := r.giveBack(ctx, revisions, nil); err != nil {
+			return nil, r.redact(err, revisions...)
+		}
 		if hookError, err = r.runUninstall(ctx, revisions); err != nil {
 			return nil, r.redact(err, revisions...)
 		}

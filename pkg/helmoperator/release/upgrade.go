@@ -78,6 +78,9 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 		return nil, err
 	}
 	r.runHooks(ctx, configuration, upgradeHooks, revisions, planned)
+	if err := r.adopting(configuration.KubeClient.(*client), base); err != nil {
+		return nil, err
+	}
 	upgrade := r.newUpgrade(configuration)
 	serverSide := isServerSide(last)
 	upgrade.ForceReplace, upgrade.ForceConflicts = o.Force && !serverSide, serverSide
@@ -90,6 +93,9 @@ func (r *Release) Upgrade(ctx context.Context, o UpgradeOptions) (*Deployed, err
 			return nil, err
 		}
 		return nil, r.remediate(ctx, revisions, o, err)
+	}
+	if r.recordsTests {
+		r.pendingTest = Upgrade
 	}
 	if err := r.removeStale(ctx, revisions, upgraded); err != nil {
 		return nil, err
@@ -107,11 +113,14 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	}
 	failed, target := lastOf(revisions), rollbackTarget(before)
 	// A revision that this pass has not created is of others, who had the number first.
-	if failed == nil || target == nil || !r.hasCreated(failed.Version) || failed.Info.Status == rcommon.StatusDeployed {
+	if failed == nil || target == nil || !r.mayUndo(failed.Version) || failed.Info.Status == rcommon.StatusDeployed {
 		return cause
 	}
 	if err := r.checkRollback(ctx, failed, target, o); err != nil {
-		return errors.Join(cause, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...))
+		return errors.Join(cause, r.remediated(ctx, StrategyRollback, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...)))
+	}
+	if err := r.giveBack(ctx, revisions, target); err != nil {
+		return errors.Join(cause, err)
 	}
 	configuration, err := r.configuration(r.client(), r.fingerprints[target.Version])
 	if err != nil {
@@ -123,7 +132,7 @@ func (r *Release) rollback(ctx context.Context, before []*releasev1.Release, o U
 	rollback.Version, rollback.Timeout = target.Version, r.factory.hookTimeout
 	rollback.ForceReplace, rollback.ForceConflicts = o.RollbackForce && !serverSide, serverSide
 	rollback.WaitStrategy = kube.HookOnlyStrategy
-	if err := rollback.Run(r.name); err != nil {
+	if err := r.remediated(ctx, StrategyRollback, rollback.Run(r.name)); err != nil {
 		return errors.Join(cause, r.redact(r.errorf("roll back to revision %d: %w", target.Version, err), revisions...))
 	}
 	return &RolledBackError{Revision: target.Version, Err: cause}

@@ -13,8 +13,10 @@ import (
 	_ "sigs.k8s.io/controller-runtime/pkg/controller" // registers its metrics and the process's
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	_ "sigs.k8s.io/controller-runtime/pkg/webhook" // registers its metrics
+	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
+	"github.com/operon-sdk/operon/testdata/metricdocs"
 )
 
 type source struct{ Type, UID string }
@@ -55,10 +57,10 @@ type modelPanel struct {
 	Datasource               *source
 	FieldConfig              *struct {
 		Defaults struct {
-			Unit     string
-			Min, Max *float64
-			Color    struct{ Mode string }
-			Custom   struct {
+			Unit, NoValue string
+			Min, Max      *float64
+			Color         struct{ Mode string }
+			Custom        struct {
 				DrawStyle, ShowPoints  string
 				LineWidth, FillOpacity int
 				Stacking               *struct{ Mode, Group string }
@@ -72,7 +74,13 @@ type modelPanel struct {
 			ShowLegend             bool
 			Calcs                  []string
 		}
-		Tooltip struct{ Mode, Sort string }
+		Tooltip                        struct{ Mode, Sort string }
+		ColorMode, GraphMode, TextMode string
+		ReduceOptions                  struct {
+			Calcs  []string
+			Fields string
+			Values bool
+		}
 	}
 	Targets []modelTarget
 }
@@ -98,8 +106,72 @@ func TestDashboards(t *testing.T) {
 	clitest.MustRun(t, dir, "edit", "--plugins", "grafana/v1-alpha")
 	known := registered(t)
 	known["my_total"], known["my_size"], known["my_seconds"] = nil, nil, nil
+	checkDashboards(t, dir, known, map[string]int{
+		"grafana/controller-runtime-metrics.json": 17, "grafana/controller-resources-metrics.json": 5, custom + "custom-metrics-dashboard.json": 4,
+	})
+}
+
+// TestRuntimeDashboards checks the dashboards and alerts of Helm and Ansible operators. docs/metrics.md has their metrics, as the tests of
+// their packages ensure.
+func TestRuntimeDashboards(t *testing.T) {
+	t.Parallel()
+	for layout, panels := range map[string]int{"Helm": 24, "Ansible": 25} {
+		name := strings.ToLower(layout)
+		dir := clitest.NewProject(t, "init --domain example.com --project-name shop --plugins "+name+"/v1,grafana/v1-alpha")
+		known := registered(t)
+		documented := metricdocs.Documented(t, layout)
+		for metric, is := range documented {
+			known[metric] = is.Labels
+		}
+		checkDashboards(t, dir, known, map[string]int{"grafana/" + name + "-operator-metrics.json": panels})
+		var rule struct {
+			Spec struct {
+				Groups []struct {
+					Rules []struct {
+						Alert, Expr, For    string
+						Labels, Annotations map[string]string
+					}
+				}
+			}
+		}
+		if err := yaml.Unmarshal([]byte(clitest.ReadFile(t, filepath.Join(dir, "config/prometheus/alerts.yaml"))), &rule); err != nil {
+			t.Fatal(err)
+		}
+		rules := rule.Spec.Groups[0].Rules
+		if len(rules) < 5 {
+			t.Errorf("%d alerts", len(rules))
+		}
+		for _, r := range rules {
+			checkQuery(t, modelTarget{Expr: r.Expr}, known)
+			if !strings.HasPrefix(r.Alert, layout) || r.Labels["severity"] == "" || !strings.Contains(r.Expr, `namespace="shop-system"`) {
+				t.Errorf("alert %+v", r)
+			}
+			for _, text := range r.Annotations {
+				for _, use := range annotationLabel.FindAllStringSubmatch(text, -1) {
+					if !regexp.MustCompile(`by \([^)]*\b` + use[1] + `\b`).MatchString(r.Expr) {
+						t.Errorf("alert %s: no label %s", r.Alert, use[1])
+					}
+				}
+			}
+		}
+		clitest.AppendFile(t, filepath.Join(dir, "config/prometheus/kustomization.yaml"), "- alerts.yaml\n") // to the resources, as the file says
+		one(t, buildObjects(t, dir, "config/prometheus"), "PrometheusRule", "controller-manager-alerts")
+		// Every metric that can say something is shown, or used by an alert.
+		text := clitest.ReadFile(t, filepath.Join(dir, "grafana/"+name+"-operator-metrics.json")) + clitest.ReadFile(t, filepath.Join(dir, "config/prometheus/alerts.yaml"))
+		for metric := range documented {
+			if !strings.Contains(text, metric) && !slices.Contains([]string{"resource_created_at_seconds", "ansible_operator_reconcile_result"}, metric) &&
+				!strings.Contains(metric, "last_success") {
+				t.Errorf("%s is not shown", metric)
+			}
+		}
+	}
+}
+
+// checkDashboards checks dashboards of a project, which have a number of panels, rows included.
+func checkDashboards(t *testing.T, dir string, known map[string][]string, dashboards map[string]int) {
+	t.Helper()
 	titles := map[string]bool{}
-	for name, panels := range map[string]int{"grafana/controller-runtime-metrics.json": 17, "grafana/controller-resources-metrics.json": 5, custom + "custom-metrics-dashboard.json": 4} {
+	for name, panels := range dashboards {
 		var m model
 		decoder := json.NewDecoder(strings.NewReader(clitest.ReadFile(t, filepath.Join(dir, name))))
 		decoder.DisallowUnknownFields()
@@ -136,7 +208,10 @@ func (m *model) checkPlaces(t *testing.T, name string) {
 var (
 	variableRef = regexp.MustCompile(`\$\{?(\w+)`)
 	selector    = regexp.MustCompile(`([a-z_]+)\{([^}]*)\}`)
+	matcher     = regexp.MustCompile(`(\w+)(?:=~?|!=)"`)
 	grouping    = regexp.MustCompile(`by \(([^)]*)\)`)
+	// annotationLabel is a label in the annotation of an alert.
+	annotationLabel = regexp.MustCompile(`\{\{ \$labels\.(\w+) \}\}`)
 )
 
 // check validates variables, data sources and queries.
@@ -162,7 +237,7 @@ func (m *model) check(t *testing.T, name string, known map[string][]string) {
 		if p.Type == "row" {
 			continue
 		}
-		if p.Type != "timeseries" || *p.Datasource != data || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
+		if p.Type != "timeseries" && p.Type != "stat" || *p.Datasource != data || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
 			t.Errorf("%s: panel %+v", name, p)
 		}
 		for i, target := range p.Targets {
@@ -191,7 +266,7 @@ func checkQuery(t *testing.T, target modelTarget, known map[string][]string) {
 		metric := strings.TrimSuffix(use[1], "_bucket")
 		labels, ok := known[metric]
 		if !ok {
-			t.Errorf("%s: controller-runtime has no metric %s", target.Expr, metric)
+			t.Errorf("%s: there is no metric %s", target.Expr, metric)
 		}
 		for _, by := range grouping.FindAllStringSubmatch(target.Expr, -1) {
 			for label := range strings.SplitSeq(by[1], ", ") {
@@ -200,7 +275,12 @@ func checkQuery(t *testing.T, target modelTarget, known map[string][]string) {
 				}
 			}
 		}
-		if strings.HasSuffix(metric, "_total") && !strings.Contains(target.Expr, "rate(") {
+		for _, match := range matcher.FindAllStringSubmatch(use[2], -1) {
+			if label := match[1]; !slices.Contains([]string{"namespace", "job", "pod"}, label) && !slices.Contains(labels, label) {
+				t.Errorf("%s: %s has no label %s", target.Expr, metric, label)
+			}
+		}
+		if strings.HasSuffix(metric, "_total") && !strings.Contains(target.Expr, "rate(") && !strings.Contains(target.Expr, "increase(") {
 			t.Errorf("%s: a counter without a rate", target.Expr)
 		}
 	}
@@ -209,19 +289,5 @@ func checkQuery(t *testing.T, target modelTarget, known map[string][]string) {
 // registered returns the labels of the metrics that controller-runtime registers, by name.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
-	descs := make(chan *prometheus.Desc)
-	go func() {
-		metrics.Registry.(prometheus.Collector).Describe(descs)
-		close(descs)
-	}()
-	form := regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([^}]*)\}`)
-	known := map[string][]string{}
-	for desc := range descs {
-		match := form.FindStringSubmatch(desc.String())
-		if match == nil {
-			t.Fatalf("unknown form of %s", desc)
-		}
-		known[match[1]] = strings.Split(match[2], ",")
-	}
-	return known
+	return metricdocs.Labels(t, metrics.Registry.(prometheus.Collector))
 }

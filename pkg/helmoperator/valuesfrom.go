@@ -1,0 +1,140 @@
+package helmoperator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"helm.sh/helm/v4/pkg/strvals"
+
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
+	"github.com/operon-sdk/operon/pkg/watches"
+)
+
+// defaultValuesKey is the default of ValuesSource.Key.
+const defaultValuesKey = "values.yaml"
+
+// A ValuesSource is a Secret or ConfigMap with values of releases. It is in the namespace of the custom resource.
+type ValuesSource struct {
+	// Kind is Secret or ConfigMap.
+	Kind string
+	// Name is the name of the object. Otherwise, NameFrom is the path in the custom resource of the name, such as spec.secretName. A source
+	// whose name is not set is missing.
+	Name, NameFrom string
+	// Namespace is the object's for cluster-scoped custom resources. It requires Name.
+	Namespace string
+	// Key is the key of the object with the content; empty is values.yaml.
+	Key string
+	// TargetPath is the path of the value that the content becomes, as a string, in the syntax of Helm's --set. If it is empty, the content
+	// is a mapping of values in YAML.
+	TargetPath string
+	// Optional sources may be missing. Otherwise, the release is not changed until the object and the key exist.
+	Optional bool
+}
+
+// WithValuesFrom sets the Secrets and ConfigMaps from which releases get values. Later ones take precedence, and the custom resource takes
+// precedence over all of them. A change of an object starts a pass of the resources that use it. The operator needs permissions to get,
+// list and watch the objects. Their content appears in the release, but in no condition, event, error or log.
+func WithValuesFrom(sources ...ValuesSource) Option {
+	return func(r *Reconciler) error {
+		r.valuesFrom = nil
+		for _, s := range sources {
+			source := valuesfrom.Source{
+				Kind: s.Kind, Name: s.Name, NameFrom: s.NameFrom, Namespace: s.Namespace, Key: s.Key, Target: s.TargetPath, Optional: s.Optional,
+			}
+			if source.Key == "" {
+				source.Key = defaultValuesKey
+			}
+			err := source.Check()
+			if err == nil && source.Target != "" {
+				err = setValue(map[string]any{}, source.Target, "")
+			}
+			if err != nil {
+				return fmt.Errorf("values from: %w", err)
+			}
+			r.valuesFrom = append(r.valuesFrom, source)
+		}
+		return nil
+	}
+}
+
+func valuesSources(sources []watches.Source) []ValuesSource {
+	var result []ValuesSource
+	for _, s := range sources {
+		result = append(result, ValuesSource{s.Kind, s.Name, s.NameFrom, s.Namespace, s.Key, s.Target, s.Optional})
+	}
+	return result
+}
+
+// setValue sets the value at a path to a string.
+func setValue(values map[string]any, path, text string) error {
+	return strvals.ParseIntoFile(path+"=x", values, func([]rune) (any, error) { return text, nil })
+}
+
+// addValuesFrom adds the values from Secrets and ConfigMaps, and their content to the secrets of the pass.
+func (r *Reconciler) addValuesFrom(ctx context.Context, obj *unstructured.Unstructured, values map[string]any, secrets *redactor) error {
+	sources, err := r.sources.Read(ctx, obj)
+	for _, source := range sources {
+		secrets.AddContent(source.Text)
+		secrets.AddContent(source.Mapping)
+		if source.Target == "" {
+			mergeValues(values, runtime.DeepCopyJSON(source.Mapping))
+		} else if setValue(values, source.Target, source.Text) != nil { // the error may have a value
+			err = errors.Join(err, source.Errorf("cannot be set at %s: the values of other sources have another structure there", source.Target))
+		}
+	}
+	return err
+}
+
+// sourceChanged starts a pass of a custom resource after a change of a source, also while it waits after a failed pass.
+func (r *Reconciler) sourceChanged(key types.NamespacedName) {
+	r.tracker.requireFull(key)
+	r.watched.mu.Lock()
+	queue := r.watched.queue
+	r.watched.mu.Unlock()
+	if queue != nil {
+		queue.Forget(reconcile.Request{NamespacedName: key})
+		queue.Add(reconcile.Request{NamespacedName: key})
+	}
+}
+
+// waitForSources ends a pass whose sources are missing or not valid. Their watch, or a change of the resource, starts the next one. Until
+// then, the deployed revision is repaired.
+func (p *pass) waitForSources(ctx context.Context, cause *valuesfrom.Error) (reconcile.Result, error) {
+	reason := ReasonValuesInvalid
+	if cause.IsMissing() {
+		reason = ReasonValuesMissing
+	}
+	before := p.tracked.secrets
+	if err := p.repairWithoutValues(ctx); err != nil {
+		if before != nil { // the release contains what was read before
+			err = before.RedactError(err)
+		}
+		return reconcile.Result{}, p.fail(ctx, errors.Join(cause, err))
+	}
+	failure := condition{ConditionIrreconcilable, metav1.ConditionTrue, reason, cause.Error()}
+	if !isRepeated(p.obj, failure) {
+		log.FromContext(ctx).Info("waiting for the sources of values", "reason", cause.Error())
+	}
+	p.emitFailure(p.obj, failure, cause)
+	p.change.set(failure)
+	p.change.set(condition{ConditionReady, metav1.ConditionFalse, reason, cause.Error()})
+	p.tracked.blocked = true
+	return reconcile.Result{RequeueAfter: p.settings.period}, p.writeStatus(ctx, p.obj, p.change)
+}
+
+// repairWithoutValues repairs the deployed revision.
+func (p *pass) repairWithoutValues(ctx context.Context) error {
+	rel, err := p.newRelease(ctx, p.chart.last())
+	if err != nil {
+		return err
+	}
+	return p.keepDeployed(ctx, rel)
+}
