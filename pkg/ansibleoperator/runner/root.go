@@ -138,10 +138,23 @@ func (r *root) claim(dir string) error {
 	if err := r.clear(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeRunDir(dir); err != nil {
 		return err
 	}
 	return os.WriteFile(marker, []byte(name), 0o600)
+}
+
+// makeRunDir creates the directory of a custom resource. Whoever removes the directory of another one may remove a parent at the same
+// time, as it is empty.
+func makeRunDir(dir string) error {
+	var err error
+	for range 100 {
+		err = os.MkdirAll(dir, 0o700)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) { // removed before or after the last one was to be created
+			break
+		}
+	}
+	return err
 }
 
 // isForeign reports whether the directory of a custom resource belongs to another operator, which runs.
