@@ -15,29 +15,16 @@ const (
 	EventPaused, EventResumed = customresource.EventPaused, customresource.EventResumed
 )
 
-// pauseOrResume reports whether an annotation pauses obj, and writes the begin and the end of a pause to its status. A resource whose
-// annotation is invalid is not paused, but its pass fails before the run.
+// pauseOrResume reports whether an annotation pauses obj, and writes the begin and the end of a pause to its status.
 func (r *Reconciler) pauseOrResume(ctx context.Context, obj *unstructured.Unstructured) (paused bool, err error) {
-	paused, invalid := customresource.IsPaused(obj, AnnotationPaused)
-	switch {
-	case invalid != nil:
-		return false, nil
-	case paused:
-		begins, err := r.kind.Pause(ctx, obj, AnnotationPaused, func(obj *unstructured.Unstructured) map[string]string {
-			// No run of the resource is in progress here. The process that wrote this was killed during one.
-			if running := customresource.ReadCondition(obj, ConditionRunning); running["status"] == "True" && running["reason"] == ReasonRunning {
-				return map[string]string{ConditionRunning: "False"}
-			}
-			return nil
-		})
-		if begins {
-			r.events.Event(obj, corev1.EventTypeNormal, EventPaused, "The annotation "+AnnotationPaused+" pauses the resource")
+	more := func(obj *unstructured.Unstructured) map[string]string {
+		// No run of the resource is in progress here. The process that wrote this was killed during one.
+		if running := customresource.ReadCondition(obj, ConditionRunning); running["status"] == "True" && running["reason"] == ReasonRunning {
+			return map[string]string{ConditionRunning: "False"}
 		}
-		return true, err
+		return nil
 	}
-	ends, err := r.kind.Resume(ctx, obj)
-	if ends {
-		r.events.Event(obj, corev1.EventTypeNormal, EventResumed, "The annotation "+AnnotationPaused+" no longer pauses the resource")
-	}
-	return false, err
+	return r.kind.PauseOrResume(ctx, obj, AnnotationPaused, more, func(reason, message string) {
+		r.events.Event(obj, corev1.EventTypeNormal, reason, message)
+	})
 }

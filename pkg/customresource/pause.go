@@ -15,7 +15,7 @@ import (
 const (
 	// ConditionPaused is the type of the condition that is True while an annotation pauses a resource. Otherwise, it is absent.
 	ConditionPaused = "Paused"
-	// ReasonPaused is the reason of the conditions that Pause writes.
+	// ReasonPaused is the reason of the conditions that a pause writes.
 	ReasonPaused = "PausedByAnnotation"
 	// EventPaused and EventResumed are the reasons of the events about the begin and the end of a pause.
 	EventPaused, EventResumed = "Paused", "Resumed"
@@ -27,10 +27,35 @@ func IsPaused(obj metav1.Object, annotation string) (paused bool, err error) {
 	return paused, err
 }
 
-// Pause writes to the status of obj that an annotation pauses it, and reports whether the pause begins. Ready and the generation that
+// PauseOrResume reports whether an annotation pauses obj. It writes the begin and the end of a pause to the status of obj, and emits an
+// event with a reason and a message about each. A resource whose annotation is invalid is not paused; its pass has to fail before it
+// changes anything. The function more returns the statuses of other conditions that a pause sets.
+func (k *Kind) PauseOrResume(
+	ctx context.Context, obj *unstructured.Unstructured, annotation string,
+	more func(*unstructured.Unstructured) map[string]string, emit func(reason, message string),
+) (paused bool, err error) {
+	paused, invalid := IsPaused(obj, annotation)
+	switch {
+	case invalid != nil:
+		return false, nil
+	case !paused:
+		ends, err := k.resume(ctx, obj)
+		if ends {
+			emit(EventResumed, "The annotation "+annotation+" no longer pauses the resource")
+		}
+		return false, err
+	}
+	begins, err := k.pause(ctx, obj, annotation, more)
+	if begins {
+		emit(EventPaused, "The annotation "+annotation+" pauses the resource")
+	}
+	return true, err
+}
+
+// pause writes to the status of obj that an annotation pauses it, and reports whether the pause begins. Ready and the generation that
 // the status is about stay as they are; only a missing Ready becomes Unknown. The function more returns the statuses of other
 // conditions to set.
-func (k *Kind) Pause(ctx context.Context, obj *unstructured.Unstructured, annotation string, more func(*unstructured.Unstructured) map[string]string) (begins bool, err error) {
+func (k *Kind) pause(ctx context.Context, obj *unstructured.Unstructured, annotation string, more func(*unstructured.Unstructured) map[string]string) (begins bool, err error) {
 	begins = true
 	overtaken := false
 	err = k.patchConditions(ctx, obj, func(current *unstructured.Unstructured, conditions []any) []any {
@@ -62,8 +87,8 @@ func (k *Kind) Pause(ctx context.Context, obj *unstructured.Unstructured, annota
 	return err == nil && !overtaken && k.memory.setPaused(obj, true) && begins, err
 }
 
-// Resume removes the conditions that Pause has written to the status of obj, and reports whether a pause ends.
-func (k *Kind) Resume(ctx context.Context, obj *unstructured.Unstructured) (ends bool, err error) {
+// resume removes the conditions that pause has written to the status of obj, and reports whether a pause ends.
+func (k *Kind) resume(ctx context.Context, obj *unstructured.Unstructured) (ends bool, err error) {
 	if ReadCondition(obj, ConditionPaused) != nil {
 		err = k.patchConditions(ctx, obj, func(_ *unstructured.Unstructured, conditions []any) []any {
 			after := slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
