@@ -10,7 +10,6 @@ import (
 	rcommon "helm.sh/helm/v4/pkg/release/common"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
@@ -79,7 +78,7 @@ func mergePatch(from, to *unstructured.Unstructured, uid types.UID, version stri
 	return json.Marshal(patch)
 }
 
-// adoptable are the objects that a client of an installation or upgrade may take over: all but those of the deployed revision.
+// adoptable says which objects a client of an installation or upgrade may take over: all that the deployed revision doesn't contain.
 type adoptable struct{ deployed map[key]bool }
 
 // adopting makes the client of a configuration take over objects that are not part of the revision before.
@@ -183,13 +182,9 @@ func (r *Release) TakenOver() []Takeover { return r.taken }
 
 // recordAdoptions writes adoptions to the record of a revision.
 func (r *Release) recordAdoptions(ctx context.Context, version int, adoptions []*adoption) error {
-	secrets := r.factory.core.Secrets(r.namespace)
-	stored, err := secrets.Get(ctx, r.recordName(version), metav1.GetOptions{})
+	data, err := json.Marshal(adoptions)
 	if err == nil {
-		stored.Data[adoptionsKey], err = json.Marshal(adoptions)
-	}
-	if err == nil {
-		_, err = secrets.Update(ctx, stored, metav1.UpdateOptions{FieldManager: FieldManager})
+		err = r.extendRecord(ctx, version, adoptionsKey, data)
 	}
 	if err != nil {
 		return fmt.Errorf("record the objects to take over: %w", err)

@@ -153,3 +153,15 @@ func lastOf(revisions []*releasev1.Release) *releasev1.Release {
 	}
 	return revisions[len(revisions)-1]
 }
+
+// extendRecord sets a key of this package in the record of a revision.
+func (r *Release) extendRecord(ctx context.Context, version int, key string, value []byte) error {
+	secrets := r.factory.core.Secrets(r.namespace)
+	stored, err := secrets.Get(ctx, r.recordName(version), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	stored.Data[key] = value
+	_, err = secrets.Update(ctx, stored, metav1.UpdateOptions{FieldManager: FieldManager})
+	return err
+}

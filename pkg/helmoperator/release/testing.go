@@ -10,7 +10,6 @@ import (
 	"helm.sh/helm/v4/pkg/action"
 	rcommon "helm.sh/helm/v4/pkg/release/common"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Tests are how a release is tested: by the chart's hooks of the event test.
@@ -125,13 +124,7 @@ func (r *Release) runTests(ctx context.Context, last *releasev1.Release) error {
 
 // recordTest writes the result of the tests to the record of a revision.
 func (r *Release) recordTest(ctx context.Context, version int, result string) error {
-	secrets := r.factory.core.Secrets(r.namespace)
-	stored, err := secrets.Get(ctx, r.recordName(version), metav1.GetOptions{})
-	if err == nil {
-		stored.Data[testKey] = []byte(result)
-		_, err = secrets.Update(ctx, stored, metav1.UpdateOptions{FieldManager: FieldManager})
-	}
-	if err != nil {
+	if err := r.extendRecord(ctx, version, testKey, []byte(result)); err != nil {
 		return r.errorf("record the result of the tests: %w", err)
 	}
 	return nil
