@@ -13,57 +13,22 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
-	"github.com/operon-sdk/operon/pkg/watches"
 )
 
-// defaultVarsKey is the default of VarsSource.Key.
+// defaultVarsKey is the key of sources that name none.
 const defaultVarsKey = "vars.yaml"
 
-// A VarsSource is a Secret or ConfigMap with variables of runs. It is in the namespace of the custom resource.
-type VarsSource struct {
-	// Kind is Secret or ConfigMap.
-	Kind string
-	// Name is the name of the object. Otherwise, NameFrom is the path in the custom resource of the name, such as spec.secretName. A source
-	// whose name is not set is missing.
-	Name, NameFrom string
-	// Namespace is the object's for cluster-scoped custom resources. It requires Name.
-	Namespace string
-	// Key is the key of the object with the content; empty is vars.yaml.
-	Key string
-	// TargetVar is the variable that the content becomes, as a string. If it is empty, the content is a mapping of variables in YAML.
-	TargetVar string
-	// Optional sources may be missing. Otherwise, there is no run until the object and the key exist.
-	Optional bool
-}
-
-// WithVarsFrom sets the Secrets and ConfigMaps from which runs get variables. Later ones take precedence, and the custom resource takes
-// precedence over all of them. A change of an object starts a run for the resources that use it. The operator needs permissions to get,
-// list and watch the objects. Their strings are never evaluated as templates, and their content appears in no condition, error or log.
-func WithVarsFrom(sources ...VarsSource) Option {
-	return func(r *Reconciler) error {
-		r.varsFrom = nil
-		for _, s := range sources {
-			source := valuesfrom.Source{
-				Kind: s.Kind, Name: s.Name, NameFrom: s.NameFrom, Namespace: s.Namespace, Key: s.Key, Target: s.TargetVar, Optional: s.Optional,
-			}
-			if source.Key == "" {
-				source.Key = defaultVarsKey
-			}
-			if err := source.Check(); err != nil {
-				return fmt.Errorf("vars from: %w", err)
-			}
-			r.varsFrom = append(r.varsFrom, source)
+// WithVarsFrom sets the Secrets and ConfigMaps from which runs get variables. Their default key is vars.yaml. Later ones take precedence,
+// and the custom resource takes precedence over all of them. A change of an object starts a run for the resources that use it. The
+// operator needs permissions to get, list and watch the objects. Their strings are never evaluated as templates, and their content
+// appears in no condition, error or log.
+func WithVarsFrom(sources ...valuesfrom.Source) Option {
+	return func(r *Reconciler) (err error) {
+		if r.varsFrom, err = valuesfrom.Complete(sources, defaultVarsKey); err != nil {
+			return fmt.Errorf("vars from: %w", err)
 		}
 		return nil
 	}
-}
-
-func varsSources(sources []watches.Source) []VarsSource {
-	var result []VarsSource
-	for _, s := range sources {
-		result = append(result, VarsSource{s.Kind, s.Name, s.NameFrom, s.Namespace, s.Key, s.Target, s.Optional})
-	}
-	return result
 }
 
 // readSources reads the variables from Secrets and ConfigMaps. For a deleted resource, sources may be missing: they are often deleted at

@@ -16,6 +16,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator"
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/testdata/documented"
 )
 
 // source creates a Secret or ConfigMap, or replaces its data.
@@ -55,7 +56,7 @@ func TestDocumentedVarsFrom(t *testing.T) {
   when: sasl_password == 'wrong-password'
 `)
 	e.start(strings.NewReplacer("v1alpha1", "v1", "cache.example.com", "GROUP", "  role: memcached\n",
-		"  role: memcached\n  vars: {dir: "+e.dir+"}\n  finalizer: {name: example.com/f, vars: {sasl_password: none}}\n").Replace(e.documented("varsFrom:")))
+		"  role: memcached\n  vars: {dir: "+e.dir+"}\n  finalizer: {name: example.com/f, vars: {sasl_password: none}}\n").Replace(documented.Example(t, "ansible.md", "", "varsFrom:")))
 	one := e.waitReady(e.resource("Memcached", "one", "spec: {credentialsSecret: credentials}"), "False/VarsMissing")
 	if got := conditionOf(one, "Failure")["message"]; got != "varsFrom: Secret "+e.namespace+"/credentials does not exist" {
 		t.Errorf("message %q", got)

@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
@@ -137,12 +138,16 @@ func (s Settings) find(playbook, role string) (playbookOrRole, error) {
 }
 
 func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
+	var sources []valuesfrom.Source
+	for _, source := range w.VarsFrom {
+		sources = append(sources, valuesfrom.Source(source))
+	}
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithPlaybook(source.playbook),
 		WithRole(source.role),
 		WithVars(w.Vars),
-		WithVarsFrom(varsSources(w.VarsFrom)...),
+		WithVarsFrom(sources...),
 		WithMaxRunnerArtifacts(w.MaxRunnerArtifacts),
 		WithRunTimeout(w.RunTimeout),
 		WithManageStatus(w.ManageStatus),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"helm.sh/helm/v4/pkg/strvals"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,65 +13,31 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"helm.sh/helm/v4/pkg/strvals"
-
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
-	"github.com/operon-sdk/operon/pkg/watches"
 )
 
-// defaultValuesKey is the default of ValuesSource.Key.
+// defaultValuesKey is the key of sources that name none.
 const defaultValuesKey = "values.yaml"
 
-// A ValuesSource is a Secret or ConfigMap with values of releases. It is in the namespace of the custom resource.
-type ValuesSource struct {
-	// Kind is Secret or ConfigMap.
-	Kind string
-	// Name is the name of the object. Otherwise, NameFrom is the path in the custom resource of the name, such as spec.secretName. A source
-	// whose name is not set is missing.
-	Name, NameFrom string
-	// Namespace is the object's for cluster-scoped custom resources. It requires Name.
-	Namespace string
-	// Key is the key of the object with the content; empty is values.yaml.
-	Key string
-	// TargetPath is the path of the value that the content becomes, as a string, in the syntax of Helm's --set. If it is empty, the content
-	// is a mapping of values in YAML.
-	TargetPath string
-	// Optional sources may be missing. Otherwise, the release is not changed until the object and the key exist.
-	Optional bool
-}
-
-// WithValuesFrom sets the Secrets and ConfigMaps from which releases get values. Later ones take precedence, and the custom resource takes
-// precedence over all of them. A change of an object starts a pass of the resources that use it. The operator needs permissions to get,
-// list and watch the objects. Their content appears in the release, but in no condition, event, error or log.
-func WithValuesFrom(sources ...ValuesSource) Option {
-	return func(r *Reconciler) error {
-		r.valuesFrom = nil
-		for _, s := range sources {
-			source := valuesfrom.Source{
-				Kind: s.Kind, Name: s.Name, NameFrom: s.NameFrom, Namespace: s.Namespace, Key: s.Key, Target: s.TargetPath, Optional: s.Optional,
+// WithValuesFrom sets the Secrets and ConfigMaps from which releases get values. Their default key is values.yaml. Later ones take
+// precedence, and the custom resource takes precedence over all of them. A change of an object starts a pass of the resources that use it.
+// The operator needs permissions to get, list and watch the objects. Their content appears in the release, but in no condition, event,
+// error or log.
+func WithValuesFrom(sources ...valuesfrom.Source) Option {
+	return func(r *Reconciler) (err error) {
+		if r.valuesFrom, err = valuesfrom.Complete(sources, defaultValuesKey); err != nil {
+			return fmt.Errorf("values from: %w", err)
+		}
+		for _, source := range r.valuesFrom {
+			if source.Target == "" {
+				continue
 			}
-			if source.Key == "" {
-				source.Key = defaultValuesKey
-			}
-			err := source.Check()
-			if err == nil && source.Target != "" {
-				err = setValue(map[string]any{}, source.Target, "")
-			}
-			if err != nil {
+			if err := setValue(map[string]any{}, source.Target, ""); err != nil {
 				return fmt.Errorf("values from: %w", err)
 			}
-			r.valuesFrom = append(r.valuesFrom, source)
 		}
 		return nil
 	}
-}
-
-func valuesSources(sources []watches.Source) []ValuesSource {
-	var result []ValuesSource
-	for _, s := range sources {
-		result = append(result, ValuesSource{s.Kind, s.Name, s.NameFrom, s.Namespace, s.Key, s.Target, s.Optional})
-	}
-	return result
 }
 
 // setValue sets the value at a path to a string.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
 // credentials is a template with all that tests get from sources.
@@ -163,8 +164,8 @@ func TestValuesFromFailedUpgrade(t *testing.T) {
 	e.source("Secret", "flags", map[string]string{"fail": "", "values.yaml": "text: a"})
 	hook := strings.Replace(failingHook, "activeDeadlineSeconds: 1", "activeDeadlineSeconds: {{ .Values.seconds }}", 1)
 	e.startCounting(c, helmoperator.WithChart(chart("app", "{text: x, fail: '', seconds: 1}", map[string]string{"configmap.yaml": configMap, "job.yaml": hook})),
-		helmoperator.WithValuesFrom(helmoperator.ValuesSource{Kind: "Secret", Name: "flags"},
-			helmoperator.ValuesSource{Kind: "Secret", Name: "flags", Key: "fail", TargetPath: "fail"}))
+		helmoperator.WithValuesFrom(valuesfrom.Source{Kind: "Secret", Name: "flags"},
+			valuesfrom.Source{Kind: "Secret", Name: "flags", Key: "fail", Target: "fail"}))
 	e.create("one", nil)
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
 	e.source("Secret", "flags", map[string]string{"fail": "password-of-flags", "values.yaml": "text: b"})
@@ -197,12 +198,12 @@ func TestValuesFromSecrets(t *testing.T) {
 	})
 	e.source("ConfigMap", "public", map[string]string{"host": "internal-host.example.com"})
 	const quoted = `{{ .Values.special }} {{ .Values.lines | b64enc }} {{ .Values.lines }} {{ .Values.binary }} {{ .Values.short }} {{ .Values.yaml.list | toJson }} {{ .Values.number | int64 }} {{ .Values.host }}`
-	var sources []helmoperator.ValuesSource
+	var sources []valuesfrom.Source
 	for _, key := range []string{"special", "lines", "binary", "short"} {
-		sources = append(sources, helmoperator.ValuesSource{Kind: "Secret", Name: "secrets", Key: key, TargetPath: key})
+		sources = append(sources, valuesfrom.Source{Kind: "Secret", Name: "secrets", Key: key, Target: key})
 	}
-	sources = append(sources, helmoperator.ValuesSource{Kind: "Secret", Name: "secrets"},
-		helmoperator.ValuesSource{Kind: "ConfigMap", Name: "public", Key: "host", TargetPath: "host"})
+	sources = append(sources, valuesfrom.Source{Kind: "Secret", Name: "secrets"},
+		valuesfrom.Source{Kind: "ConfigMap", Name: "public", Key: "host", Target: "host"})
 	e.start(helmoperator.WithChart(chart("app", "{text: a}", map[string]string{
 		"configmap.yaml": configMap, "NOTES.txt": "notes " + quoted,
 		"refused.yaml": `{{ if eq .Values.mode "refuse" }}

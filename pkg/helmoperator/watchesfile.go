@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/valuesfrom"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
@@ -56,10 +57,14 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	if err != nil {
 		return nil, err
 	}
+	var sources []valuesfrom.Source
+	for _, source := range w.ValuesFrom {
+		sources = append(sources, valuesfrom.Source(source))
+	}
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithChartPath(w.Chart),
-		WithValuesFrom(valuesSources(w.ValuesFrom)...),
+		WithValuesFrom(sources...),
 		WithOverrideValues(overrides),
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),

@@ -22,24 +22,40 @@ const (
 	kindConfigMap = "ConfigMap"
 )
 
-// A Source is a key of a Secret or ConfigMap.
+// A Source is a key of a Secret or ConfigMap. Its object is in the namespace of the custom resource.
 type Source struct {
 	// Kind is Secret or ConfigMap.
 	Kind string
-	// Name is the name of the object. Otherwise, NameFrom is the path in the custom resource of the name.
+	// Name is the name of the object. Otherwise, NameFrom is the path in the custom resource of the name, such as spec.secretName. A source
+	// whose name is not set is missing.
 	Name, NameFrom string
-	// Namespace is the object's if custom resources are cluster-scoped, and empty otherwise.
+	// Namespace is the object's for cluster-scoped custom resources. It requires Name.
 	Namespace string
-	// Key is the key of the object with the content.
+	// Key is the key of the object with the content; empty is the default of Complete.
 	Key string
-	// Target is what the content becomes. If it is empty, the content is a mapping in YAML.
+	// Target is what the content becomes, as a string: the path of a value in the syntax of Helm's --set, or the name of a variable. If it is
+	// empty, the content is a mapping in YAML.
 	Target string
-	// Optional sources may be missing.
+	// Optional sources may be missing. Otherwise, custom resources wait until the object and the key exist.
 	Optional bool
 }
 
-// Check returns an error if fields are missing or contradict each other.
-func (s Source) Check() error {
+// Complete returns sources with a default key, or an error if fields are missing or contradict each other.
+func Complete(sources []Source, key string) ([]Source, error) {
+	var all []Source
+	for _, s := range sources {
+		if s.Key == "" {
+			s.Key = key
+		}
+		if err := s.check(); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (s Source) check() error {
 	switch {
 	case s.Kind != kindSecret && s.Kind != kindConfigMap:
 		return fmt.Errorf("kind %q: must be Secret or ConfigMap", s.Kind)

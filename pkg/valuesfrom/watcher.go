@@ -28,7 +28,7 @@ type Watcher struct {
 }
 
 // A selection is what one watch selects: an object by its name, so that a role can be limited to it, or all objects of a kind if custom
-// resources name them. An empty namespace stands for those of the operator.
+// resources name them. An empty namespace stands for the namespaces of the operator.
 type selection struct{ kind, namespace, name string }
 
 func (s Source) selection() selection { return selection{s.Kind, s.Namespace, s.Name} }
@@ -156,7 +156,7 @@ func (w *Watcher) forget(u user, o object) {
 	}
 }
 
-// parseVersion returns a resource version as a number: those of one kind can be compared. An empty one is 0.
+// parseVersion returns a resource version as a number, as versions of one kind can be compared. An empty one is 0.
 func parseVersion(version string) uint64 {
 	n, _ := strconv.ParseUint(version, 10, 64)
 	return n
