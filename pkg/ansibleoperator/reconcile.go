@@ -137,7 +137,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
 	case result.Failed():
 		reason := ReasonFailed
-		if result.TimedOut {
+		if result.TimedOut() {
 			reason = ReasonTimedOut
 		}
 		return reconcile.Result{}, p.fail(ctx, result, reason, errors.New(result.Message()))

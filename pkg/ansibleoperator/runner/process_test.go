@@ -91,7 +91,7 @@ func TestTimeout(t *testing.T) {
 	for !exists(filepath.Join(e.dir, "started")) { // on a slow machine, the first tries end too early
 		request.Timeout *= 2
 		result := e.run(request)
-		if want := "the run exceeded its time limit of " + request.Timeout.String(); !result.TimedOut || result.Killed != runner.KilledByTimeout || !result.Failed() || !strings.HasPrefix(result.Message(), want) {
+		if want := "the run exceeded its time limit of " + request.Timeout.String(); !result.TimedOut() || result.Killed != runner.KilledByTimeout || !result.Failed() || !strings.HasPrefix(result.Message(), want) {
 			t.Fatalf("%+v, want message %s", result, want)
 		}
 		if want := ` in the task "shell" (module ansible.builtin.shell), after ok=2 changed=2 failed=0`; exists(filepath.Join(e.dir, "started")) && !strings.HasSuffix(result.Message(), want) {

@@ -62,12 +62,13 @@ type Result struct {
 	// Killed is what ended the run before the playbook did: one of the Killed constants, or a signal such as SIGKILL. It is empty if
 	// the run was not killed.
 	Killed string
-	// TimedOut reports whether the run was ended because it exceeded Request.Timeout.
-	TimedOut bool
 }
 
+// TimedOut reports whether the run was ended because it exceeded Request.Timeout.
+func (r *Result) TimedOut() bool { return r.Killed == KilledByTimeout }
+
 // Failed reports whether a task failed or the run exceeded its time.
-func (r *Result) Failed() bool { return r.TimedOut || len(r.Failures) > 0 }
+func (r *Result) Failed() bool { return r.TimedOut() || len(r.Failures) > 0 }
 
 // Message returns the messages of all failures, one per line.
 func (r *Result) Message() string { return strings.Join(r.Failures, "\n") }

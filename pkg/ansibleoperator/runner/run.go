@@ -112,7 +112,6 @@ func (r *Runner) supervise(ctx context.Context, argv []string, dir string, reque
 		expired = timer.C
 	}
 	ended, stopped := r.await(ctx, child, artifactsOf(dir, result.Ident), requeue, expired)
-	result.TimedOut = errors.Is(stopped, errExpired)
 	if err := <-done; err != nil {
 		return fmt.Errorf("reading the events of ansible-runner: %w", err)
 	}
@@ -205,7 +204,7 @@ func (r *Runner) complete(request Request, result *Result, collected *events, en
 	case collected.requeue != nil && stopped == nil:
 		result.RequeueAfter = collected.requeue
 		return false, nil
-	case collected.stats != nil && !result.TimedOut && ended.err == nil && (stopped == nil || len(collected.messages(explain)) == 0):
+	case collected.stats != nil && !result.TimedOut() && ended.err == nil && (stopped == nil || len(collected.messages(explain)) == 0):
 		// Tasks that were ended have failed, but not because of the playbook.
 		result.Failures = collected.messages(explain)
 		if ended.code != 0 && len(result.Failures) == 0 {
@@ -213,7 +212,7 @@ func (r *Runner) complete(request Request, result *Result, collected *events, en
 			return true, nil
 		}
 		return false, nil
-	case result.TimedOut:
+	case result.TimedOut():
 		result.Failures = append(collected.messages(explain), fmt.Sprintf("%v of %s %s, after %s", errExpired, request.Timeout, collected.task, collected.counts()))
 		return false, nil
 	case stopped != nil:

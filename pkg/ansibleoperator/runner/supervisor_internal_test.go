@@ -87,7 +87,7 @@ func TestFirstCause(t *testing.T) {
 	}
 	// An event that arrives while the run ends for another reason does not change the result.
 	period := time.Second
-	collected, result := &events{requeue: &period}, &Result{TimedOut: true}
+	collected, result := &events{requeue: &period}, &Result{Killed: KilledByTimeout}
 	_, err := (&Runner{}).complete(Request{Timeout: time.Minute}, result, collected, outcome{code: -15}, errExpired, nil)
 	if want := "the run exceeded its time limit of 1m0s before the first task, after ok=0 changed=0 failed=0"; err != nil || result.RequeueAfter != nil || result.Message() != want {
 		t.Errorf("%+v, %v", result, err)
