@@ -7,10 +7,10 @@
 //
 // # Passes
 //
-// A resource is reconciled after a change of its spec or of an annotation of this package, after a change of an object that one of its
-// runs created, that WithOtherWatches selects or that WithVarsFrom reads, and at the reconcile period. A failed run is repeated with delays of 1 second to 5
-// minutes, and earlier after such a change. If the resource is deleted during a run, the
-// processes of the run are ended. Then the finalizer runs, if there is one. The directory of the runs is removed with the resource.
+// A resource is reconciled after a change of its spec or of an annotation of this package, after a change of an object that one of
+// its runs created, that WithOtherWatches selects or that WithVarsFrom reads, and at the reconcile period. A failed run is repeated
+// with delays of 1 second to 5 minutes, and earlier after such a change. If the resource is deleted during a run, the processes of
+// the run are ended. Then the finalizer runs, if there is one. The directory of the runs is removed with the resource.
 //
 // While a resource has AnnotationPaused, no run starts, not even the finalizer's. A run in progress ends first, also if the resource is
 // deleted in the meantime. A new value of AnnotationReconcileRequestedAt starts a run.
@@ -22,9 +22,9 @@
 //
 // The conditions are operator-sdk's Running, Successful and Failure, and Ready; see their constants. Ready contains
 // observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. Other keys and
-// conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in
-// variables or in the environment of the operator, nor the contents of Secrets that the run reads or writes, nor variables from WithVarsFrom. They contain the msg of
-// failed tasks, but no other output of Ansible.
+// conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in variables
+// or in the environment of the operator, nor the contents of Secrets that the run reads or writes, nor variables from WithVarsFrom.
+// They contain the msg of failed tasks, but no other output of Ansible.
 //
 // # Metrics
 //

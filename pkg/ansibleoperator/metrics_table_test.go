@@ -10,13 +10,13 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
-	"github.com/operon-sdk/operon/testdata/metricdocs"
+	"github.com/operon-sdk/operon/testdata/documented"
 )
 
 // TestMetricsAreDocumented compares all metrics with docs/metrics.md.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
-	registry := metricdocs.NewRecorder()
+	registry := documented.NewRecorder()
 	c, err := registerCollectors(registry)
 	if err != nil {
 		t.Fatal(err)

@@ -2,28 +2,13 @@ package ansibleoperator_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
 
-// documented returns the first block of YAML in docs/ansible.md that contains a text.
-func (e *env) documented(text string) string {
-	e.Helper()
-	data, err := os.ReadFile("../../docs/ansible.md")
-	if err != nil {
-		e.Fatal(err)
-	}
-	for i, block := range strings.Split(string(data), "```yaml\n") {
-		if block, _, _ = strings.Cut(block, "```"); i > 0 && strings.Contains(block, text) {
-			return block
-		}
-	}
-	e.Fatalf("no example with %s", text)
-	return ""
-}
+	"github.com/operon-sdk/operon/testdata/documented"
+)
 
 // TestOtherResources executes the example of watchOtherResources in docs/ansible.md: changes of objects that others have created start runs
 // of the custom resources that they are selected for, and of no others.
@@ -42,7 +27,7 @@ func TestOtherResources(t *testing.T) {
 	tls := object("Secret", e.namespace, "tls", "")
 	defaults := object("ConfigMap", shared, "defaults", "")
 	entry := strings.NewReplacer("v1alpha1", "v1", "cache.example.com", "GROUP", "namespace: shared", "namespace: "+shared,
-		"  role: memcached\n", "  role: memcached\n  vars: {dir: "+e.dir+"}\n").Replace(e.documented("watchOtherResources"))
+		"  role: memcached\n", "  role: memcached\n  vars: {dir: "+e.dir+"}\n").Replace(documented.Example(t, "ansible.md", "", "watchOtherResources"))
 	e.start(entry)
 	one := e.resource("Memcached", "one", "spec: {listeners: [{tlsSecret: other}, {tlsSecret: tls}]}")
 	two := e.create(fmt.Sprintf("{apiVersion: %s/v1, kind: Memcached, metadata: {namespace: %s, name: two}, spec: {listeners: {tlsSecret: tls}}}", e.group, other))

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,30 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator"
+	"github.com/operon-sdk/operon/testdata/documented"
 )
 
-// annotate executes the command of docs/ansible.md that sets or removes an annotation: its text contains "KEY=" or "KEY-". The value
-// replaces "$(date +%s)".
+// annotate executes the command of docs/ansible.md that sets or removes an annotation, with another value if it isn't empty.
 func (e *env) annotate(obj *unstructured.Unstructured, annotation, value string) {
 	e.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "ansible.md"))
-	if err != nil {
-		e.Fatal(err)
-	}
-	command := regexp.MustCompile(`(?m)^\$ kubectl annotate (?:--overwrite )?memcacheds/cache ansible\.sdk\.operatorframework\.io/` + annotation + `(\S*)?(?:"\$\(date \+%s\)")?$`)
-	match := command.FindStringSubmatch(string(text))
-	if match == nil {
-		e.Fatalf("docs/ansible.md has no command for %s", annotation)
-	}
-	key, remove := strings.CutSuffix(strings.TrimSuffix(annotation, "="), "-")
-	if value == "" {
-		value = match[1]
-	}
-	value = fmt.Sprintf("%q", value)
-	if remove {
-		value = "null"
-	}
-	e.patch(obj.DeepCopy(), fmt.Sprintf("metadata: {annotations: {ansible.sdk.operatorframework.io/%s: %s}}", key, value))
+	e.patch(obj.DeepCopy(), documented.Annotation(e.T, "ansible.md", annotation, value))
 }
 
 // waitAbsent waits until a resource has no condition of a type.

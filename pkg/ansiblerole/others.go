@@ -6,7 +6,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/watches"
 )
 
-// grantOthers adds the permissions to watch the objects that watchOtherResources selects, and to read and watch those of varsFrom.
+// grantOthers adds the permissions to watch the objects that watchOtherResources selects, and to read and watch the sources of varsFrom.
 func (a *analysis) grantOthers(api API) {
 	for _, source := range api.Watch.Sources {
 		a.rules.permissions.AddSource(source)

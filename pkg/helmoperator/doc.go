@@ -39,11 +39,12 @@
 //
 // # Status
 //
-// The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic, OwnershipConflict, TestSuccess and
-// DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use "kubectl wait
-// --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and status.deployedRelease.externalObjects
-// lists the objects that Kubernetes does not delete with the resource. Other keys and conditions are kept. Conditions, events,
-// errors and logs contain neither the data of the release's Secrets, nor values from sources, nor values whose names look like secrets, such as password.
+// The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic,
+// OwnershipConflict, TestSuccess and DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use
+// "kubectl wait --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and
+// status.deployedRelease.externalObjects lists the objects that Kubernetes does not delete with the resource. Other keys and
+// conditions are kept. Conditions, events, errors and logs contain neither the data of the release's Secrets, nor values from
+// sources, nor values whose names look like secrets, such as password.
 //
 // # Metrics
 //
@@ -56,7 +57,7 @@
 //
 // # Permissions
 //
-// The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create
-// events; to manage Secrets, which contain the records of releases; to get, list and watch sources of values; and to manage all kinds of the chart. Without permission to
-// list and watch a kind, its objects are repaired at the reconcile period only.
+// The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create events;
+// to manage Secrets, which contain the records of releases; to get, list and watch sources of values; and to manage all kinds of the
+// chart. Without permission to list and watch a kind, its objects are repaired at the reconcile period only.
 package helmoperator

@@ -9,25 +9,17 @@ import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator"
+	"github.com/operon-sdk/operon/testdata/documented"
 )
 
 // documented returns the example of a watches.yaml in docs/helm.md that contains a text, for the kind and a chart of a test.
 func (e *env) documented(contains, chart string) string {
 	e.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "helm.md"))
-	if err != nil {
-		e.Fatal(err)
+	example := documented.Example(e.T, "helm.md", "- group: ", contains)
+	for key, value := range map[string]string{"group": e.gvk.Group, "version": e.gvk.Version, "kind": e.gvk.Kind, "chart": chart} {
+		example = regexp.MustCompile("(?m)^([- ] "+key+": ).*").ReplaceAllString(example, "${1}"+value)
 	}
-	for _, match := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		if example := match[1]; strings.HasPrefix(example, "- group: ") && strings.Contains(example, contains) {
-			for key, value := range map[string]string{"group": e.gvk.Group, "version": e.gvk.Version, "kind": e.gvk.Kind, "chart": chart} {
-				example = regexp.MustCompile("(?m)^([- ] "+key+": ).*").ReplaceAllString(example, "${1}"+value)
-			}
-			return example
-		}
-	}
-	e.Fatalf("docs/helm.md has no example with %q", contains)
-	return ""
+	return example
 }
 
 // startDocumented starts an operator with an example of docs/helm.md that contains a text, and a chart with templates.

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
-	"github.com/operon-sdk/operon/testdata/metricdocs"
+	"github.com/operon-sdk/operon/testdata/documented"
 )
 
 // TestMetricsAreDocumented compares all metrics with docs/metrics.md.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
-	registry := metricdocs.NewRecorder()
+	registry := documented.NewRecorder()
 	c, err := registerCollectors(registry)
 	if err != nil {
 		t.Fatal(err)

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,34 +14,18 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/operon-sdk/operon/pkg/helmoperator"
+	"github.com/operon-sdk/operon/testdata/documented"
 )
 
-// annotate executes the command of docs/helm.md that sets or removes an annotation: its text contains "KEY=" or "KEY-". The value
-// replaces "$(date +%s)".
+// annotate executes the command of docs/helm.md that sets or removes an annotation, with another value if it isn't empty.
 func (e *env) annotate(name, annotation, value string) {
 	e.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "helm.md"))
-	if err != nil {
-		e.Fatal(err)
-	}
-	command := regexp.MustCompile(`(?m)^\$ kubectl annotate (?:--overwrite )?webs/site helm\.sdk\.operatorframework\.io/` + annotation + `(\S*)?(?:"\$\(date \+%s\)")?$`)
-	match := command.FindStringSubmatch(string(text))
-	if match == nil {
-		e.Fatalf("docs/helm.md has no command for %s", annotation)
-	}
-	key, remove := strings.CutSuffix(strings.TrimSuffix(annotation, "="), "-")
-	if value == "" {
-		value = match[1]
-	}
-	value = fmt.Sprintf("%q", value)
-	if remove {
-		value = "null"
-	}
+	patch := documented.Annotation(e.T, "helm.md", annotation, value)
 	obj, err := e.resource(name)
 	if err != nil {
 		e.Fatal(err)
 	}
-	e.patch(obj, fmt.Sprintf("metadata: {annotations: {helm.sdk.operatorframework.io/%s: %s}}", key, value))
+	e.patch(obj, patch)
 }
 
 // pause pauses a resource and returns it.

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
-	"github.com/operon-sdk/operon/testdata/metricdocs"
+	"github.com/operon-sdk/operon/testdata/documented"
 )
 
 type source struct{ Type, UID string }
@@ -119,8 +119,8 @@ func TestRuntimeDashboards(t *testing.T) {
 		name := strings.ToLower(layout)
 		dir := clitest.NewProject(t, "init --domain example.com --project-name shop --plugins "+name+"/v1,grafana/v1-alpha")
 		known := registered(t)
-		documented := metricdocs.Documented(t, layout)
-		for metric, is := range documented {
+		ours := documented.Metrics(t, layout)
+		for metric, is := range ours {
 			known[metric] = is.Labels
 		}
 		checkDashboards(t, dir, known, map[string]int{"grafana/" + name + "-operator-metrics.json": panels})
@@ -158,7 +158,7 @@ func TestRuntimeDashboards(t *testing.T) {
 		one(t, buildObjects(t, dir, "config/prometheus"), "PrometheusRule", "controller-manager-alerts")
 		// Every metric that can say something is shown, or used by an alert.
 		text := clitest.ReadFile(t, filepath.Join(dir, "grafana/"+name+"-operator-metrics.json")) + clitest.ReadFile(t, filepath.Join(dir, "config/prometheus/alerts.yaml"))
-		for metric := range documented {
+		for metric := range ours {
 			if !strings.Contains(text, metric) && !slices.Contains([]string{"resource_created_at_seconds", "ansible_operator_reconcile_result"}, metric) &&
 				!strings.Contains(metric, "last_success") {
 				t.Errorf("%s is not shown", metric)
@@ -289,5 +289,5 @@ func checkQuery(t *testing.T, target modelTarget, known map[string][]string) {
 // registered returns the labels of the metrics that controller-runtime registers, by name.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
-	return metricdocs.Labels(t, metrics.Registry.(prometheus.Collector))
+	return documented.Labels(t, metrics.Registry.(prometheus.Collector))
 }

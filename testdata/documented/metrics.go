@@ -1,10 +1,7 @@
-// Package metricdocs compares the metrics of operators with docs/metrics.md, for tests.
-package metricdocs
+package documented
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,37 +23,19 @@ var (
 	desc = regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([^}]*)\}`)
 )
 
-// Documented returns the metrics in the section of an operator, Helm or Ansible, by name.
-func Documented(t *testing.T, section string) map[string]Metric {
+// Metrics returns the metrics in the section of an operator, Helm or Ansible, by name.
+func Metrics(t *testing.T, section string) map[string]Metric {
 	t.Helper()
-	name := filepath.Join(root(t), "docs", "metrics.md")
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "\n## "+section+"\n")
+	_, rest, found := strings.Cut(Page(t, "metrics.md"), "\n## "+section+"\n")
 	rest, _, _ = strings.Cut(rest, "\n## ")
 	metrics := map[string]Metric{}
 	for _, match := range row.FindAllStringSubmatch(rest, -1) {
 		metrics[match[1]] = Metric{match[2], strings.Split(strings.ReplaceAll(match[3], "`", ""), ", ")}
 	}
 	if !found || len(metrics) == 0 {
-		t.Fatalf("%s has no metrics in the section %s", name, section)
+		t.Fatalf("docs/metrics.md has no metrics in the section %s", section)
 	}
 	return metrics
-}
-
-// root returns the directory of the module.
-func root(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, statErr := os.Stat(filepath.Join(dir, "go.mod")); statErr == nil {
-			return dir
-		}
-	}
-	t.Fatal("no go.mod above the directory of the test", err)
-	return ""
 }
 
 // Labels returns the sorted labels of the metrics of a collector by name.
@@ -97,7 +76,7 @@ func (r *Recorder) Register(c prometheus.Collector) error {
 // except for the names in old, which others have chosen.
 func (r *Recorder) Compare(t *testing.T, section string, old ...string) {
 	t.Helper()
-	documented := Documented(t, section)
+	documented := Metrics(t, section)
 	for _, c := range r.collectors {
 		for name, labels := range Labels(t, c) {
 			want, ok := documented[name]
