@@ -40,7 +40,7 @@ func compareFiles(a, b File) int { return strings.Compare(a.Name, b.Name) }
 
 // Result is the result of an upgrade.
 type Result struct {
-	// From is the release that scaffolded the project. The zero value is this program.
+	// From is the release that scaffolded the project. The zero value is this program, or none that is known.
 	From  Release
 	Files []File
 	// Stayed reports whether files of kustomizations were kept, because the kustomizations would fail otherwise.

@@ -128,7 +128,11 @@ func (p *Printer) Preview(preview *upgrade.Preview) error {
 	}
 	switch {
 	case len(preview.Changes) > 0:
-		return fmt.Errorf("%s out of date, as scaffolded by %s; run '%s upgrade'", diag.Count(len(preview.Changes), "file"), preview.From, p.Program)
+		origin := ""
+		if preview.From != (migrate.Release{}) {
+			origin = fmt.Sprintf(", as scaffolded by %s", preview.From)
+		}
+		return fmt.Errorf("%s out of date%s; run '%s upgrade'", diag.Count(len(preview.Changes), "file"), origin, p.Program)
 	case preview.Conflicts > 0:
 		return fmt.Errorf("%w: settle the conflicts", action.ErrConflicts)
 	case preview.Obstacle == nil:
