@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/testdata/soak/gateway"
@@ -118,7 +119,7 @@ func (e *env) checkCreatedOnce(what string) {
 func (e *env) atRest(ctx context.Context, o *operator, n int) error {
 	sleep(ctx, 5*time.Second) // events are written in the background
 	e.progressf("at rest for %s", e.rest)
-	before, writes := e.gateway.Counts(), len(e.gateway.Writes())
+	before, writes, since := e.gateway.Counts(), len(e.gateway.Writes()), time.Now()
 	cpuBefore := cpuSeconds(o.marker)
 	sleep(ctx, e.rest)
 	cpu := cpuSeconds(o.marker)
@@ -133,13 +134,28 @@ func (e *env) atRest(ctx context.Context, o *operator, n int) error {
 		e.violatef("%.2f requests per resource and minute at rest, at most 1 is allowed:\n%s", rate, counts)
 	}
 	if len(rest) > 0 {
-		e.violatef("%d writes at rest, such as %s", len(rest), rest[0])
+		e.violatef("%d writes at rest, such as %s; events: %q", len(rest), rest[0], e.eventsSince(ctx, since))
 	}
 	e.figure("load-rss", "Memory of the operator (RSS)", "%d MiB", rss>>10)
 	e.figure("rest", "Requests at rest, per resource and minute", "%.2f", rate)
 	e.figure("rest-writes", "Writes at rest", "%d", len(rest))
 	e.figure("rest-cpu", "CPU time at rest", "%.1f %%", 100*(cpu-cpuBefore)/e.rest.Seconds())
 	return nil
+}
+
+// eventsSince returns the first message of each reason of the events since a time.
+func (e *env) eventsSince(ctx context.Context, since time.Time) map[string]string {
+	var list corev1.EventList
+	if err := e.plane.client.List(ctx, &list, client.InNamespace(e.namespace)); err != nil {
+		return map[string]string{"no events": err.Error()}
+	}
+	messages := map[string]string{}
+	for _, event := range list.Items {
+		if _, ok := messages[event.Reason]; !ok && event.CreationTimestamp.After(since) {
+			messages[event.Reason] = event.InvolvedObject.Kind + "/" + event.InvolvedObject.Name + ": " + event.Message
+		}
+	}
+	return messages
 }
 
 // changeMany changes a tenth of the resources and deletes another tenth.
