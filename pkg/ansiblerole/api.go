@@ -62,19 +62,14 @@ var (
 	finalizerVerbs = []string{"update"}
 )
 
-// The API groups of objects that require more permissions than those on their resource.
-const (
-	groupCRD  = "apiextensions.k8s.io"
-	groupRBAC = "rbac.authorization.k8s.io"
-)
+// groupRBAC is the API group of objects that require more permissions than those on their resource.
+const groupRBAC = "rbac.authorization.k8s.io"
 
 // grantRuntime adds the permissions that the runtime needs, whatever the role does.
 func grantRuntime(p rbac.Permissions, api API) {
 	p.Grant(api.Group, []string{api.Plural}, kindVerbs...)
 	p.Grant(api.Group, []string{api.Plural + "/status"}, statusVerbs...)
 	p.Grant(api.Group, []string{api.Plural + "/finalizers"}, finalizerVerbs...)
-	// The schema of the kind defines which keys are converted to snake case.
-	p.Add(rbac.Target{Group: groupCRD, Resource: "customresourcedefinitions", Name: api.Plural + "." + api.Group}, "get")
 	p.Grant("", []string{"events"}, "create", "patch")
 	p.Grant("events.k8s.io", []string{"events"}, "create", "patch")
 }
