@@ -23,6 +23,8 @@ type AnsibleWatch struct {
 	Role string
 	// Vars are extra variables of all runs: string, bool, int, int64, uint64, float64, nil, lists and maps.
 	Vars map[string]any
+	// DependsOn are objects that have to be ready before a run.
+	DependsOn []Dependency
 	// VarsFrom are Secrets and ConfigMaps with variables of runs. Later ones take precedence, and custom resources over all of them.
 	VarsFrom []Source
 	// ReconcilePeriod is the time between two runs for a custom resource without changes; nil is the operator's default. 0

@@ -31,6 +31,12 @@ func ansibleFormat() format[AnsibleWatch] {
 			bare.Comments = nil
 			return bare.text()
 		},
+		dependsOn: func(w *AnsibleWatch) []Dependency {
+			if w.Selector != nil {
+				return nil
+			}
+			return w.DependsOn
+		},
 	}
 }
 
@@ -47,10 +53,11 @@ func ansibleKeys() []string {
 func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 	readers := p.kindReaders(&w.Group, &w.Version, &w.Kind)
 	maps.Copy(readers, map[string]func(*yaml.Node){
-		"playbook": p.text(&w.Playbook, noProblem),
-		"role":     p.text(&w.Role, noProblem),
-		"vars":     func(value *yaml.Node) { w.Vars = p.typedValues(value, "which are extra variables of Ansible") },
-		"varsFrom": p.sources(&w.VarsFrom, varsFromFormat()),
+		"playbook":  p.text(&w.Playbook, noProblem),
+		"role":      p.text(&w.Role, noProblem),
+		"vars":      func(value *yaml.Node) { w.Vars = p.typedValues(value, "which are extra variables of Ansible") },
+		"dependsOn": p.dependsOn(&w.DependsOn),
+		"varsFrom":  p.sources(&w.VarsFrom, varsFromFormat()),
 		"reconcilePeriod": func(value *yaml.Node) {
 			if period := p.duration(value); !p.isVariable(value) {
 				w.ReconcilePeriod = &period
@@ -154,6 +161,7 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(w.Playbook != "", "playbook", w.Playbook)
 	t.addIf(w.Role != "", "role", w.Role)
 	t.addIf(len(w.Vars) > 0, "vars", w.Vars)
+	t.addIf(len(w.DependsOn) > 0, "dependsOn", dependencyValues(w.DependsOn))
 	t.addIf(len(w.VarsFrom) > 0, "varsFrom", sourceValues(w.VarsFrom, varsFromFormat()))
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))

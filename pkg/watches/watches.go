@@ -37,6 +37,8 @@ type Watch struct {
 	// WatchDependentResources makes changes of the objects of a release trigger their repair. It is true unless the file states
 	// otherwise.
 	WatchDependentResources bool
+	// DependsOn are objects that have to be ready before a release is installed or upgraded.
+	DependsOn []Dependency
 	// ValuesFrom are Secrets and ConfigMaps with values of releases. Later ones take precedence, and custom resources over all of them.
 	ValuesFrom []Source
 	// OverrideValues are values of all releases. They take precedence over the custom resources. Keys have the syntax of
