@@ -35,6 +35,9 @@ const (
 	ReasonVarsMissing = "VarsMissing"
 	// ReasonVarsInvalid means that a Secret or ConfigMap with variables has other content than its use requires.
 	ReasonVarsInvalid = "VarsInvalid"
+	// ReasonDependencyNotReady means that no run starts before an object of WithDependsOn is ready. It is the reason of the event when the
+	// wait begins, too.
+	ReasonDependencyNotReady = customresource.ReasonDependencyNotReady
 	// ReasonTimedOut means that the last run exceeded its time.
 	ReasonTimedOut = "TimedOut"
 	// ReasonRequeued means that the module requeue_after ended the last run.

@@ -19,6 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/redact"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
@@ -32,6 +33,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if obj == nil || obj.GetDeletionTimestamp() != nil {
+		r.dependencies.Drop(request.NamespacedName)
+	}
 	if obj == nil {
 		r.passes.drop(request.NamespacedName)
 		r.kind.Forget(request.NamespacedName)
@@ -43,10 +47,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	if !r.kind.IsResponsible(obj, r.isFinalizer) {
+		r.dependencies.Drop(request.NamespacedName)
 		r.passes.drop(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		r.dependencies.Drop(request.NamespacedName)
 		return reconcile.Result{}, err
 	}
 	result, err := r.reconcileObject(ctx, obj)
@@ -115,7 +121,13 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, errors.New("spec must be an object"))
 		}
 	}
-	err := p.readSources(ctx)
+	err := p.checkDependencies(ctx)
+	if waiting, ok := errors.AsType[*dependson.Wait](err); ok {
+		return p.waitForDependencies(ctx, waiting)
+	}
+	if err == nil {
+		err = p.readSources(ctx)
+	}
 	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
 		return p.waitForSources(ctx, sources)
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
@@ -31,6 +32,7 @@ type Reconciler struct {
 	kind               customresource.Kind
 	source             playbookOrRole
 	vars               map[string]any
+	dependsOn          []dependson.Dependency
 	varsFrom           []valuesfrom.Source
 	finalizer          *Finalizer
 	timeout            time.Duration
@@ -54,6 +56,8 @@ type Reconciler struct {
 	schemas *schemas
 	events  record.EventRecorder
 	sources *valuesfrom.Reader
+	// dependencies are nil if there are none.
+	dependencies *dependson.Checker
 
 	passes passes
 }

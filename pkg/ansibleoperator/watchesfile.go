@@ -11,6 +11,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 	"github.com/operon-sdk/operon/pkg/watches"
@@ -142,11 +143,16 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 	for _, source := range w.VarsFrom {
 		sources = append(sources, valuesfrom.Source(source))
 	}
+	var dependencies []dependson.Dependency
+	for _, dependency := range w.DependsOn {
+		dependencies = append(dependencies, dependson.Dependency(dependency))
+	}
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithPlaybook(source.playbook),
 		WithRole(source.role),
 		WithVars(w.Vars),
+		WithDependsOn(dependencies...),
 		WithVarsFrom(sources...),
 		WithMaxRunnerArtifacts(w.MaxRunnerArtifacts),
 		WithRunTimeout(w.RunTimeout),

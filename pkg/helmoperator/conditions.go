@@ -59,6 +59,10 @@ const (
 	// ReasonValuesInvalid means that a Secret or ConfigMap with values has other content than its use requires.
 	ReasonValuesInvalid = "ValuesInvalid"
 
+	// ReasonDependencyNotReady means that the release isn't installed or upgraded before an object of WithDependsOn is ready. It is the
+	// reason of the event when the wait begins, too.
+	ReasonDependencyNotReady = customresource.ReasonDependencyNotReady
+
 	// ReasonObjectsReady means that all objects are ready.
 	ReasonObjectsReady = "ObjectsReady"
 	// ReasonInProgress means that an object is not ready yet.

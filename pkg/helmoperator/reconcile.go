@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
@@ -29,6 +30,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return result, err
 	}
 	if obj == nil {
+		r.dependencies.Drop(request.NamespacedName)
 		r.tracker.drop(request.NamespacedName)
 		r.kind.Forget(request.NamespacedName)
 		r.sources.Drop(request.NamespacedName)
@@ -36,11 +38,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	if !r.kind.IsResponsible(obj, isFinalizer) {
+		r.dependencies.Drop(request.NamespacedName)
 		r.tracker.drop(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	r.metrics.setCreated(obj, r.kind.GVK)
 	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		r.dependencies.Drop(request.NamespacedName)
 		return reconcile.Result{}, err
 	}
 	if obj.GetDeletionTimestamp() == nil {
@@ -63,6 +67,7 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 		}
 	}()
 	if obj.GetDeletionTimestamp() != nil {
+		r.dependencies.Drop(client.ObjectKeyFromObject(obj))
 		return r.reconcileDeleted(ctx, op, obj, tracked)
 	}
 	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
@@ -141,12 +146,16 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		// The next pass, maybe of another process, continues. It writes the status.
 		return reconcile.Result{}, err
 	}
-	if !release.IsTransient(err) { // otherwise, the next pass does what was requested
+	waiting, waits := errors.AsType[*dependson.Wait](err)
+	if !release.IsTransient(err) && !waits { // otherwise, the next pass does what was requested
 		p.change.handled = p.requested
 	}
 	var held *heldError
 	if errors.As(err, &held) {
 		return p.hold(ctx, p.release, held)
+	}
+	if waits {
+		return p.waitForDependencies(ctx, waiting)
 	}
 	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
 		return p.waitForSources(ctx, sources)

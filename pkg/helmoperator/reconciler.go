@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
@@ -26,6 +27,7 @@ const defaultMaxHistory = 10
 type Reconciler struct {
 	kind              customresource.Kind
 	chart             *chartSource
+	dependsOn         []dependson.Dependency
 	valuesFrom        []valuesfrom.Source
 	overrides         map[string]string
 	typedOverrides    map[string]any
@@ -50,10 +52,11 @@ type Reconciler struct {
 	events                                 record.EventRecorder
 
 	// These are set by Setup.
-	factory    *release.Factory
-	dependents *releaseWatcher
-	metrics    *collectors
-	sources    *valuesfrom.Reader
+	factory      *release.Factory
+	dependents   *releaseWatcher
+	metrics      *collectors
+	sources      *valuesfrom.Reader
+	dependencies *dependson.Checker
 
 	tracker    tracker
 	watched    watchedKinds
@@ -104,8 +107,15 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 		return err
 	}
 	sources := valuesfrom.NewWatcher(mgr, reconcilers[0].namespaces, log.WithName("values"))
+	dependencies, err := dependson.NewWatcher(mgr, reconcilers[0].namespaces, log.WithName("dependencies"))
+	if err != nil {
+		return err
+	}
 	for _, r := range reconcilers {
-		if r.sources, err = sources.Add("valuesFrom", r.valuesFrom, r.sourceChanged); err != nil {
+		if r.sources, err = sources.Add("valuesFrom", r.valuesFrom, r.requestFull); err != nil {
+			return err
+		}
+		if r.dependencies, err = dependencies.Add(r.kind.GVK.GroupKind(), r.dependsOn, r.requestFull); err != nil {
 			return err
 		}
 		r.dependents, r.factory, r.metrics = watches, factory, collectors

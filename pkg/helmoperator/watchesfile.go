@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
@@ -61,9 +62,14 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	for _, source := range w.ValuesFrom {
 		sources = append(sources, valuesfrom.Source(source))
 	}
+	var dependencies []dependson.Dependency
+	for _, dependency := range w.DependsOn {
+		dependencies = append(dependencies, dependson.Dependency(dependency))
+	}
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithChartPath(w.Chart),
+		WithDependsOn(dependencies...),
 		WithValuesFrom(sources...),
 		WithOverrideValues(overrides),
 		WithTypedOverrideValues(w.TypedOverrideValues),
