@@ -12,6 +12,8 @@
 // with delays of 1 second to 5 minutes, and earlier after such a change. If the resource is deleted during a run, the processes of
 // the run are ended. Then the finalizer runs, if there is one. The directory of the runs is removed with the resource.
 //
+// A run waits until the objects of WithDependsOn are ready. A change of an object that a resource waits for starts a pass.
+//
 // While a resource has AnnotationPaused, no run starts, not even the finalizer's. A run in progress ends first, also if the resource is
 // deleted in the meantime. A new value of AnnotationReconcileRequestedAt starts a run.
 //

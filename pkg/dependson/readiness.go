@@ -15,18 +15,22 @@ import (
 // maxReason limits the length of what others wrote in a message.
 const maxReason = 100
 
-// A state is the readiness of an object, with its version that was read.
+// A state is the readiness of an object, with its version that was read; empty if it didn't exist.
 type state struct {
 	problem
 	version string
 }
+
+// versionUnknown is the version in a state that no watch confirms.
+const versionUnknown = "unknown"
 
 // read reads the state of an object from the API server.
 func (w *Watcher) read(ctx context.Context, o object) (state, error) {
 	live := customresource.Empty(o.GroupVersionKind)
 	switch err := w.live.Get(ctx, o.NamespacedName, live); {
 	case meta.IsNoMatchError(err):
-		return state{problem: problem{fmt.Sprintf("does not exist: the kind %s is not installed", o.GroupVersionKind.GroupKind()), true}}, nil
+		text := fmt.Sprintf("does not exist: the kind %s is not installed", o.GroupVersionKind.GroupKind())
+		return state{problem{text, true}, versionUnknown}, nil
 	case apierrors.IsNotFound(err):
 		return state{problem: problem{"does not exist", true}}, nil
 	case err != nil:

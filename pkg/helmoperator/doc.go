@@ -17,6 +17,11 @@
 // The values of a release come from the sources of [WithValuesFrom], the spec, which takes precedence over them, and override values. While a
 // source is missing, the release stays as it is, and a change of a source starts a pass.
 //
+// # Dependencies
+//
+// An installation or upgrade waits until the objects of [WithDependsOn] are ready. Meanwhile, the deployed revision is repaired. A change of
+// an object that a resource waits for starts a pass.
+//
 // # Pauses and requests
 //
 // A resource with AnnotationPaused is left as it is, also if it is deleted: there are neither passes nor requests, except to write the
@@ -58,6 +63,6 @@
 // # Permissions
 //
 // The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create events;
-// to manage Secrets, which contain the records of releases; to get, list and watch sources of values; and to manage all kinds of the
+// to manage Secrets, which contain the records of releases; to get, list and watch sources of values and dependencies; and to manage all kinds of the
 // chart. Without permission to list and watch a kind, its objects are repaired at the reconcile period only.
 package helmoperator
