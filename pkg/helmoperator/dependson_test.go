@@ -37,7 +37,7 @@ func (e *env) setReady(obj *unstructured.Unstructured, status, reason string, ge
 	e.patch(obj.DeepCopy(), fmt.Sprintf("status: {conditions: [{type: Ready, status: '%s', reason: %s, observedGeneration: %d}]}", status, reason, generation), "status")
 }
 
-// events returns how many events with a reason a resource had.
+// countEvents returns how many events with a reason a resource had.
 func (e *env) countEvents(name, reason string) (n int) {
 	e.Helper()
 	list := &unstructured.UnstructuredList{}
