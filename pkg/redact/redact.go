@@ -59,6 +59,7 @@ func (r *Redactor) AddValues(values any) {
 				r.AddValues(value)
 			case isText:
 				r.Add(text)
+				r.addText(text)
 			default:
 				r.addBelow(value, passwordKey.MatchString(key))
 			}
@@ -75,6 +76,7 @@ func (r *Redactor) addBelow(value any, numbers bool) {
 	switch v := value.(type) {
 	case string:
 		r.Add(v)
+		r.addText(v)
 	case map[string]any:
 		for key, value := range v {
 			if key != "name" && key != "key" && !referenceKey.MatchString(key) {

@@ -52,6 +52,8 @@ type AnsibleWatch struct {
 	Blacklist []schema.GroupVersionKind
 	// WatchOtherResources are objects that no run has created, and whose changes trigger a run.
 	WatchOtherResources []OtherResource
+	// Outputs are values that are written to status.outputs of custom resources, in the order of the file.
+	Outputs []Output
 	// Selector selects custom resources by their labels; nil is all.
 	Selector *metav1.LabelSelector
 	// Finalizer is the run before a deleted custom resource is removed, or nil.

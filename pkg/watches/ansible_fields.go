@@ -68,6 +68,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 		"watchClusterScopedResources": p.boolean(&w.WatchClusterScopedResources),
 		"watchAnnotationsChanges":     p.boolean(&w.WatchAnnotationsChanges),
 		"watchOtherResources":         func(value *yaml.Node) { w.WatchOtherResources = p.otherResources(value) },
+		"outputs":                     p.outputs(&w.Outputs, ansibleOutputs()),
 		"snakeCaseParameters":         p.boolean(&w.SnakeCaseParameters),
 		"markUnsafe":                  p.boolean(&w.MarkUnsafe),
 		"cacheReads":                  p.boolean(&w.CacheReads),
@@ -84,6 +85,9 @@ func noProblem(string) []string { return nil }
 func (w *AnsibleWatch) check(p *parser, node *yaml.Node) {
 	p.require(node, "version", w.Version)
 	p.require(node, "kind", w.Kind)
+	if len(w.Outputs) > 0 && !w.ManageStatus {
+		p.addf(node, "outputs are part of the status, which the operator doesn't write with manageStatus: false; remove one of the two keys")
+	}
 	switch {
 	case w.Playbook == "" && w.Role == "" && !p.lenient && !isCollection(node, "playbook") && !isCollection(node, "role"):
 		p.addf(node, "playbook or role is required")
@@ -164,6 +168,7 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(w.WatchClusterScopedResources, "watchClusterScopedResources", true)
 	t.addIf(w.WatchAnnotationsChanges, "watchAnnotationsChanges", true)
 	t.addIf(len(w.WatchOtherResources) > 0, "watchOtherResources", otherValues(w.WatchOtherResources))
+	t.addIf(len(w.Outputs) > 0, "outputs", outputValues(w.Outputs, ansibleOutputs()))
 	t.addIf(!w.SnakeCaseParameters, "snakeCaseParameters", false)
 	t.addIf(w.MarkUnsafe, "markUnsafe", true)
 	t.addIf(w.CacheReads, "cacheReads", true)

@@ -60,6 +60,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"driftDetection":          p.driftDetection(&w.DriftDetection),
 		"takeOwnership":           p.choice(&w.TakeOwnership, ownershipEnabled, ownershipReport, ownershipDisabled),
 		"test":                    p.test(&w.Test),
+		"outputs":                 p.outputs(&w.Outputs, helmOutputs()),
 		"install":                 p.remediation(&w.Install, strategyUninstall, strategyNone),
 		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
 	})

@@ -45,6 +45,7 @@ func (w *Watch) text() ([]byte, error) {
 	optional("upgrade", len(upgrade) > 0, upgrade)
 	test := w.Test.values()
 	optional("test", len(test) > 0, test)
+	optional("outputs", len(w.Outputs) > 0, outputValues(w.Outputs, helmOutputs()))
 	drift := w.DriftDetection.values()
 	optional("driftDetection", len(drift) > 0, drift)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)

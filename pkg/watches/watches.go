@@ -66,6 +66,8 @@ type Watch struct {
 	TakeOwnership string
 	// Test is how releases are tested after installations and upgrades.
 	Test Test
+	// Outputs are values that are written to status.outputs of custom resources, in the order of the file.
+	Outputs []Output
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.
