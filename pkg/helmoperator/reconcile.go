@@ -78,6 +78,7 @@ func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.U
 		r.tracker.requireFull(client.ObjectKeyFromObject(obj)) // the tests run now
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	}
+	ready = withOutputs(ready, tracked)
 	change.set(ready)
 	if err := r.writeStatus(ctx, obj, change); err != nil {
 		r.tracker.requireFull(client.ObjectKeyFromObject(obj))
@@ -92,7 +93,7 @@ func (r *Reconciler) nextPass(obj *unstructured.Unstructured, tracked *trackedRe
 	if !tracked.nextFull.IsZero() {
 		wait = max(tracked.nextFull.Sub(r.kind.Now()), time.Millisecond)
 	}
-	if ready.status == metav1.ConditionTrue {
+	if ready.status == metav1.ConditionTrue || ready.reason == ReasonOutputsFailed { // reading the objects again doesn't help
 		tracked.waits = 0
 		return reconcile.Result{RequeueAfter: wait}
 	}
@@ -160,12 +161,14 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, p.fail(ctx, err)
 		}
 	}
+	p.describeOutputs(ctx, deployed)
+	ready = withOutputs(ready, p.tracked)
 	p.change.set(ready)
 	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
 	if p.change.remove(ConditionDrifted); p.drifted != nil {
 		p.change.set(*p.drifted)
 	}
-	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
+	if err := p.writeWithOutputs(ctx, &ready); err != nil {
 		return reconcile.Result{}, err
 	}
 	p.tracked.nextFull = time.Time{}

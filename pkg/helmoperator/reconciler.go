@@ -17,6 +17,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
@@ -46,6 +47,7 @@ type Reconciler struct {
 	drift                                  release.DriftMode
 	ignore                                 release.IgnoreRules
 	ownership                              release.OwnershipMode
+	outputs                                []outputs.Output
 	tests                                  Tests
 	events                                 record.EventRecorder
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/outputs"
 )
 
 // statusDeployedRelease is the key of the status that describes the release.
@@ -23,6 +24,8 @@ type statusChange struct {
 	release map[string]any
 	// failure is the same for status.failedRelease.
 	failure map[string]any
+	// outputs are the content of status.outputs; nil leaves it as it is.
+	outputs *outputs.Values
 	// handled is the value of AnnotationReconcileRequestedAt that the pass is for, or empty.
 	handled string
 }
@@ -59,6 +62,9 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 		if change := releaseChange(old[statusFailedRelease], s.failure); change != nil {
 			written[statusFailedRelease] = change.value
 		}
+	}
+	if s.outputs != nil {
+		s.outputs.AddTo(written, old)
 	}
 	if s.handled != "" && s.handled != old[customresource.StatusHandled] {
 		written[customresource.StatusHandled] = s.handled

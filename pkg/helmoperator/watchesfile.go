@@ -11,6 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
@@ -70,6 +71,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		WithDryRunOption(w.DryRunOption),
 		WithCRDs(w.CRDs),
 		WithTakeOwnership(release.OwnershipMode(w.TakeOwnership)),
+		WithOutputs(outputList(w.Outputs)...),
 		SkipDependentWatches(!w.WatchDependentResources),
 		WithDriftDetection(release.DriftMode(w.DriftDetection.Mode), ignoreRules(w.DriftDetection.Ignore)...),
 	}
@@ -92,6 +94,14 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 		options = append(options, WithSelector(*w.Selector))
 	}
 	return append(options, remediationOptions(w)...), nil
+}
+
+func outputList(list []watches.Output) []outputs.Output {
+	var result []outputs.Output
+	for _, o := range list {
+		result = append(result, outputs.Output(o))
+	}
+	return result
 }
 
 func ignoreRules(rules []watches.IgnoreRule) []release.IgnoreRule {
