@@ -9,6 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/outputs"
 )
 
 // The types of conditions of a custom resource. All but Ready exist in operator-sdk's ansible-operator, too.
@@ -22,6 +23,8 @@ const (
 	// ConditionReady is True if the last run for the current generation was successful. A run without changes of the resource does not
 	// change it until the run ends.
 	ConditionReady = "Ready"
+	// ConditionOutputsReady says whether all values of WithOutputs are in status.outputs. It is absent without outputs.
+	ConditionOutputsReady = outputs.Condition
 	// ConditionPaused is True while AnnotationPaused keeps the operator from starting runs. Otherwise, it is absent.
 	ConditionPaused = customresource.ConditionPaused
 )
@@ -41,6 +44,9 @@ const (
 	ReasonRequeued = "Requeued"
 	// ReasonFinalizing means that the finalizer is running.
 	ReasonFinalizing = "Finalizing"
+	// ReasonOutputsFailed means that a value of WithOutputs couldn't be written after a successful run. It is a reason of OutputsReady, of
+	// Ready and of an event.
+	ReasonOutputsFailed = outputs.ReasonFailed
 	// ReasonPaused is the only reason of Paused. Ready has it, too, if a paused resource was never reconciled.
 	ReasonPaused = customresource.ReasonPaused
 )
@@ -66,6 +72,8 @@ type condition struct {
 	message string
 	// result is ansibleResult, or nil.
 	result map[string]any
+	// absent removes the condition.
+	absent bool
 }
 
 func ready(status bool, reason, message string) condition {
@@ -83,7 +91,7 @@ func (c condition) fields(generation int64) map[string]any {
 	if c.result != nil {
 		fields["ansibleResult"] = maps.Clone(c.result)
 	}
-	if c.kind == ConditionReady {
+	if c.kind == ConditionReady || c.kind == ConditionOutputsReady {
 		fields["observedGeneration"] = generation
 	}
 	return fields
@@ -139,13 +147,17 @@ func failureConditions(result *runner.Result, reason, message string) []conditio
 }
 
 // writeStatus writes conditions about a generation of obj, and the value of AnnotationReconcileRequestedAt that the pass was for if it is
-// not empty, unless the role manages the status. Other keys and conditions are kept.
-func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition, handled string) error {
+// not empty, and outputs if they are not nil, unless the role manages the status. Other keys and conditions are kept.
+func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition, handled string, values *outputs.Values) error {
 	if !r.manageStatus {
 		return nil
 	}
 	err := r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
 		patch := statusPatch(current, generation, conditions, r.kind.Now())
+		if values != nil {
+			status, _ := current.Object["status"].(map[string]any)
+			values.AddTo(patch, status)
+		}
 		if handled != "" {
 			patch[customresource.StatusHandled] = handled
 		}
@@ -162,6 +174,10 @@ func statusPatch(obj *unstructured.Unstructured, generation int64, conditions []
 	status, _ := obj.Object["status"].(map[string]any)
 	after, _ := status["conditions"].([]any)
 	for _, c := range conditions {
+		if c.absent {
+			after = customresource.RemoveCondition(after, c.kind)
+			continue
+		}
 		after = customresource.SetCondition(after, c.fields(generation), now)
 	}
 	return customresource.StatusPatch(obj, generation, after)

@@ -19,6 +19,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/redact"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
@@ -106,6 +107,8 @@ type pass struct {
 	handled string
 	// sourceVars are the variables from Secrets and ConfigMaps.
 	sourceVars map[string]any
+	// outputs are what the next write of the status contains; nil leaves them as they are.
+	outputs *outputs.Values
 }
 
 // run runs the playbook or role and writes its result.
@@ -147,7 +150,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	case p.deleted:
 		return reconcile.Result{}, p.kind.RemoveFinalizers(ctx, p.obj, p.isFinalizer)
 	}
-	return reconcile.Result{RequeueAfter: p.settings.period}, p.write(ctx, successConditions(result))
+	return reconcile.Result{RequeueAfter: p.settings.period}, p.finish(ctx, result)
 }
 
 // execute runs the playbook or role until its end, or until the resource is deleted.
@@ -226,7 +229,7 @@ func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, e
 
 // write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.
 func (p *pass) write(ctx context.Context, conditions []condition) error {
-	err := p.writeStatus(ctx, p.obj, p.generation, conditions, p.handled)
+	err := p.writeStatus(ctx, p.obj, p.generation, conditions, p.handled, p.outputs)
 	if apierrors.IsInvalid(err) {
 		log.FromContext(ctx).Error(err, "the schema of the kind does not permit the status; set manageStatus: false in watches.yaml, or change the schema")
 		return nil

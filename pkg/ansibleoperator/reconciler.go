@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
@@ -45,6 +46,7 @@ type Reconciler struct {
 	cacheReads         bool
 	blacklist          []schema.GroupVersionKind
 	others             []otherWatch
+	outputs            []outputs.Output
 	// warnings are logged by Setup.
 	warnings []string
 

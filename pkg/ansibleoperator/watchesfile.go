@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
@@ -142,7 +143,12 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 	for _, source := range w.VarsFrom {
 		sources = append(sources, valuesfrom.Source(source))
 	}
+	var values []outputs.Output
+	for _, o := range w.Outputs {
+		values = append(values, outputs.Output(o))
+	}
 	options := []Option{
+		WithOutputs(values...),
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithPlaybook(source.playbook),
 		WithRole(source.role),

@@ -60,7 +60,7 @@ func (v *Values) Set(o Output, value any, secrets *redact.Redactor) {
 		v.Fail(o.Name, errors.New(secrets.Redact(err.Error())))
 	case converted == nil:
 	case hasSecret(converted, secrets):
-		v.problems = append(v.problems, fmt.Sprintf("%s: contains a secret, which everyone who can read the resource would see", o.Name))
+		v.Refuse(o.Name, "contains a secret, which everyone who can read the resource would see")
 	default:
 		if v.values == nil {
 			v.values = map[string]any{}
@@ -77,6 +77,9 @@ func (v *Values) Fail(name string, err error) {
 	v.kept[name] = true
 	v.problems = append(v.problems, fmt.Sprintf("%s: %v", name, err))
 }
+
+// Refuse removes an output from the status for a reason.
+func (v *Values) Refuse(name, reason string) { v.problems = append(v.problems, name+": "+reason) }
 
 // FailAll leaves all outputs as they are in the status.
 func (v *Values) FailAll(outputs []Output, err error) {
