@@ -21,8 +21,8 @@
 // # Status
 //
 // The conditions are operator-sdk's Running, Successful and Failure, and Ready; see their constants. Ready contains
-// observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. Other keys and
-// conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in variables
+// observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. status.outputs has the
+// values of WithOutputs, without secrets. Other keys and conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in variables
 // or in the environment of the operator, nor the contents of Secrets that the run reads or writes, nor variables from WithVarsFrom.
 // They contain the msg of failed tasks, but no other output of Ansible.
 //

@@ -42,9 +42,9 @@
 // The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic,
 // OwnershipConflict, TestSuccess and DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use
 // "kubectl wait --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and
-// status.deployedRelease.externalObjects lists the objects that Kubernetes does not delete with the resource. Other keys and
-// conditions are kept. Conditions, events, errors and logs contain neither the data of the release's Secrets, nor values from
-// sources, nor values whose names look like secrets, such as password.
+// status.deployedRelease.externalObjects lists the objects that Kubernetes does not delete with the resource. status.outputs has the
+// values of [WithOutputs]. Other keys and conditions are kept. Conditions, events, outputs, errors and logs contain neither the data of
+// the release's Secrets, nor values from sources, nor values whose names look like secrets, such as password.
 //
 // # Metrics
 //
