@@ -38,6 +38,9 @@ const (
 	// ConditionTestSuccess says whether the tests of the chart have succeeded after the last installation or upgrade. It is absent if they
 	// aren't run, or if there are none.
 	ConditionTestSuccess = "TestSuccess"
+	// ConditionOutdated is True while a release waits for its upgrade to the version of the operator, because of WithRollout. Otherwise,
+	// it is absent.
+	ConditionOutdated = customresource.ConditionOutdated
 	// ConditionPaused is True while AnnotationPaused keeps the operator from changing anything. Otherwise, it is absent.
 	ConditionPaused = customresource.ConditionPaused
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
@@ -90,6 +93,10 @@ const (
 	// makes the installation or upgrade fail has the event of that failure only.
 	ReasonTestSucceeded = "TestSucceeded"
 	ReasonTestFailed    = "TestFailed"
+	// ReasonRolloutWaiting means that as many other releases are being upgraded as WithRollout permits.
+	ReasonRolloutWaiting = customresource.ReasonRolloutWaiting
+	// ReasonRolloutStopped means that more upgrades have failed than WithRollout permits.
+	ReasonRolloutStopped = customresource.ReasonRolloutStopped
 	// ReasonPaused is the only reason of Paused. DeletionBlocked has it, too, and Ready if a paused resource was never reconciled.
 	ReasonPaused = customresource.ReasonPaused
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.

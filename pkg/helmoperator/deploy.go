@@ -43,6 +43,9 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	p.tracked.annotations = p.obj.GetAnnotations()
+	if err := p.stage(ctx, &plan); err != nil {
+		return nil, err
+	}
 	if err := p.callHooks(ctx, p.preHooks, plan.Action, nil); err != nil {
 		return nil, err
 	}

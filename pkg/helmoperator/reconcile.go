@@ -67,6 +67,7 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 	}
 	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
 	p.requested = r.kind.Requested(obj, AnnotationReconcileRequestedAt)
+	defer p.endRollout()
 	return p.run(ctx)
 }
 
@@ -79,6 +80,7 @@ func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.U
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	}
 	change.set(ready)
+	r.refreshOutdated(obj, change)
 	if err := r.writeStatus(ctx, obj, change); err != nil {
 		r.tracker.requireFull(client.ObjectKeyFromObject(obj))
 		return reconcile.Result{}, err
@@ -125,6 +127,9 @@ type pass struct {
 	drifted *condition
 	// requested is the new value of AnnotationReconcileRequestedAt, or empty.
 	requested string
+	// digest is the version of the operator, if there is a rollout. The pass has asked it for its turn, and the release waits for it.
+	digest          string
+	asked, outdated bool
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
@@ -155,13 +160,18 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
-	if !p.tracked.testPending {
+	if p.keepsFailure() {
+		p.tracked.blocked, ready = true, readCondition(p.obj, ConditionReady)
+	} else {
+		p.change.remove(ConditionReleaseFailed)
+	}
+	if !p.tracked.testPending && !p.keepsFailure() {
 		if err := p.forgetFailure(ctx, p.release); err != nil {
 			return reconcile.Result{}, p.fail(ctx, err)
 		}
 	}
 	p.change.set(ready)
-	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
+	p.change.remove(ConditionIrreconcilable)
 	if p.change.remove(ConditionDrifted); p.drifted != nil {
 		p.change.set(*p.drifted)
 	}

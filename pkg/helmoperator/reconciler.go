@@ -58,6 +58,7 @@ type Reconciler struct {
 	tracker    tracker
 	watched    watchedKinds
 	operations operations
+	version    versionDigest
 }
 
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
@@ -129,6 +130,7 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 	changed := func(before, after *unstructured.Unstructured) bool {
 		return !r.kind.Operator.AreAnnotationsEqual(before, after) || !maps.Equal(before.GetLabels(), after.GetLabels())
 	}
+	r.startRollout()
 	return r.kind.AddController(mgr, r, &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, changed, func(ctx context.Context, queue customresource.Queue) {
 		r.operations.bind(ctx, queue)
 		r.watched.start(ctx, queue)

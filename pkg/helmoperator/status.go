@@ -25,6 +25,8 @@ type statusChange struct {
 	failure map[string]any
 	// handled is the value of AnnotationReconcileRequestedAt that the pass is for, or empty.
 	handled string
+	// rollout is the content of status.rollout if it is not nil.
+	rollout *customresource.RolloutState
 }
 
 func newStatusChange() *statusChange {
@@ -63,6 +65,7 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 	if s.handled != "" && s.handled != old[customresource.StatusHandled] {
 		written[customresource.StatusHandled] = s.handled
 	}
+	s.patchRollout(written, obj)
 	return written
 }
 
@@ -101,6 +104,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstruct
 	})
 	if err == nil {
 		r.kind.SetHandled(obj, handled)
+		if r.kind.Rollout != nil {
+			r.kind.Rollout.Written(obj)
+		}
 	}
 	return err
 }

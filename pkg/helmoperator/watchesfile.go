@@ -91,7 +91,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	if w.Selector != nil {
 		options = append(options, WithSelector(*w.Selector))
 	}
-	return append(options, remediationOptions(w)...), nil
+	return slices.Concat(options, remediationOptions(w), rolloutOptions(w)), nil
 }
 
 func ignoreRules(rules []watches.IgnoreRule) []release.IgnoreRule {

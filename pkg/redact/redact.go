@@ -219,3 +219,24 @@ type redactedError struct {
 
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
+
+// WithoutSecrets returns values without those whose keys have names of secrets.
+func WithoutSecrets(values any) any {
+	switch v := values.(type) {
+	case map[string]any:
+		result := map[string]any{}
+		for key, value := range v {
+			if !IsSecretKey(key) {
+				result[key] = WithoutSecrets(value)
+			}
+		}
+		return result
+	case []any:
+		result := make([]any, len(v))
+		for i, value := range v {
+			result[i] = WithoutSecrets(value)
+		}
+		return result
+	}
+	return values
+}

@@ -32,6 +32,8 @@ type AnsibleWatch struct {
 	RunTimeout time.Duration
 	// MaxRunnerArtifacts is the number of runs of a custom resource whose artifacts are kept. 0 in a file is the default.
 	MaxRunnerArtifacts int
+	// Rollout limits how many custom resources get a run of a new version of the playbook or role at once.
+	Rollout Rollout
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// ManageStatus makes the operator write conditions. Without it, only the role writes the status.

@@ -63,6 +63,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 			}
 		}),
 		"maxConcurrentReconciles":     p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
+		"rollout":                     p.rollout(&w.Rollout),
 		"manageStatus":                p.boolean(&w.ManageStatus),
 		"watchDependentResources":     p.boolean(&w.WatchDependentResources),
 		"watchClusterScopedResources": p.boolean(&w.WatchClusterScopedResources),
@@ -159,6 +160,8 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
 	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != defaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
 	t.addIf(w.MaxConcurrentReconciles != 0, "maxConcurrentReconciles", w.MaxConcurrentReconciles)
+	rollout := w.Rollout.values()
+	t.addIf(len(rollout) > 0, "rollout", rollout)
 	t.addIf(!w.ManageStatus, "manageStatus", false)
 	t.addIf(!w.WatchDependentResources, "watchDependentResources", false)
 	t.addIf(w.WatchClusterScopedResources, "watchClusterScopedResources", true)

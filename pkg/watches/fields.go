@@ -62,6 +62,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"test":                    p.test(&w.Test),
 		"install":                 p.remediation(&w.Install, strategyUninstall, strategyNone),
 		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
+		"rollout":                 p.rollout(&w.Rollout),
 	})
 	return readers
 }

@@ -43,6 +43,8 @@ func (w *Watch) text() ([]byte, error) {
 	install, upgrade := w.Install.values(), w.Upgrade.values()
 	optional("install", len(install) > 0, install)
 	optional("upgrade", len(upgrade) > 0, upgrade)
+	rollout := w.Rollout.values()
+	optional("rollout", len(rollout) > 0, rollout)
 	test := w.Test.values()
 	optional("test", len(test) > 0, test)
 	drift := w.DriftDetection.values()

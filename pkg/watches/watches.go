@@ -59,6 +59,8 @@ type Watch struct {
 	MaxHistory *int
 	// Install and Upgrade are what happens after an installation or upgrade has failed.
 	Install, Upgrade Remediation
+	// Rollout limits how many releases are upgraded at once to a new version of the chart.
+	Rollout Rollout
 	// DriftDetection is what happens when others change objects of a release.
 	DriftDetection DriftDetection
 	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release: "enabled", "report" or
