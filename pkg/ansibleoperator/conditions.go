@@ -22,6 +22,9 @@ const (
 	// ConditionReady is True if the last run for the current generation was successful. A run without changes of the resource does not
 	// change it until the run ends.
 	ConditionReady = "Ready"
+	// ConditionOutdated is True while a resource waits for its first run of the version of the operator, because of WithRollout.
+	// Otherwise, it is absent.
+	ConditionOutdated = customresource.ConditionOutdated
 	// ConditionPaused is True while AnnotationPaused keeps the operator from starting runs. Otherwise, it is absent.
 	ConditionPaused = customresource.ConditionPaused
 )
@@ -41,6 +44,10 @@ const (
 	ReasonRequeued = "Requeued"
 	// ReasonFinalizing means that the finalizer is running.
 	ReasonFinalizing = "Finalizing"
+	// ReasonRolloutWaiting means that as many other resources are being upgraded as WithRollout permits.
+	ReasonRolloutWaiting = customresource.ReasonRolloutWaiting
+	// ReasonRolloutStopped means that more runs have failed than WithRollout permits.
+	ReasonRolloutStopped = customresource.ReasonRolloutStopped
 	// ReasonPaused is the only reason of Paused. Ready has it, too, if a paused resource was never reconciled.
 	ReasonPaused = customresource.ReasonPaused
 )
@@ -83,7 +90,7 @@ func (c condition) fields(generation int64) map[string]any {
 	if c.result != nil {
 		fields["ansibleResult"] = maps.Clone(c.result)
 	}
-	if c.kind == ConditionReady {
+	if c.kind == ConditionReady || c.kind == ConditionOutdated {
 		fields["observedGeneration"] = generation
 	}
 	return fields
@@ -139,13 +146,19 @@ func failureConditions(result *runner.Result, reason, message string) []conditio
 }
 
 // writeStatus writes conditions about a generation of obj, and the value of AnnotationReconcileRequestedAt that the pass was for if it is
-// not empty, unless the role manages the status. Other keys and conditions are kept.
-func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition, handled string) error {
+// not empty, unless the role manages the status. Other keys and conditions are kept. If rollout is not nil, the resource doesn't wait.
+func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition, handled string,
+	rollout *customresource.RolloutState,
+) error {
 	if !r.manageStatus {
 		return nil
 	}
 	err := r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
 		patch := statusPatch(current, generation, conditions, r.kind.Now())
+		if rollout != nil {
+			rollout.AddTo(patch, current)
+			removeOutdated(patch, current)
+		}
 		if handled != "" {
 			patch[customresource.StatusHandled] = handled
 		}
@@ -153,8 +166,23 @@ func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstruct
 	})
 	if err == nil {
 		r.kind.SetHandled(obj, handled)
+		if r.kind.Rollout != nil {
+			r.kind.Rollout.Written(obj)
+		}
 	}
 	return err
+}
+
+// removeOutdated removes the condition Outdated of obj by a merge patch of its status.
+func removeOutdated(patch map[string]any, obj *unstructured.Unstructured) {
+	if customresource.ReadCondition(obj, ConditionOutdated) == nil {
+		return
+	}
+	conditions, changed := patch["conditions"].([]any)
+	if !changed {
+		conditions, _, _ = unstructured.NestedSlice(obj.Object, "status", "conditions")
+	}
+	patch["conditions"] = customresource.RemoveCondition(conditions, ConditionOutdated)
 }
 
 // statusPatch returns the status in a merge patch, which is empty if nothing changes.

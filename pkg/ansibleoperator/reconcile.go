@@ -91,6 +91,7 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 		}
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
+	defer p.endRollout()
 	return p.run(ctx)
 }
 
@@ -106,6 +107,9 @@ type pass struct {
 	handled string
 	// sourceVars are the variables from Secrets and ConfigMaps.
 	sourceVars map[string]any
+	// rollout is what the pass writes about the rollout, unless the resource waits. asked is set if the pass has asked for its turn.
+	rollout *customresource.RolloutState
+	asked   bool
 }
 
 // run runs the playbook or role and writes its result.
@@ -121,6 +125,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
+	}
+	if waits, err := p.stage(ctx); waits || err != nil {
+		return reconcile.Result{RequeueAfter: p.settings.period}, err
 	}
 	if err := p.write(ctx, runningConditions(p.obj)); err != nil {
 		return reconcile.Result{}, err
@@ -147,6 +154,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	case p.deleted:
 		return reconcile.Result{}, p.kind.RemoveFinalizers(ctx, p.obj, p.isFinalizer)
 	}
+	p.rollout.InProgress = false
 	return reconcile.Result{RequeueAfter: p.settings.period}, p.write(ctx, successConditions(result))
 }
 
@@ -226,7 +234,7 @@ func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, e
 
 // write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.
 func (p *pass) write(ctx context.Context, conditions []condition) error {
-	err := p.writeStatus(ctx, p.obj, p.generation, conditions, p.handled)
+	err := p.writeStatus(ctx, p.obj, p.generation, conditions, p.handled, p.rollout)
 	if apierrors.IsInvalid(err) {
 		log.FromContext(ctx).Error(err, "the schema of the kind does not permit the status; set manageStatus: false in watches.yaml, or change the schema")
 		return nil

@@ -56,6 +56,8 @@ type Reconciler struct {
 	sources *valuesfrom.Reader
 
 	passes passes
+	// digest is the version of the operator, if there is a rollout.
+	digest string
 }
 
 // New returns a reconciler. WithGroupVersionKind and one of WithPlaybook and WithRole are required. The error names all invalid options.
@@ -70,6 +72,9 @@ func New(options ...Option) (*Reconciler, error) {
 	r.kind.NoStatus = !r.manageStatus
 	if r.source.isEmpty() {
 		return nil, errors.New("a playbook or a role is required; use WithPlaybook or WithRole")
+	}
+	if r.kind.Rollout != nil && !r.manageStatus {
+		return nil, errors.New("rollout: requires WithManageStatus, manageStatus: true in watches.yaml")
 	}
 	return r, nil
 }

@@ -126,6 +126,9 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 		if r.manageStatus {
 			r.kind.Census = collectors.census
 		}
+		if err := r.startRollout(settings); err != nil {
+			return err
+		}
 		if err := r.addController(mgr); err != nil {
 			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)
 		}

@@ -166,6 +166,9 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 	if w.MaxConcurrentReconciles > 0 {
 		options = append(options, WithMaxConcurrentReconciles(w.MaxConcurrentReconciles))
 	}
+	if w.Rollout != (watches.Rollout{}) {
+		options = append(options, WithRollout(w.Rollout.MaxConcurrent, w.Rollout.MaxFailures))
+	}
 	if w.Selector != nil {
 		options = append(options, WithSelector(*w.Selector))
 	}
