@@ -15,6 +15,10 @@
 // While a resource has AnnotationPaused, no run starts, not even the finalizer's. A run in progress ends first, also if the resource is
 // deleted in the meantime. A new value of AnnotationReconcileRequestedAt starts a run.
 //
+// With WithRollout, only some resources get their first run of another version of the operator at once. status.rollout says for which one
+// each resource had its last run, and that it has not succeeded yet, so that another process or leader continues. There are no runs for
+// a resource that waits, which has the condition Outdated.
+//
 // Several operators can share a kind if each has a selector. Together with the finalizer, a resource gets AnnotationOperator, so that
 // only the operator that has taken it over finalizes it, also after its labels were changed.
 //

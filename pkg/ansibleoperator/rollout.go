@@ -23,8 +23,8 @@ import (
 
 // WithRollout limits how many custom resources get the first run of a new version of the operator at once, which has another playbook,
 // other roles or other variables: a number, at least 1, or a percentage of the custom resources, such as "10%", which is rounded up. After
-// more than maxFailures failed runs, no other one begins. There are no runs for a resource that waits; see ConditionOutdated. By default, there
-// are no limits. It requires WithManageStatus.
+// more than maxFailures failed runs, no other one begins. There are no runs for a resource that waits; see ConditionOutdated. By default,
+// there are no limits. It requires WithManageStatus.
 //
 // New and changed custom resources don't wait, and neither does a run that AnnotationReconcileRequestedAt requests.
 func WithRollout(maxConcurrent intstr.IntOrString, maxFailures int) Option {
@@ -83,8 +83,8 @@ func (p *pass) endRollout() {
 	}
 }
 
-// version returns the digest of what runs depend on: the playbook or role, all roles, and the variables. Variables that may be secret are left
-// out: anybody who can read the digest in a status could try to guess them.
+// version returns the digest of what runs depend on: the playbook or role, all roles, and the variables. Variables that may be secret are
+// left out: anybody who can read the digest in a status could try to guess them.
 func (r *Reconciler) version(s Settings) (string, error) {
 	vars, err := json.Marshal(redact.WithoutSecrets(r.vars))
 	if err != nil {

@@ -68,8 +68,8 @@ func (k *Kind) SetRollout(maxConcurrent intstr.IntOrString, maxFailures int) err
 	return SetNotNegative(&k.Rollout.maxFailures, "maximum of failed upgrades", maxFailures)
 }
 
-// Begin returns whether the upgrade of obj to the version with a digest may begin. If now is set, it doesn't wait for a slot, but occupies one. The pass
-// ends with End, and writes a RolloutState before, if the upgrade may begin.
+// Begin returns whether the upgrade of obj to the version with a digest may begin. If now is set, it doesn't wait for a slot, but occupies
+// one. The pass ends with End, and writes a RolloutState before, if the upgrade may begin.
 func (r *Rollout) Begin(ctx context.Context, obj *unstructured.Unstructured, digest string, now bool) (Turn, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -108,7 +108,7 @@ func TestRolloutOrder(t *testing.T) {
 		t.Error("the second one has to wait for the pass of the first one")
 	}
 	// The pass of the first one fails before it can begin. The others don't wait for it.
-	r.takeTurns("a")
+	r.takeTurns("a", "b")
 	r.End(types.NamespacedName{Namespace: "ns", Name: "a"}, "new", false)
 	r.takeTurns("c")
 	if !r.pass("c", false).Granted || r.pass("d", false).Granted {

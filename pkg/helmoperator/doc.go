@@ -32,6 +32,12 @@
 // status.failedRelease describes the failure. Failures that say nothing about the release, such as an overloaded API server, don't
 // count.
 //
+// # Rollouts
+//
+// With [WithRollout], only some releases are upgraded at once to another version of the operator. status.rollout says to which one each
+// release was upgraded, and that it is not ready yet, so that another process or leader continues. A release that waits has the condition
+// Outdated; its objects are repaired with the stored manifest.
+//
 // # Waits
 //
 // A pass that waits for a hook or a CRD of the chart says so in the condition Ready and occupies no worker of the controller until the

@@ -46,8 +46,8 @@ type versionDigest struct {
 	digest string
 }
 
-// versionOf returns the digest of a chart and the override values. Values that may be secret are left out: anybody who can read the digest in a
-// status could try to guess them.
+// versionOf returns the digest of a chart and the override values. Values that may be secret are left out: anybody who can read the
+// digest in a status could try to guess them.
 func (r *Reconciler) versionOf(chart *chartv2.Chart) (string, error) {
 	v := &r.version
 	v.mu.Lock()
@@ -151,7 +151,7 @@ func (p *pass) keepsFailure() bool {
 	return p.outdated && readCondition(p.obj, ConditionReleaseFailed).status == metav1.ConditionTrue
 }
 
-// refreshOutdated sets the condition Outdated in a pass that only reads whether objects are ready, and ends the upgrade if they are.
+// refreshOutdated sets the condition Outdated in a pass that only reads whether objects are ready.
 func (r *Reconciler) refreshOutdated(obj *unstructured.Unstructured, change *statusChange) {
 	if r.kind.Rollout == nil {
 		return
