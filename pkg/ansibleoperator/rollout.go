@@ -128,9 +128,12 @@ func (r *Reconciler) version(s Settings) (string, error) {
 				}
 				return nil
 			}
-			// In a mounted ConfigMap, files are links.
+			// In a mounted ConfigMap, files are links. Others may lead nowhere.
 			info, err := os.Stat(name)
-			if err != nil || !info.Mode().IsRegular() {
+			if os.IsNotExist(err) || err == nil && !info.Mode().IsRegular() {
+				return nil
+			}
+			if err != nil {
 				return err
 			}
 			content, err := os.ReadFile(name)
