@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // operatorVariable makes the test binary an operator that runs the playbook in its value, with the root in the second one.
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	parallel.Wait()
 	os.Exit(m.Run())
 }
 
