@@ -351,7 +351,7 @@ func (e *env) wantAnnotations(u *unstructured.Unstructured) {
 func (e *env) eventually(what string, check func() error) {
 	e.Helper()
 	var err error
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if err = check(); err == nil {
 			return
 		}
