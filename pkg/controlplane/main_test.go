@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // The test binary plays other programs too: under the names etcd and kube-apiserver a server that
@@ -34,7 +32,6 @@ func TestMain(m *testing.M) {
 	if cache := os.Getenv(buildVariable); cache != "" {
 		os.Exit(buildForever(cache))
 	}
-	parallel.Wait()
 	os.Exit(m.Run())
 }
 
