@@ -50,7 +50,7 @@ func layers() map[string][]string {
 		"cmd/internal/prompt":           {"cmd/internal/words", "pkg/diag"},
 		"cmd/internal/words":            {},
 		"cmd/operon-runtime":            {"pkg/ansibleoperator", "pkg/ansibleoperator/runner", "pkg/buildinfo", "pkg/customresource", "pkg/diag", "pkg/helmchart", "pkg/helmchart/source", "pkg/helmoperator", "pkg/watches"},
-		clitestPackage:                  {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/userstate", "pkg/worktree"},
+		clitestPackage:                  {"cmd", "pkg/controlplane", "pkg/kube", "pkg/manifest", "pkg/typecheck", "pkg/userstate", "pkg/worktree", "testdata/parallel"},
 		"pkg/action":                    {"pkg/bundle/base", "pkg/codegen", "pkg/codegen/calls", "pkg/diag", "pkg/gosource", "pkg/gotool", "pkg/grafana", "pkg/helmchart", "pkg/layout", "pkg/manifest", "pkg/merge", "pkg/migrate", "pkg/project", "pkg/refactor", "pkg/rolebinding", "pkg/scaffold", "pkg/textdiff", "pkg/typecheck", "pkg/worktree"},
 		"pkg/action/ansiblekinds":       {"pkg/action", "pkg/action/rename", "pkg/action/runtimekinds", "pkg/ansiblerole", "pkg/bundle/base", "pkg/codegen", "pkg/crd", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/rbac", "pkg/refactor", "pkg/safeyaml", "pkg/scaffold", "pkg/watches", "pkg/worktree"},
 		"pkg/action/bundles":            {"pkg/action", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog", "pkg/bundle/validate", "pkg/codegen", "pkg/diag", "pkg/image", "pkg/image/reference", "pkg/manifest", "pkg/project", "pkg/safeyaml", "pkg/scaffold", "pkg/worktree"},
