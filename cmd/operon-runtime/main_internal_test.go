@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // programVariable is the environment variable that makes the test binary the program, or the client of wholeCache.
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 		main() // exits
 	}
 	ctrllog.SetLogger(logr.Discard())
+	parallel.Wait()
 	code := m.Run()
 	if p := started.Load(); p != nil {
 		if err := p.Stop(); err != nil {

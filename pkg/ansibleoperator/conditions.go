@@ -9,6 +9,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/outputs"
 )
 
 // The types of conditions of a custom resource. All but Ready exist in operator-sdk's ansible-operator, too.
@@ -22,6 +23,11 @@ const (
 	// ConditionReady is True if the last run for the current generation was successful. A run without changes of the resource does not
 	// change it until the run ends.
 	ConditionReady = "Ready"
+	// ConditionOutdated is True while a resource waits for its first run of the version of the operator, because of WithRollout.
+	// Otherwise, it is absent.
+	ConditionOutdated = customresource.ConditionOutdated
+	// ConditionOutputsReady says whether all values of WithOutputs are in status.outputs. It is absent without outputs.
+	ConditionOutputsReady = outputs.Condition
 	// ConditionPaused is True while AnnotationPaused keeps the operator from starting runs. Otherwise, it is absent.
 	ConditionPaused = customresource.ConditionPaused
 )
@@ -35,12 +41,22 @@ const (
 	ReasonVarsMissing = "VarsMissing"
 	// ReasonVarsInvalid means that a Secret or ConfigMap with variables has other content than its use requires.
 	ReasonVarsInvalid = "VarsInvalid"
+	// ReasonDependencyNotReady means that no run starts before an object of WithDependsOn is ready. It is the reason of the event when the
+	// wait begins, too.
+	ReasonDependencyNotReady = customresource.ReasonDependencyNotReady
 	// ReasonTimedOut means that the last run exceeded its time.
 	ReasonTimedOut = "TimedOut"
 	// ReasonRequeued means that the module requeue_after ended the last run.
 	ReasonRequeued = "Requeued"
 	// ReasonFinalizing means that the finalizer is running.
 	ReasonFinalizing = "Finalizing"
+	// ReasonRolloutWaiting means that as many other resources are being upgraded as WithRollout permits.
+	ReasonRolloutWaiting = customresource.ReasonRolloutWaiting
+	// ReasonRolloutStopped means that more runs have failed than WithRollout permits.
+	ReasonRolloutStopped = customresource.ReasonRolloutStopped
+	// ReasonOutputsFailed means that a value of WithOutputs couldn't be written after a successful run. It is a reason of OutputsReady, of
+	// Ready and of an event.
+	ReasonOutputsFailed = outputs.ReasonFailed
 	// ReasonPaused is the only reason of Paused. Ready has it, too, if a paused resource was never reconciled.
 	ReasonPaused = customresource.ReasonPaused
 )
@@ -66,6 +82,8 @@ type condition struct {
 	message string
 	// result is ansibleResult, or nil.
 	result map[string]any
+	// absent removes the condition.
+	absent bool
 }
 
 func ready(status bool, reason, message string) condition {
@@ -83,7 +101,7 @@ func (c condition) fields(generation int64) map[string]any {
 	if c.result != nil {
 		fields["ansibleResult"] = maps.Clone(c.result)
 	}
-	if c.kind == ConditionReady {
+	if c.kind == ConditionReady || c.kind == ConditionOutdated || c.kind == ConditionOutputsReady {
 		fields["observedGeneration"] = generation
 	}
 	return fields
@@ -138,23 +156,46 @@ func failureConditions(result *runner.Result, reason, message string) []conditio
 	}
 }
 
-// writeStatus writes conditions about a generation of obj, and the value of AnnotationReconcileRequestedAt that the pass was for if it is
-// not empty, unless the role manages the status. Other keys and conditions are kept.
-func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstructured, generation int64, conditions []condition, handled string) error {
-	if !r.manageStatus {
+// writeStatus writes conditions about the generation of the pass, and what else the pass has for the status, unless the role manages it.
+// Other keys and conditions are kept.
+func (p *pass) writeStatus(ctx context.Context, conditions []condition) error {
+	if !p.manageStatus {
 		return nil
 	}
-	err := r.kind.PatchStatus(ctx, obj, func(current *unstructured.Unstructured) map[string]any {
-		patch := statusPatch(current, generation, conditions, r.kind.Now())
-		if handled != "" {
-			patch[customresource.StatusHandled] = handled
+	err := p.kind.PatchStatus(ctx, p.obj, func(current *unstructured.Unstructured) map[string]any {
+		patch := statusPatch(current, p.generation, conditions, p.kind.Now())
+		if p.rollout != nil {
+			p.rollout.AddTo(patch, current)
+			removeOutdated(patch, current)
+		}
+		if p.outputs != nil {
+			status, _ := current.Object["status"].(map[string]any)
+			p.outputs.AddTo(patch, status)
+		}
+		if p.handled != "" {
+			patch[customresource.StatusHandled] = p.handled
 		}
 		return patch
 	})
 	if err == nil {
-		r.kind.SetHandled(obj, handled)
+		p.kind.SetHandled(p.obj, p.handled)
+		if p.kind.Rollout != nil {
+			p.kind.Rollout.Written(p.obj)
+		}
 	}
 	return err
+}
+
+// removeOutdated removes the condition Outdated of obj by a merge patch of its status.
+func removeOutdated(patch map[string]any, obj *unstructured.Unstructured) {
+	if customresource.ReadCondition(obj, ConditionOutdated) == nil {
+		return
+	}
+	conditions, changed := patch["conditions"].([]any)
+	if !changed {
+		conditions, _, _ = unstructured.NestedSlice(obj.Object, "status", "conditions")
+	}
+	patch["conditions"] = customresource.RemoveCondition(conditions, ConditionOutdated)
 }
 
 // statusPatch returns the status in a merge patch, which is empty if nothing changes.
@@ -162,6 +203,10 @@ func statusPatch(obj *unstructured.Unstructured, generation int64, conditions []
 	status, _ := obj.Object["status"].(map[string]any)
 	after, _ := status["conditions"].([]any)
 	for _, c := range conditions {
+		if c.absent {
+			after = customresource.RemoveCondition(after, c.kind)
+			continue
+		}
 		after = customresource.SetCondition(after, c.fields(generation), now)
 	}
 	return customresource.StatusPatch(obj, generation, after)

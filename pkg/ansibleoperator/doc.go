@@ -12,8 +12,14 @@
 // with delays of 1 second to 5 minutes, and earlier after such a change. If the resource is deleted during a run, the processes of
 // the run are ended. Then the finalizer runs, if there is one. The directory of the runs is removed with the resource.
 //
+// A run waits until the objects of WithDependsOn are ready. A change of an object that a resource waits for starts a pass.
+//
 // While a resource has AnnotationPaused, no run starts, not even the finalizer's. A run in progress ends first, also if the resource is
 // deleted in the meantime. A new value of AnnotationReconcileRequestedAt starts a run.
+//
+// With WithRollout, only some resources get their first run of another version of the operator at once. status.rollout says for which one
+// each resource had its last run, and that it has not succeeded yet, so that another process or leader continues. There are no runs for
+// a resource that waits, which has the condition Outdated.
 //
 // Several operators can share a kind if each has a selector. Together with the finalizer, a resource gets AnnotationOperator, so that
 // only the operator that has taken it over finalizes it, also after its labels were changed.
@@ -21,8 +27,8 @@
 // # Status
 //
 // The conditions are operator-sdk's Running, Successful and Failure, and Ready; see their constants. Ready contains
-// observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. Other keys and
-// conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in variables
+// observedGeneration, as does the status. Use "kubectl wait --for=condition=Ready" to wait for a successful run. status.outputs has the
+// values of WithOutputs, without secrets. Other keys and conditions are kept. Messages contain neither values whose names look like secrets, such as password, in the spec and in variables
 // or in the environment of the operator, nor the contents of Secrets that the run reads or writes, nor variables from WithVarsFrom.
 // They contain the msg of failed tasks, but no other output of Ansible.
 //

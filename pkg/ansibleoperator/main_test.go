@@ -29,6 +29,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/testdata/ansible"
+	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // plane is the control plane of all tests, started by the first one that needs it.
@@ -51,6 +52,7 @@ var started atomic.Pointer[controlplane.ControlPlane]
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
+	parallel.Wait()
 	code := m.Run()
 	if p := started.Load(); p != nil {
 		if err := p.Stop(); err != nil {

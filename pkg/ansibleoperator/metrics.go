@@ -33,7 +33,7 @@ func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ansible_operator_" + name, Help: help}, labels)
 	}
 	c := &collectors{
-		census:  customresource.NewCensus("ansible_operator_", ConditionReady, ConditionFailure, ConditionPaused),
+		census:  customresource.NewCensus("ansible_operator_", ConditionReady, ConditionFailure, ConditionOutdated, ConditionPaused),
 		results: gauge("reconcile_result", "Number of runs since the start of the operator, by result (succeeded or failed)", "GVK", "result"),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "ansible_operator_reconciles",

@@ -19,6 +19,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/variables"
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/redact"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
@@ -32,6 +34,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if obj == nil || obj.GetDeletionTimestamp() != nil {
+		r.dependencies.Drop(request.NamespacedName)
+	}
 	if obj == nil {
 		r.passes.drop(request.NamespacedName)
 		r.kind.Forget(request.NamespacedName)
@@ -43,10 +48,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	if !r.kind.IsResponsible(obj, r.isFinalizer) {
+		r.dependencies.Drop(request.NamespacedName)
 		r.passes.drop(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		r.dependencies.Drop(request.NamespacedName)
 		return reconcile.Result{}, err
 	}
 	result, err := r.reconcileObject(ctx, obj)
@@ -91,6 +98,7 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 		}
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
+	defer p.endRollout()
 	return p.run(ctx)
 }
 
@@ -106,6 +114,11 @@ type pass struct {
 	handled string
 	// sourceVars are the variables from Secrets and ConfigMaps.
 	sourceVars map[string]any
+	// rollout is what the pass writes about the rollout, unless the resource waits. asked is set if the pass has asked for its turn.
+	rollout *customresource.RolloutState
+	asked   bool
+	// outputs are what the next write of the status contains; nil leaves them as they are.
+	outputs *outputs.Values
 }
 
 // run runs the playbook or role and writes its result.
@@ -115,12 +128,21 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 			return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, errors.New("spec must be an object"))
 		}
 	}
-	err := p.readSources(ctx)
+	err := p.checkDependencies(ctx)
+	if waiting, ok := errors.AsType[*dependson.Wait](err); ok {
+		return p.waitForDependencies(ctx, waiting)
+	}
+	if err == nil {
+		err = p.readSources(ctx)
+	}
 	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
 		return p.waitForSources(ctx, sources)
 	}
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, nil, ReasonFailed, err)
+	}
+	if waits, err := p.stage(ctx); waits || err != nil {
+		return reconcile.Result{RequeueAfter: p.settings.period}, err
 	}
 	if err := p.write(ctx, runningConditions(p.obj)); err != nil {
 		return reconcile.Result{}, err
@@ -147,7 +169,8 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	case p.deleted:
 		return reconcile.Result{}, p.kind.RemoveFinalizers(ctx, p.obj, p.isFinalizer)
 	}
-	return reconcile.Result{RequeueAfter: p.settings.period}, p.write(ctx, successConditions(result))
+	p.rollout.InProgress = false
+	return reconcile.Result{RequeueAfter: p.settings.period}, p.finish(ctx, result)
 }
 
 // execute runs the playbook or role until its end, or until the resource is deleted.
@@ -226,7 +249,7 @@ func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, e
 
 // write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.
 func (p *pass) write(ctx context.Context, conditions []condition) error {
-	err := p.writeStatus(ctx, p.obj, p.generation, conditions, p.handled)
+	err := p.writeStatus(ctx, conditions)
 	if apierrors.IsInvalid(err) {
 		log.FromContext(ctx).Error(err, "the schema of the kind does not permit the status; set manageStatus: false in watches.yaml, or change the schema")
 		return nil

@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
@@ -31,6 +33,7 @@ type Reconciler struct {
 	kind               customresource.Kind
 	source             playbookOrRole
 	vars               map[string]any
+	dependsOn          []dependson.Dependency
 	varsFrom           []valuesfrom.Source
 	finalizer          *Finalizer
 	timeout            time.Duration
@@ -45,6 +48,7 @@ type Reconciler struct {
 	cacheReads         bool
 	blacklist          []schema.GroupVersionKind
 	others             []otherWatch
+	outputs            []outputs.Output
 	// warnings are logged by Setup.
 	warnings []string
 
@@ -54,8 +58,12 @@ type Reconciler struct {
 	schemas *schemas
 	events  record.EventRecorder
 	sources *valuesfrom.Reader
+	// dependencies are nil if there are none.
+	dependencies *dependson.Checker
 
 	passes passes
+	// digest is the version of the operator, if there is a rollout.
+	digest string
 }
 
 // New returns a reconciler. WithGroupVersionKind and one of WithPlaybook and WithRole are required. The error names all invalid options.
@@ -70,6 +78,9 @@ func New(options ...Option) (*Reconciler, error) {
 	r.kind.NoStatus = !r.manageStatus
 	if r.source.isEmpty() {
 		return nil, errors.New("a playbook or a role is required; use WithPlaybook or WithRole")
+	}
+	if r.kind.Rollout != nil && !r.manageStatus {
+		return nil, errors.New("rollout: requires WithManageStatus, manageStatus: true in watches.yaml")
 	}
 	return r, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/proxy"
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
@@ -117,7 +118,14 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 		return err
 	}
 	sources := valuesfrom.NewWatcher(mgr, settings.Namespaces, mgr.GetLogger().WithName("vars"))
+	dependencies, err := dependson.NewWatcher(mgr, settings.Namespaces, mgr.GetLogger().WithName("dependencies"))
+	if err != nil {
+		return err
+	}
 	for _, r := range reconcilers {
+		if r.dependencies, err = dependencies.Add(r.kind.GVK.GroupKind(), r.dependsOn, r.dependencyChanged); err != nil {
+			return err
+		}
 		if r.sources, err = sources.Add("varsFrom", r.varsFrom, r.sourceChanged); err != nil {
 			return err
 		}
@@ -125,6 +133,9 @@ func Setup(mgr manager.Manager, settings Settings, reconcilers ...*Reconciler) e
 		collectors.initialize(r.kind.GVK, r.finalizer != nil)
 		if r.manageStatus {
 			r.kind.Census = collectors.census
+		}
+		if err := r.startRollout(settings); err != nil {
+			return err
 		}
 		if err := r.addController(mgr); err != nil {
 			return fmt.Errorf("adding the controller of %s: %w", r.kind.GVK.Kind, err)

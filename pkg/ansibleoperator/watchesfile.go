@@ -11,7 +11,9 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
@@ -142,11 +144,21 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 	for _, source := range w.VarsFrom {
 		sources = append(sources, valuesfrom.Source(source))
 	}
+	var dependencies []dependson.Dependency
+	for _, dependency := range w.DependsOn {
+		dependencies = append(dependencies, dependson.Dependency(dependency))
+	}
+	var values []outputs.Output
+	for _, o := range w.Outputs {
+		values = append(values, outputs.Output(o))
+	}
 	options := []Option{
+		WithOutputs(values...),
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithPlaybook(source.playbook),
 		WithRole(source.role),
 		WithVars(w.Vars),
+		WithDependsOn(dependencies...),
 		WithVarsFrom(sources...),
 		WithMaxRunnerArtifacts(w.MaxRunnerArtifacts),
 		WithRunTimeout(w.RunTimeout),
@@ -165,6 +177,9 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 	}
 	if w.MaxConcurrentReconciles > 0 {
 		options = append(options, WithMaxConcurrentReconciles(w.MaxConcurrentReconciles))
+	}
+	if w.Rollout != (watches.Rollout{}) {
+		options = append(options, WithRollout(w.Rollout.MaxConcurrent, w.Rollout.MaxFailures))
 	}
 	if w.Selector != nil {
 		options = append(options, WithSelector(*w.Selector))

@@ -34,6 +34,8 @@ type Watch struct {
 	Others []rbac.GroupKind
 	// Sources are the Secrets and ConfigMaps with variables of runs.
 	Sources []rbac.Source
+	// Dependencies are the objects that custom resources depend on.
+	Dependencies []rbac.Dependency
 	// KeepNames is true if keys of spec are not converted to snake case.
 	KeepNames bool
 	// WatchClusterScoped is true if dependent objects without a namespace are watched, too.
@@ -89,6 +91,9 @@ func NewWatch(w watches.AnsibleWatch) Watch {
 	}
 	for _, source := range w.VarsFrom {
 		watch.Sources = append(watch.Sources, rbac.Source{Kind: source.Kind, Name: source.Name})
+	}
+	for _, d := range w.DependsOn {
+		watch.Dependencies = append(watch.Dependencies, rbac.Dependency{GroupKind: rbac.GroupKind{Group: d.Group, Kind: d.Kind}, Name: d.Name})
 	}
 	if w.Finalizer != nil {
 		watch.FinalizerRole, watch.FinalizerPlaybook = w.Finalizer.Role, w.Finalizer.Playbook

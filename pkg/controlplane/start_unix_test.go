@@ -4,6 +4,7 @@ package controlplane
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,7 +19,9 @@ func TestEnvtest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &envtest.Environment{BinaryAssetsDirectory: assets.Dir}
+	env := &envtest.Environment{
+		BinaryAssetsDirectory: assets.Dir, ControlPlaneStartTimeout: 3 * time.Minute, ControlPlaneStopTimeout: 3 * time.Minute,
+	}
 	config, err := env.Start()
 	if err != nil {
 		t.Fatal(err)

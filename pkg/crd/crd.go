@@ -38,6 +38,8 @@ type Version struct {
 	// Spec is the schema of spec. SpecRequired reports whether objects must have a spec.
 	Spec         map[string]any
 	SpecRequired bool
+	// Outputs is the schema of status.outputs, or nil.
+	Outputs map[string]any
 }
 
 // Marshal returns the manifest, which begins with a document separator as controller-gen's do.
@@ -146,7 +148,7 @@ func (d Definition) objectSchema(v Version) map[string]any {
 			"kind":       map[string]any{"type": "string", "description": kindDescription},
 			"metadata":   map[string]any{"type": "object"},
 			"spec":       v.Spec,
-			"status":     d.Status,
+			"status":     withOutputs(d.Status, v.Outputs),
 		},
 	}
 	if v.SpecRequired {

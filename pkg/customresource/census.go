@@ -25,21 +25,26 @@ type Census struct {
 	conditions []string
 	count      *prometheus.Desc
 	since      *prometheus.Desc
+	rollout    *prometheus.Desc
 
-	mu     sync.Mutex
-	counts map[*kindCount]bool
+	mu       sync.Mutex
+	counts   map[*kindCount]bool
+	rollouts map[*Rollout]bool
 }
 
 // NewCensus returns a census of conditions, of which Ready is one. The prefix of the metrics ends with an underscore.
 func NewCensus(prefix string, conditions ...string) *Census {
 	labels := []string{"group", "version", "kind"}
 	return &Census{
-		conditions: conditions, counts: map[*kindCount]bool{},
+		conditions: conditions, counts: map[*kindCount]bool{}, rollouts: map[*Rollout]bool{},
 		count: prometheus.NewDesc(prefix+"resource_conditions",
 			"Number of custom resources by the status of a condition; it is Unknown without the condition",
 			append(slices.Clone(labels), "condition", "status"), nil),
 		since: prometheus.NewDesc(prefix+"resource_not_ready_since_timestamp_seconds",
 			"Time since which the custom resource that has not been ready for longest is not ready; absent if all are ready", labels, nil),
+		rollout: prometheus.NewDesc(prefix+"rollout_resources",
+			"Number of custom resources that wait for their upgrade to the version of the operator, whose upgrade is in progress or has failed",
+			append(slices.Clone(labels), "state"), nil),
 	}
 }
 
@@ -47,6 +52,7 @@ func NewCensus(prefix string, conditions ...string) *Census {
 func (c *Census) Describe(descs chan<- *prometheus.Desc) {
 	descs <- c.count
 	descs <- c.since
+	descs <- c.rollout
 }
 
 // Collect implements prometheus.Collector.
@@ -65,6 +71,7 @@ func (c *Census) Collect(metrics chan<- prometheus.Metric) {
 			total.add(counted)
 		}
 	}
+	c.collectRollouts(metrics)
 	for gvk, total := range kinds {
 		for i, condition := range c.conditions {
 			for j, status := range statuses {

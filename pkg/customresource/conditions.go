@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// ReasonDependencyNotReady is the reason of Ready while a resource waits for others, and of the event when that begins.
+const ReasonDependencyNotReady = "DependencyNotReady"
+
 // SetCondition returns conditions with one of the given fields, which must contain type and status. Its lastTransitionTime changes
 // only with its status. Conditions of other types are kept as they are, including fields that the reconciler does not write.
 func SetCondition(conditions []any, fields map[string]any, now time.Time) []any {

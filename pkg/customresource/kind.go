@@ -47,6 +47,8 @@ type Kind struct {
 	Operator *Operator
 	// Census counts the resources for metrics, unless it is nil.
 	Census *Census
+	// Rollout limits upgrades to a new version of the operator, unless it is nil. SetRollout sets it.
+	Rollout *Rollout
 	// NoStatus leaves the status to others.
 	NoStatus bool
 	memory   *memory
@@ -162,6 +164,11 @@ func (k *Kind) AddController(mgr manager.Manager, r reconcile.Reconciler, h hand
 		predicates = slices.Insert(predicates, 0, predicate.TypedPredicate[*unstructured.Unstructured](count)) // first, as a refusal ends the list
 		inner := started
 		started = func(ctx context.Context, queue Queue) { count.start(ctx); inner(ctx, queue) }
+	}
+	if k.Rollout != nil {
+		predicates = slices.Insert(predicates, 0, predicate.TypedPredicate[*unstructured.Unstructured](rolloutEvents{k.Rollout}))
+		inner := started
+		started = func(ctx context.Context, queue Queue) { k.Census.startRollout(ctx, k.Rollout); inner(ctx, queue) }
 	}
 	return c.Watch(unsynced{k.GVK, source.Kind(mgr.GetCache(), Empty(k.GVK), h, predicates...), started})
 }

@@ -26,7 +26,12 @@ type CRDVersion struct {
 	Chart Files
 	// Open makes spec an object with any content, as operator-sdk does.
 	Open bool
+	// Outputs are the outputs of the kind.
+	Outputs []Output
 }
+
+// An Output is a value that the operator writes to status.outputs.
+type Output = crd.Output
 
 // CRD returns the manifest of the CustomResourceDefinition, which begins with a document separator, as controller-gen writes it.
 // Its schema accepts at least the values that the chart accepts: keys with a default are optional, and null deletes a default, if it arrives: client-side kubectl apply drops it.
@@ -42,6 +47,7 @@ func CRD(spec CRDSpec) ([]byte, error) {
 		}
 		definition.Versions = append(definition.Versions, crd.Version{
 			Name: version.Name, Stored: version.Stored, Spec: values.encode(false), SpecRequired: len(values.required) > 0,
+			Outputs: crd.Outputs(version.Outputs),
 		})
 	}
 	return definition.Marshal()

@@ -35,6 +35,8 @@ type ChartAPI struct {
 	Tests bool
 	// Sources are the key valuesFrom of the kind in watches.yaml.
 	Sources []rbac.Source
+	// Dependencies are the key dependsOn of the kind in watches.yaml.
+	Dependencies []rbac.Dependency
 }
 
 // Rules returns the rules of the manager's role for the charts of a project, sorted. The notes state what the rules may lack: kinds
@@ -54,6 +56,10 @@ func Rules(apis []ChartAPI) ([]rbac.Rule, diag.Findings) {
 		r.permissions.Grant(api.Group, []string{api.Plural, api.Plural + "/finalizers", api.Plural + "/status"}, objectVerbs...)
 		for _, source := range api.Sources {
 			r.permissions.AddSource(source)
+		}
+		r.dir = ""
+		for _, dependency := range api.Dependencies {
+			r.permissions.AddDependency(dependency, r.resource(dependency.GroupKind, "watches.yaml"))
 		}
 		r.chart(api)
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/outputs"
 )
 
 // The types of conditions of a custom resource. The first four exist in operator-sdk's helm-operator, too.
@@ -38,6 +39,11 @@ const (
 	// ConditionTestSuccess says whether the tests of the chart have succeeded after the last installation or upgrade. It is absent if they
 	// aren't run, or if there are none.
 	ConditionTestSuccess = "TestSuccess"
+	// ConditionOutdated is True while a release waits for its upgrade to the version of the operator, because of WithRollout. Otherwise,
+	// it is absent.
+	ConditionOutdated = customresource.ConditionOutdated
+	// ConditionOutputsReady says whether all values of WithOutputs are in status.outputs. It is absent without outputs.
+	ConditionOutputsReady = outputs.Condition
 	// ConditionPaused is True while AnnotationPaused keeps the operator from changing anything. Otherwise, it is absent.
 	ConditionPaused = customresource.ConditionPaused
 	// ConditionDeletionBlocked is True while a deleted resource remains, with what blocks its deletion. Otherwise, it is absent.
@@ -58,6 +64,10 @@ const (
 	ReasonValuesMissing = "ValuesMissing"
 	// ReasonValuesInvalid means that a Secret or ConfigMap with values has other content than its use requires.
 	ReasonValuesInvalid = "ValuesInvalid"
+
+	// ReasonDependencyNotReady means that the release isn't installed or upgraded before an object of WithDependsOn is ready. It is the
+	// reason of the event when the wait begins, too.
+	ReasonDependencyNotReady = customresource.ReasonDependencyNotReady
 
 	// ReasonObjectsReady means that all objects are ready.
 	ReasonObjectsReady = "ObjectsReady"
@@ -90,6 +100,13 @@ const (
 	// makes the installation or upgrade fail has the event of that failure only.
 	ReasonTestSucceeded = "TestSucceeded"
 	ReasonTestFailed    = "TestFailed"
+	// ReasonRolloutWaiting means that as many other releases are being upgraded as WithRollout permits.
+	ReasonRolloutWaiting = customresource.ReasonRolloutWaiting
+	// ReasonRolloutStopped means that more upgrades have failed than WithRollout permits.
+	ReasonRolloutStopped = customresource.ReasonRolloutStopped
+	// ReasonOutputsFailed means that a value of WithOutputs couldn't be written: its template failed, it doesn't have the type, or it
+	// contains a secret. It is a reason of OutputsReady, of Ready if all objects are ready, and of an event.
+	ReasonOutputsFailed = outputs.ReasonFailed
 	// ReasonPaused is the only reason of Paused. DeletionBlocked has it, too, and Ready if a paused resource was never reconciled.
 	ReasonPaused = customresource.ReasonPaused
 	// ReasonWaitingForObjects means that the annotation uninstall-wait keeps the deleted resource.

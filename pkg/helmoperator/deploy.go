@@ -23,7 +23,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	if p.values, err = p.valuesOf(ctx, p.obj, &p.secrets); err != nil {
-		return nil, err
+		return nil, p.waitOr(ctx, err)
 	}
 	p.secrets.AddValues(p.values)
 	if p.install, p.upgrade, err = p.remediations(p.obj); err != nil {
@@ -35,6 +35,9 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	}
 	p.rendered, p.release = chart, rel
 	plan, err := rel.Plan(ctx)
+	if err != nil || plan.Action != release.None {
+		err = p.waitOr(ctx, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +46,9 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 		return nil, err
 	}
 	p.tracked.annotations = p.obj.GetAnnotations()
+	if err := p.stage(ctx, &plan); err != nil {
+		return nil, err
+	}
 	if err := p.callHooks(ctx, p.preHooks, plan.Action, nil); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,11 @@
 // The values of a release come from the sources of [WithValuesFrom], the spec, which takes precedence over them, and override values. While a
 // source is missing, the release stays as it is, and a change of a source starts a pass.
 //
+// # Dependencies
+//
+// An installation or upgrade waits until the objects of [WithDependsOn] are ready. Meanwhile, the deployed revision is repaired. A change of
+// an object that a resource waits for starts a pass.
+//
 // # Pauses and requests
 //
 // A resource with AnnotationPaused is left as it is, also if it is deleted: there are neither passes nor requests, except to write the
@@ -32,6 +37,12 @@
 // status.failedRelease describes the failure. Failures that say nothing about the release, such as an overloaded API server, don't
 // count.
 //
+// # Rollouts
+//
+// With [WithRollout], only some releases are upgraded at once to another version of the operator. status.rollout says to which one each
+// release was upgraded, and that it is not ready yet, so that another process or leader continues. A release that waits has the condition
+// Outdated; its objects are repaired with the stored manifest.
+//
 // # Waits
 //
 // A pass that waits for a hook or a CRD of the chart says so in the condition Ready and occupies no worker of the controller until the
@@ -42,9 +53,9 @@
 // The conditions are operator-sdk's Initialized, Deployed, ReleaseFailed and Irreconcilable, and Ready, Deterministic,
 // OwnershipConflict, TestSuccess and DeletionBlocked; see their constants. All contain observedGeneration, as does the status. Use
 // "kubectl wait --for=condition=Ready" to wait for pods. status.deployedRelease.name is the release, and
-// status.deployedRelease.externalObjects lists the objects that Kubernetes does not delete with the resource. Other keys and
-// conditions are kept. Conditions, events, errors and logs contain neither the data of the release's Secrets, nor values from
-// sources, nor values whose names look like secrets, such as password.
+// status.deployedRelease.externalObjects lists the objects that Kubernetes does not delete with the resource. status.outputs has the
+// values of [WithOutputs]. Other keys and conditions are kept. Conditions, events, outputs, errors and logs contain neither the data of
+// the release's Secrets, nor values from sources, nor values whose names look like secrets, such as password.
 //
 // # Metrics
 //
@@ -58,6 +69,6 @@
 // # Permissions
 //
 // The operator needs permissions to get, list, watch, patch and update the resources, their status and finalizers; to create events;
-// to manage Secrets, which contain the records of releases; to get, list and watch sources of values; and to manage all kinds of the
+// to manage Secrets, which contain the records of releases; to get, list and watch sources of values and dependencies; and to manage all kinds of the
 // chart. Without permission to list and watch a kind, its objects are repaired at the reconcile period only.
 package helmoperator

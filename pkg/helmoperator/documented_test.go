@@ -25,10 +25,16 @@ func (e *env) documented(contains, chart string) string {
 // startDocumented starts an operator with an example of docs/helm.md that contains a text, and a chart with templates.
 func (e *env) startDocumented(c *transport, contains, values string, templates map[string]string) {
 	e.Helper()
+	e.startReplaced(c, strings.NewReplacer(), contains, values, templates)
+}
+
+// startReplaced is startDocumented with replacements in the example. The operator runs until the test ends or the returned function is called.
+func (e *env) startReplaced(c *transport, replace *strings.Replacer, contains, values string, templates map[string]string) func() {
+	e.Helper()
 	dir := e.TempDir()
 	files := map[string]string{
 		"chart/Chart.yaml": "{apiVersion: v2, name: app, version: 1.0.0}", "chart/values.yaml": values,
-		"watches.yaml": e.documented(contains, filepath.ToSlash(filepath.Join(dir, "chart"))),
+		"watches.yaml": replace.Replace(e.documented(contains, filepath.ToSlash(filepath.Join(dir, "chart")))),
 	}
 	for name, template := range templates {
 		files["chart/templates/"+name] = template
@@ -46,7 +52,7 @@ func (e *env) startDocumented(c *transport, contains, values string, templates m
 	if err != nil {
 		e.Fatal(err)
 	}
-	e.startAll(c.wrap(e.config), nil, reconcilers...)
+	return e.startAll(c.wrap(e.config), nil, reconcilers...)
 }
 
 // TestDocumentedDrift ignores fields as the example of docs/helm.md says.

@@ -32,6 +32,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/helmoperator"
+	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // plane is the control plane of all tests, started by the first one that needs it.
@@ -56,6 +57,7 @@ var started atomic.Pointer[controlplane.ControlPlane]
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
+	parallel.Wait()
 	code := m.Run()
 	if p := started.Load(); p != nil {
 		if err := p.Stop(); err != nil {
@@ -221,7 +223,7 @@ func (e *env) startAll(config *rest.Config, change func(*manager.Options), all .
 func (e *env) eventually(what string, check func() error) {
 	e.Helper()
 	var err error
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if err = check(); err == nil {
 			return
 		}

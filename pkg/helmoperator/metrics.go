@@ -38,7 +38,7 @@ func registerCollectors(registry prometheus.Registerer) (*collectors, error) {
 	}
 	c := &collectors{
 		census: customresource.NewCensus("helm_operator_", ConditionReady, ConditionReleaseFailed, ConditionIrreconcilable, ConditionDrifted,
-			ConditionDeterministic, ConditionCRDsUpToDate, ConditionOwnershipConflict, ConditionTestSuccess, ConditionPaused, ConditionDeletionBlocked),
+			ConditionDeterministic, ConditionCRDsUpToDate, ConditionOwnershipConflict, ConditionTestSuccess, ConditionOutdated, ConditionPaused, ConditionDeletionBlocked),
 		created: gauge("resource_created_at_seconds", "Time of creation of a custom resource, in seconds since the epoch",
 			"name", "namespace", "group", "version", "kind"),
 		operations: counter("operations_total", "Number of operations on releases, by result (success or error)", "operation", "result"),

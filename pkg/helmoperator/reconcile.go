@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
@@ -29,6 +30,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return result, err
 	}
 	if obj == nil {
+		r.dependencies.Drop(request.NamespacedName)
 		r.tracker.drop(request.NamespacedName)
 		r.kind.Forget(request.NamespacedName)
 		r.sources.Drop(request.NamespacedName)
@@ -36,11 +38,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	if !r.kind.IsResponsible(obj, isFinalizer) {
+		r.dependencies.Drop(request.NamespacedName)
 		r.tracker.drop(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	r.metrics.setCreated(obj, r.kind.GVK)
 	if paused, err := r.pauseOrResume(ctx, obj); paused || err != nil {
+		r.dependencies.Drop(request.NamespacedName)
 		return reconcile.Result{}, err
 	}
 	if obj.GetDeletionTimestamp() == nil {
@@ -63,10 +67,12 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 		}
 	}()
 	if obj.GetDeletionTimestamp() != nil {
+		r.dependencies.Drop(client.ObjectKeyFromObject(obj))
 		return r.reconcileDeleted(ctx, op, obj, tracked)
 	}
 	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
 	p.requested = r.kind.Requested(obj, AnnotationReconcileRequestedAt)
+	defer p.endRollout()
 	return p.run(ctx)
 }
 
@@ -78,7 +84,9 @@ func (r *Reconciler) reconcileReadiness(ctx context.Context, obj *unstructured.U
 		r.tracker.requireFull(client.ObjectKeyFromObject(obj)) // the tests run now
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 	}
+	ready = withOutputs(ready, tracked)
 	change.set(ready)
+	r.refreshOutdated(obj, change)
 	if err := r.writeStatus(ctx, obj, change); err != nil {
 		r.tracker.requireFull(client.ObjectKeyFromObject(obj))
 		return reconcile.Result{}, err
@@ -92,7 +100,7 @@ func (r *Reconciler) nextPass(obj *unstructured.Unstructured, tracked *trackedRe
 	if !tracked.nextFull.IsZero() {
 		wait = max(tracked.nextFull.Sub(r.kind.Now()), time.Millisecond)
 	}
-	if ready.status == metav1.ConditionTrue {
+	if ready.status == metav1.ConditionTrue || ready.reason == ReasonOutputsFailed { // reading the objects again doesn't help
 		tracked.waits = 0
 		return reconcile.Result{RequeueAfter: wait}
 	}
@@ -125,6 +133,9 @@ type pass struct {
 	drifted *condition
 	// requested is the new value of AnnotationReconcileRequestedAt, or empty.
 	requested string
+	// digest is the version of the operator, if there is a rollout. The pass has asked it for its turn, and the release waits for it.
+	digest          string
+	asked, outdated bool
 }
 
 // run reconciles a resource that is not being deleted, and writes its status.
@@ -141,12 +152,16 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		// The next pass, maybe of another process, continues. It writes the status.
 		return reconcile.Result{}, err
 	}
-	if !release.IsTransient(err) { // otherwise, the next pass does what was requested
+	waiting, waits := errors.AsType[*dependson.Wait](err)
+	if !release.IsTransient(err) && !waits { // otherwise, the next pass does what was requested
 		p.change.handled = p.requested
 	}
 	var held *heldError
 	if errors.As(err, &held) {
 		return p.hold(ctx, p.release, held)
+	}
+	if waits {
+		return p.waitForDependencies(ctx, waiting)
 	}
 	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
 		return p.waitForSources(ctx, sources)
@@ -155,17 +170,24 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	if err != nil {
 		return reconcile.Result{}, p.fail(ctx, err)
 	}
-	if !p.tracked.testPending {
+	if p.keepsFailure() {
+		p.tracked.blocked, ready = true, readCondition(p.obj, ConditionReady)
+	} else {
+		p.change.remove(ConditionReleaseFailed)
+	}
+	if !p.tracked.testPending && !p.keepsFailure() {
 		if err := p.forgetFailure(ctx, p.release); err != nil {
 			return reconcile.Result{}, p.fail(ctx, err)
 		}
 	}
+	p.describeOutputs(ctx, deployed)
+	ready = withOutputs(ready, p.tracked)
 	p.change.set(ready)
-	p.change.remove(ConditionReleaseFailed, ConditionIrreconcilable)
+	p.change.remove(ConditionIrreconcilable)
 	if p.change.remove(ConditionDrifted); p.drifted != nil {
 		p.change.set(*p.drifted)
 	}
-	if err := p.writeStatus(ctx, p.obj, p.change); err != nil {
+	if err := p.writeWithOutputs(ctx, &ready); err != nil {
 		return reconcile.Result{}, err
 	}
 	p.tracked.nextFull = time.Time{}

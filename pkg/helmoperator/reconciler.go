@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 )
 
@@ -26,6 +28,7 @@ const defaultMaxHistory = 10
 type Reconciler struct {
 	kind              customresource.Kind
 	chart             *chartSource
+	dependsOn         []dependson.Dependency
 	valuesFrom        []valuesfrom.Source
 	overrides         map[string]string
 	typedOverrides    map[string]any
@@ -46,18 +49,21 @@ type Reconciler struct {
 	drift                                  release.DriftMode
 	ignore                                 release.IgnoreRules
 	ownership                              release.OwnershipMode
+	outputs                                []outputs.Output
 	tests                                  Tests
 	events                                 record.EventRecorder
 
 	// These are set by Setup.
-	factory    *release.Factory
-	dependents *releaseWatcher
-	metrics    *collectors
-	sources    *valuesfrom.Reader
+	factory      *release.Factory
+	dependents   *releaseWatcher
+	metrics      *collectors
+	sources      *valuesfrom.Reader
+	dependencies *dependson.Checker
 
 	tracker    tracker
 	watched    watchedKinds
 	operations operations
+	version    versionDigest
 }
 
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
@@ -104,8 +110,15 @@ func Setup(mgr manager.Manager, reconcilers ...*Reconciler) error {
 		return err
 	}
 	sources := valuesfrom.NewWatcher(mgr, reconcilers[0].namespaces, log.WithName("values"))
+	dependencies, err := dependson.NewWatcher(mgr, reconcilers[0].namespaces, log.WithName("dependencies"))
+	if err != nil {
+		return err
+	}
 	for _, r := range reconcilers {
-		if r.sources, err = sources.Add("valuesFrom", r.valuesFrom, r.sourceChanged); err != nil {
+		if r.sources, err = sources.Add("valuesFrom", r.valuesFrom, r.requestFull); err != nil {
+			return err
+		}
+		if r.dependencies, err = dependencies.Add(r.kind.GVK.GroupKind(), r.dependsOn, r.requestFull); err != nil {
 			return err
 		}
 		r.dependents, r.factory, r.metrics = watches, factory, collectors
@@ -129,6 +142,7 @@ func (r *Reconciler) addController(mgr manager.Manager) error {
 	changed := func(before, after *unstructured.Unstructured) bool {
 		return !r.kind.Operator.AreAnnotationsEqual(before, after) || !maps.Equal(before.GetLabels(), after.GetLabels())
 	}
+	r.startRollout()
 	return r.kind.AddController(mgr, r, &handler.TypedEnqueueRequestForObject[*unstructured.Unstructured]{}, changed, func(ctx context.Context, queue customresource.Queue) {
 		r.operations.bind(ctx, queue)
 		r.watched.start(ctx, queue)

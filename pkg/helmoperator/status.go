@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/outputs"
 )
 
 // statusDeployedRelease is the key of the status that describes the release.
@@ -23,8 +24,12 @@ type statusChange struct {
 	release map[string]any
 	// failure is the same for status.failedRelease.
 	failure map[string]any
+	// outputs are the content of status.outputs; nil leaves it as it is.
+	outputs *outputs.Values
 	// handled is the value of AnnotationReconcileRequestedAt that the pass is for, or empty.
 	handled string
+	// rollout is the content of status.rollout if it is not nil.
+	rollout *customresource.RolloutState
 }
 
 func newStatusChange() *statusChange {
@@ -60,9 +65,13 @@ func (s *statusChange) patch(obj *unstructured.Unstructured, now time.Time) map[
 			written[statusFailedRelease] = change.value
 		}
 	}
+	if s.outputs != nil {
+		s.outputs.AddTo(written, old)
+	}
 	if s.handled != "" && s.handled != old[customresource.StatusHandled] {
 		written[customresource.StatusHandled] = s.handled
 	}
+	s.patchRollout(written, obj)
 	return written
 }
 
@@ -101,6 +110,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstruct
 	})
 	if err == nil {
 		r.kind.SetHandled(obj, handled)
+		if r.kind.Rollout != nil {
+			r.kind.Rollout.Written(obj)
+		}
 	}
 	return err
 }

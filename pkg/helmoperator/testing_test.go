@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/helmoperator"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/outputs"
 )
 
 // testJob is a template of a test, which doesn't run while the value blocked is true, and fails if the value fail is.
@@ -130,6 +131,7 @@ func TestFailedTest(t *testing.T) {
 	options := []helmoperator.Option{
 		tests(), helmoperator.WithChart(testedChart()), helmoperator.WithMaxReleaseHistory(1), helmoperator.WithReconcilePeriod(200 * time.Millisecond),
 		helmoperator.WithUpgradeRemediation(helmoperator.Remediation{Retries: 1}),
+		helmoperator.WithOutputs(outputs.Output{Name: "text", From: "{{ .Values.text }}", Type: "string"}),
 	}
 	stop := e.startCounting(c, options...)
 	obj := e.create("one", map[string]any{"text": "a"})
@@ -147,6 +149,7 @@ func TestFailedTest(t *testing.T) {
 		})
 	}
 	exhausted()
+	e.waitOutputs("one", `{"text":"a"}`) // of the revision that is deployed again
 	obj = e.waitFor("one", helmoperator.ConditionTestSuccess, "False/TestFailed")
 	if failed := failedRelease(obj); failed["failures"] != int64(2) || failed["action"] != "Upgrade" {
 		t.Errorf("failed release %v", failed)

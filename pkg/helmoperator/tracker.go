@@ -38,6 +38,9 @@ type trackedResource struct {
 	// testPending is set until the tests of the deployed revision have been run.
 	testPending bool
 
+	// outputs are those of the deployed revision, once they are known.
+	outputs *trackedOutputs
+
 	objects []release.Object
 	// secrets are the secrets of the release, which the messages of light passes must not contain.
 	secrets *redactor

@@ -60,8 +60,8 @@ func (r *Reconciler) addValuesFrom(ctx context.Context, obj *unstructured.Unstru
 	return err
 }
 
-// sourceChanged starts a pass of a custom resource after a change of a source, also while it waits after a failed pass.
-func (r *Reconciler) sourceChanged(key types.NamespacedName) {
+// requestFull starts a pass of a custom resource after a change of a source or dependency, also while it waits after a failed pass.
+func (r *Reconciler) requestFull(key types.NamespacedName) {
 	r.tracker.requireFull(key)
 	r.watched.mu.Lock()
 	queue := r.watched.queue
@@ -80,7 +80,7 @@ func (p *pass) waitForSources(ctx context.Context, cause *valuesfrom.Error) (rec
 		reason = ReasonValuesMissing
 	}
 	before := p.tracked.secrets
-	if err := p.repairWithoutValues(ctx); err != nil {
+	if err := p.repairDeployed(ctx); err != nil {
 		if before != nil { // the release contains what was read before
 			err = before.RedactError(err)
 		}
@@ -97,8 +97,8 @@ func (p *pass) waitForSources(ctx context.Context, cause *valuesfrom.Error) (rec
 	return reconcile.Result{RequeueAfter: p.settings.period}, p.writeStatus(ctx, p.obj, p.change)
 }
 
-// repairWithoutValues repairs the deployed revision.
-func (p *pass) repairWithoutValues(ctx context.Context) error {
+// repairDeployed repairs the deployed revision of a pass that has to wait.
+func (p *pass) repairDeployed(ctx context.Context) error {
 	rel, err := p.newRelease(ctx, p.chart.last())
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/dependents"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
 )
@@ -29,6 +30,13 @@ func (w *watchedKinds) start(_ context.Context, queue workqueue.TypedRateLimitin
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue, w.kinds = queue, map[schema.GroupVersionKind]bool{}
+}
+
+// started returns the queue of the controller, or nil before it starts.
+func (w *watchedKinds) started() customresource.Queue {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.queue
 }
 
 // watchDependents watches the kinds of the objects of a release. The drift of a kind that cannot be watched is repaired at the reconcile

@@ -9,8 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
+	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/helmoperator/release"
+	"github.com/operon-sdk/operon/pkg/outputs"
 	"github.com/operon-sdk/operon/pkg/valuesfrom"
 	"github.com/operon-sdk/operon/pkg/watches"
 )
@@ -61,15 +63,21 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	for _, source := range w.ValuesFrom {
 		sources = append(sources, valuesfrom.Source(source))
 	}
+	var dependencies []dependson.Dependency
+	for _, dependency := range w.DependsOn {
+		dependencies = append(dependencies, dependson.Dependency(dependency))
+	}
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithChartPath(w.Chart),
+		WithDependsOn(dependencies...),
 		WithValuesFrom(sources...),
 		WithOverrideValues(overrides),
 		WithTypedOverrideValues(w.TypedOverrideValues),
 		WithDryRunOption(w.DryRunOption),
 		WithCRDs(w.CRDs),
 		WithTakeOwnership(release.OwnershipMode(w.TakeOwnership)),
+		WithOutputs(outputList(w.Outputs)...),
 		SkipDependentWatches(!w.WatchDependentResources),
 		WithDriftDetection(release.DriftMode(w.DriftDetection.Mode), ignoreRules(w.DriftDetection.Ignore)...),
 	}
@@ -91,7 +99,15 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	if w.Selector != nil {
 		options = append(options, WithSelector(*w.Selector))
 	}
-	return append(options, remediationOptions(w)...), nil
+	return slices.Concat(options, remediationOptions(w), rolloutOptions(w)), nil
+}
+
+func outputList(list []watches.Output) []outputs.Output {
+	var result []outputs.Output
+	for _, o := range list {
+		result = append(result, outputs.Output(o))
+	}
+	return result
 }
 
 func ignoreRules(rules []watches.IgnoreRule) []release.IgnoreRule {

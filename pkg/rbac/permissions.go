@@ -49,6 +49,17 @@ func (p Permissions) AddSource(s Source) {
 // A Source is a Secret or ConfigMap with values of custom resources. The name is empty if these contain it.
 type Source struct{ Kind, Name string }
 
+// A Dependency is an object that custom resources depend on. The name is empty if these contain it.
+type Dependency struct {
+	GroupKind
+	Name string
+}
+
+// AddDependency adds the permissions to read and watch an object with a resource, or all of them if it has no name.
+func (p Permissions) AddDependency(d Dependency, resource string) {
+	p.Add(Target{Group: d.Group, Resource: resource, Name: d.Name}, "get", "list", "watch")
+}
+
 // AddRule adds the permissions of a rule.
 func (p Permissions) AddRule(r Rule) {
 	for _, url := range r.NonResourceURLs {

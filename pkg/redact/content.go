@@ -40,6 +40,7 @@ func (r *Redactor) addText(text string) {
 	for _, form := range []string{
 		text, strings.ReplaceAll(text, "'", "''"), strings.ReplaceAll(text, "'", `'"'"'`), // in YAML, and in a shell
 		quoted[1 : len(quoted)-1], url.QueryEscape(text), url.PathEscape(text),
+		strings.ReplaceAll(url.PathEscape(text), "%2F", "/"), // as by Jinja's urlencode
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(text))),
 	} {
 		inJSON := escape(form)

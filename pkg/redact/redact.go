@@ -59,6 +59,7 @@ func (r *Redactor) AddValues(values any) {
 				r.AddValues(value)
 			case isText:
 				r.Add(text)
+				r.addText(text)
 			default:
 				r.addBelow(value, passwordKey.MatchString(key))
 			}
@@ -75,6 +76,7 @@ func (r *Redactor) addBelow(value any, numbers bool) {
 	switch v := value.(type) {
 	case string:
 		r.Add(v)
+		r.addText(v)
 	case map[string]any:
 		for key, value := range v {
 			if key != "name" && key != "key" && !referenceKey.MatchString(key) {
@@ -219,3 +221,24 @@ type redactedError struct {
 
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
+
+// WithoutSecrets returns values without those whose keys have names of secrets.
+func WithoutSecrets(values any) any {
+	switch v := values.(type) {
+	case map[string]any:
+		result := map[string]any{}
+		for key, value := range v {
+			if !IsSecretKey(key) {
+				result[key] = WithoutSecrets(value)
+			}
+		}
+		return result
+	case []any:
+		result := make([]any, len(v))
+		for i, value := range v {
+			result[i] = WithoutSecrets(value)
+		}
+		return result
+	}
+	return values
+}

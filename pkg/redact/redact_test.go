@@ -33,7 +33,7 @@ func TestAddValues(t *testing.T) {
 	var r redact.Redactor
 	r.AddValues(map[string]any{
 		"password": int64(12345678), "passwords": []any{"first-pass", map[string]any{"value": "second-pass", "name": "user-one"}},
-		"passwordHash": "hash-of-it", "sshKey": "quote\"d-key", "credentials": map[string]any{"login": "login-of-it"},
+		"passwordHash": "hash-of-it", "apiToken": "to ken/1", "sshKey": "quote\"d-key", "credentials": map[string]any{"login": "login-of-it"},
 		"tokenSeconds": int64(86400), "secretName": "web-tls", "imagePullSecrets": []any{map[string]any{"name": "regcred"}},
 		"existingSecret": "db-secret", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "from-name", "key": "from-key"}},
 	})
@@ -43,6 +43,7 @@ func TestAddValues(t *testing.T) {
 		`quote"d-key "quote\"d-key"`:               `[redacted] "[redacted]"`,
 		`secrets "web-tls" or "regcred" not found`: `secrets "web-tls" or "regcred" not found`,
 		"db-secret from-name from-key 86400":       "db-secret from-name from-key 86400",
+		"to+ken%2F1 to%20ken/1 dG8ga2VuLzE=":       "[redacted] [redacted] [redacted]", // as in URLs and Secrets
 		"user-one":                                 "user-one",
 	} {
 		if got := r.Redact(text); got != want {

@@ -23,6 +23,8 @@ type AnsibleWatch struct {
 	Role string
 	// Vars are extra variables of all runs: string, bool, int, int64, uint64, float64, nil, lists and maps.
 	Vars map[string]any
+	// DependsOn are objects that have to be ready before a run.
+	DependsOn []Dependency
 	// VarsFrom are Secrets and ConfigMaps with variables of runs. Later ones take precedence, and custom resources over all of them.
 	VarsFrom []Source
 	// ReconcilePeriod is the time between two runs for a custom resource without changes; nil is the operator's default. 0
@@ -32,6 +34,8 @@ type AnsibleWatch struct {
 	RunTimeout time.Duration
 	// MaxRunnerArtifacts is the number of runs of a custom resource whose artifacts are kept. 0 in a file is the default.
 	MaxRunnerArtifacts int
+	// Rollout limits how many custom resources get a run of a new version of the playbook or role at once.
+	Rollout Rollout
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// ManageStatus makes the operator write conditions. Without it, only the role writes the status.
@@ -52,6 +56,8 @@ type AnsibleWatch struct {
 	Blacklist []schema.GroupVersionKind
 	// WatchOtherResources are objects that no run has created, and whose changes trigger a run.
 	WatchOtherResources []OtherResource
+	// Outputs are values that are written to status.outputs of custom resources, in the order of the file.
+	Outputs []Output
 	// Selector selects custom resources by their labels; nil is all.
 	Selector *metav1.LabelSelector
 	// Finalizer is the run before a deleted custom resource is removed, or nil.

@@ -31,6 +31,12 @@ func ansibleFormat() format[AnsibleWatch] {
 			bare.Comments = nil
 			return bare.text()
 		},
+		dependsOn: func(w *AnsibleWatch) []Dependency {
+			if w.Selector != nil {
+				return nil
+			}
+			return w.DependsOn
+		},
 	}
 }
 
@@ -47,10 +53,11 @@ func ansibleKeys() []string {
 func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 	readers := p.kindReaders(&w.Group, &w.Version, &w.Kind)
 	maps.Copy(readers, map[string]func(*yaml.Node){
-		"playbook": p.text(&w.Playbook, noProblem),
-		"role":     p.text(&w.Role, noProblem),
-		"vars":     func(value *yaml.Node) { w.Vars = p.typedValues(value, "which are extra variables of Ansible") },
-		"varsFrom": p.sources(&w.VarsFrom, varsFromFormat()),
+		"playbook":  p.text(&w.Playbook, noProblem),
+		"role":      p.text(&w.Role, noProblem),
+		"vars":      func(value *yaml.Node) { w.Vars = p.typedValues(value, "which are extra variables of Ansible") },
+		"dependsOn": p.dependsOn(&w.DependsOn),
+		"varsFrom":  p.sources(&w.VarsFrom, varsFromFormat()),
 		"reconcilePeriod": func(value *yaml.Node) {
 			if period := p.duration(value); !p.isVariable(value) {
 				w.ReconcilePeriod = &period
@@ -63,11 +70,13 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 			}
 		}),
 		"maxConcurrentReconciles":     p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
+		"rollout":                     p.rollout(&w.Rollout),
 		"manageStatus":                p.boolean(&w.ManageStatus),
 		"watchDependentResources":     p.boolean(&w.WatchDependentResources),
 		"watchClusterScopedResources": p.boolean(&w.WatchClusterScopedResources),
 		"watchAnnotationsChanges":     p.boolean(&w.WatchAnnotationsChanges),
 		"watchOtherResources":         func(value *yaml.Node) { w.WatchOtherResources = p.otherResources(value) },
+		"outputs":                     p.outputs(&w.Outputs, ansibleOutputs()),
 		"snakeCaseParameters":         p.boolean(&w.SnakeCaseParameters),
 		"markUnsafe":                  p.boolean(&w.MarkUnsafe),
 		"cacheReads":                  p.boolean(&w.CacheReads),
@@ -84,6 +93,9 @@ func noProblem(string) []string { return nil }
 func (w *AnsibleWatch) check(p *parser, node *yaml.Node) {
 	p.require(node, "version", w.Version)
 	p.require(node, "kind", w.Kind)
+	if len(w.Outputs) > 0 && !w.ManageStatus {
+		p.addf(node, "outputs are part of the status, which the operator doesn't write with manageStatus: false; remove one of the two keys")
+	}
 	switch {
 	case w.Playbook == "" && w.Role == "" && !p.lenient && !isCollection(node, "playbook") && !isCollection(node, "role"):
 		p.addf(node, "playbook or role is required")
@@ -154,16 +166,20 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(w.Playbook != "", "playbook", w.Playbook)
 	t.addIf(w.Role != "", "role", w.Role)
 	t.addIf(len(w.Vars) > 0, "vars", w.Vars)
+	t.addIf(len(w.DependsOn) > 0, "dependsOn", dependencyValues(w.DependsOn))
 	t.addIf(len(w.VarsFrom) > 0, "varsFrom", sourceValues(w.VarsFrom, varsFromFormat()))
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
 	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != defaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
 	t.addIf(w.MaxConcurrentReconciles != 0, "maxConcurrentReconciles", w.MaxConcurrentReconciles)
+	rollout := w.Rollout.values()
+	t.addIf(len(rollout) > 0, "rollout", rollout)
 	t.addIf(!w.ManageStatus, "manageStatus", false)
 	t.addIf(!w.WatchDependentResources, "watchDependentResources", false)
 	t.addIf(w.WatchClusterScopedResources, "watchClusterScopedResources", true)
 	t.addIf(w.WatchAnnotationsChanges, "watchAnnotationsChanges", true)
 	t.addIf(len(w.WatchOtherResources) > 0, "watchOtherResources", otherValues(w.WatchOtherResources))
+	t.addIf(len(w.Outputs) > 0, "outputs", outputValues(w.Outputs, ansibleOutputs()))
 	t.addIf(!w.SnakeCaseParameters, "snakeCaseParameters", false)
 	t.addIf(w.MarkUnsafe, "markUnsafe", true)
 	t.addIf(w.CacheReads, "cacheReads", true)

@@ -29,6 +29,12 @@ func helmFormat() format[Watch] {
 		identity: func(w *Watch) (schema.GroupVersionKind, *diag.Position) { return w.GroupVersionKind(), &w.Position },
 		text:     (*Watch).text,
 		content:  (*Watch).text,
+		dependsOn: func(w *Watch) []Dependency {
+			if w.Selector != nil {
+				return nil
+			}
+			return w.DependsOn
+		},
 	}
 }
 
@@ -43,6 +49,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 	maps.Copy(readers, map[string]func(*yaml.Node){
 		"chart":                   p.text(&w.Chart, checkChart),
 		"watchDependentResources": p.boolean(&w.WatchDependentResources),
+		"dependsOn":               p.dependsOn(&w.DependsOn),
 		"valuesFrom":              p.sources(&w.ValuesFrom, valuesFromFormat()),
 		"overrideValues":          func(value *yaml.Node) { w.OverrideValues = p.overrideValues(value) },
 		"typedOverrideValues":     func(value *yaml.Node) { w.TypedOverrideValues = p.typedValues(value, "as in a values.yaml") },
@@ -60,8 +67,10 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"driftDetection":          p.driftDetection(&w.DriftDetection),
 		"takeOwnership":           p.choice(&w.TakeOwnership, ownershipEnabled, ownershipReport, ownershipDisabled),
 		"test":                    p.test(&w.Test),
+		"outputs":                 p.outputs(&w.Outputs, helmOutputs()),
 		"install":                 p.remediation(&w.Install, strategyUninstall, strategyNone),
 		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
+		"rollout":                 p.rollout(&w.Rollout),
 	})
 	return readers
 }

@@ -32,6 +32,8 @@ type format[W any] struct {
 	text func(*W) ([]byte, error)
 	// content returns the text without comments.
 	content func(*W) ([]byte, error)
+	// dependsOn returns what all custom resources of the kind depend on. A selector leaves resources to other operators.
+	dependsOn func(*W) []Dependency
 }
 
 // parseForEdit returns the entries of a file and the node of their list, which is nil if there is none.

@@ -17,6 +17,7 @@ func FuzzParse(f *testing.F) {
 		"", "# c\n# +kubebuilder:scaffold:watch\n", entry + "# +kubebuilder:scaffold:watch\r\n", "[]", "- &a {version: v1, kind: A, chart: x}\n- *a\n",
 		entry + "  selector: {matchLabels: {a: b}}\n  typedOverrideValues: {a: [1, .inf]}\n  overrideValues: {a: 0x10}\n  reconcilePeriod: 1m\n",
 		entry + "  valuesFrom: [{kind: Secret, name: a, targetPath: a\\.b[0].c, optional: true}, {kind: ConfigMap, nameFrom: spec.a, valuesKey: k}]\n",
+		entry + "  dependsOn: [{version: v1, kind: A, name: a}, {version: v1, kind: B, nameFrom: spec.a, namespace: b, optional: true}]\n",
 		"- version: v1\n  kind: A\n  chart: |\n    # +kubebuilder:scaffold:watch\n    x\n", "? - a\n: b\n", "- chart: 'x\n\n  y'\n  kind: B\n  version: v1\n...\n",
 	} {
 		f.Add([]byte(seed))

@@ -107,6 +107,7 @@ func entries[W any](f format[W], p *parser, root *yaml.Node) []W {
 		}
 		watches = append(watches, w)
 	}
+	checkCycles(f, p, watches)
 	return watches
 }
 

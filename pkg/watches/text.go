@@ -28,6 +28,7 @@ func (w *Watch) text() ([]byte, error) {
 		}
 	}
 	optional("watchDependentResources", !w.WatchDependentResources, false)
+	optional("dependsOn", len(w.DependsOn) > 0, dependencyValues(w.DependsOn))
 	optional("valuesFrom", len(w.ValuesFrom) > 0, sourceValues(w.ValuesFrom, valuesFromFormat()))
 	optional("overrideValues", len(w.OverrideValues) > 0, w.OverrideValues)
 	optional("typedOverrideValues", len(w.TypedOverrideValues) > 0, w.TypedOverrideValues)
@@ -43,8 +44,11 @@ func (w *Watch) text() ([]byte, error) {
 	install, upgrade := w.Install.values(), w.Upgrade.values()
 	optional("install", len(install) > 0, install)
 	optional("upgrade", len(upgrade) > 0, upgrade)
+	rollout := w.Rollout.values()
+	optional("rollout", len(rollout) > 0, rollout)
 	test := w.Test.values()
 	optional("test", len(test) > 0, test)
+	optional("outputs", len(w.Outputs) > 0, outputValues(w.Outputs, helmOutputs()))
 	drift := w.DriftDetection.values()
 	optional("driftDetection", len(drift) > 0, drift)
 	optional("maxConcurrentReconciles", w.MaxConcurrentReconciles != 0, w.MaxConcurrentReconciles)

@@ -37,6 +37,8 @@ type Watch struct {
 	// WatchDependentResources makes changes of the objects of a release trigger their repair. It is true unless the file states
 	// otherwise.
 	WatchDependentResources bool
+	// DependsOn are objects that have to be ready before a release is installed or upgraded.
+	DependsOn []Dependency
 	// ValuesFrom are Secrets and ConfigMaps with values of releases. Later ones take precedence, and custom resources over all of them.
 	ValuesFrom []Source
 	// OverrideValues are values of all releases. They take precedence over the custom resources. Keys have the syntax of
@@ -59,6 +61,8 @@ type Watch struct {
 	MaxHistory *int
 	// Install and Upgrade are what happens after an installation or upgrade has failed.
 	Install, Upgrade Remediation
+	// Rollout limits how many releases are upgraded at once to a new version of the chart.
+	Rollout Rollout
 	// DriftDetection is what happens when others change objects of a release.
 	DriftDetection DriftDetection
 	// TakeOwnership is what happens to objects of the chart that exist and don't belong to the release: "enabled", "report" or
@@ -66,6 +70,8 @@ type Watch struct {
 	TakeOwnership string
 	// Test is how releases are tested after installations and upgrades.
 	Test Test
+	// Outputs are values that are written to status.outputs of custom resources, in the order of the file.
+	Outputs []Output
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
 	MaxConcurrentReconciles int
 	// Position is the place of the entry in the file, as read by Parse.

@@ -72,12 +72,14 @@ func (c *Cluster) MustRefuse(want, stdin string, args ...string) {
 	}
 }
 
-// Eventually runs kubectl until its output is want.
+// Eventually runs kubectl until its output is want, less and less often: it takes more CPU time than most of what it waits for.
 func (c *Cluster) Eventually(want string, args ...string) {
 	c.T.Helper()
 	var got string
 	var err error
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	pause := 100 * time.Millisecond
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(pause) {
+		pause = min(pause*3/2, time.Second)
 		if got, err = c.Kubectl("", args...); err == nil && strings.TrimSpace(got) == want {
 			return
 		}

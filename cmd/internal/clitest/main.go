@@ -17,26 +17,38 @@ import (
 	"github.com/operon-sdk/operon/cmd"
 	"github.com/operon-sdk/operon/pkg/userstate"
 	"github.com/operon-sdk/operon/pkg/worktree"
+	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary as
 // operon, operator-sdk, helm-operator or ansible-operator.
-func Main(m *testing.M) {
+func Main(m *testing.M) { run(suite{M: m}) }
+
+// MainOfWaiting is Main for a package whose tests mostly wait, so that more of them run at the same time.
+func MainOfWaiting(m *testing.M) { run(suite{M: m, waits: true}) }
+
+func run(s suite) {
 	debug.SetGCPercent(200) // as in the program
 	runAsProgram()
-	testscript.Main(suite{m}, map[string]func(){
+	testscript.Main(s, map[string]func(){
 		"operon": program, "operator-sdk": program, "helm-operator": program, "ansible-operator": program,
 	})
 }
 
 // suite runs the tests of a package.
-type suite struct{ *testing.M }
+type suite struct {
+	*testing.M
+	waits bool
+}
 
 // Run sets BuildFlags for the go commands of all child processes and a state directory for this process and its children, and runs
 // the tests. Commands run in this process then, two at a
 // time, and keep more memory alive than one: collecting garbage less often saves a fifth of the CPU time.
 func (s suite) Run() int {
 	debug.SetGCPercent(400)
+	if s.waits {
+		parallel.Wait()
+	}
 	state, err := os.MkdirTemp("", "operon-test-state-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

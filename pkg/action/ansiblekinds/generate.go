@@ -234,7 +234,9 @@ func openAnsibleCRD(fields map[string]any, r project.Resource) crd.Definition {
 	versions, _ := spec["versions"].([]any)
 	for _, version := range versions {
 		fields, _ := version.(map[string]any)
-		definition.Versions = append(definition.Versions, crd.Version{Name: manifest.TextAt(fields, "name"), Spec: openSpec()})
+		definition.Versions = append(definition.Versions, crd.Version{
+			Name: manifest.TextAt(fields, "name"), Spec: openSpec(), Outputs: crd.OutputsOf(fields),
+		})
 	}
 	return definition
 }

@@ -100,7 +100,11 @@ func ansibleRules(files ansiblerole.Files, kinds []ansibleKind) ([]rbac.Rule, di
 // ansibleVersion returns a version of the CRD of a kind: the schema of spec describes the arguments of its role, or is open. derived reports
 // whether the role has argument specifications.
 func ansibleVersion(files ansiblerole.Files, kind ansibleKind) (version crd.Version, derived bool, notes diag.Findings, err error) {
-	version = crd.Version{Name: kind.resource.Version, Spec: openSpec()}
+	var outputs []crd.Output
+	for _, o := range kind.watch.Outputs {
+		outputs = append(outputs, crd.Output{Name: o.Name, Type: o.Type, Description: o.Description})
+	}
+	version = crd.Version{Name: kind.resource.Version, Spec: openSpec(), Outputs: crd.Outputs(outputs)}
 	schema, err := ansiblerole.Schema(files, ansiblerole.NewWatch(kind.watch))
 	if err != nil || schema == nil {
 		return version, false, nil, err

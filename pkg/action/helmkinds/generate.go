@@ -109,6 +109,9 @@ func readChartKinds(tree *worktree.Tree, config *project.Config) ([]chartKind, e
 		for _, source := range w.ValuesFrom {
 			kind.Sources = append(kind.Sources, rbac.Source{Kind: source.Kind, Name: source.Name})
 		}
+		for _, d := range w.DependsOn {
+			kind.Dependencies = append(kind.Dependencies, rbac.Dependency{GroupKind: rbac.GroupKind{Group: d.Group, Kind: d.Kind}, Name: d.Name})
+		}
 		kinds = append(kinds, kind)
 		if known := (rbac.GroupKind{Group: kind.Group, Kind: kind.resource.Kind}); kind.own && resources[known] == "" {
 			resources[known] = kind.Plural // of the CRD that is written next
@@ -127,7 +130,7 @@ type derivedRules struct {
 func chartRules(ctx context.Context, p *action.Project, kinds []chartKind, rendered map[string]*helmchart.Rendered) ([]rbac.Rule, diag.Findings, error) {
 	var key []string
 	for _, kind := range kinds {
-		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, kind.Files.Digest(), fmt.Sprint(kind.Tests, kind.Resources, kind.Sources)) // in the order of the keys
+		key = append(key, kind.Group, kind.Plural, kind.Dir, kind.CRDs, kind.Files.Digest(), fmt.Sprint(kind.Tests, kind.Resources, kind.Sources, kind.Dependencies)) // in the order of the keys
 	}
 	var derived derivedRules
 	err := deriveOnce(p, action.RulesRecord, key, &derived, func() error {
@@ -190,9 +193,11 @@ func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) e
 			specs[name] = &helmchart.CRDSpec{Group: kind.Group, Kind: kind.resource.Kind, Plural: kind.Plural, Singular: crd.Singular, ListKind: crd.ListKind}
 			names = append(names, name)
 		}
-		specs[name].Versions = append(specs[name].Versions, helmchart.CRDVersion{
-			Name: kind.resource.Version, Chart: kind.Files, Open: kind.resource.OpenSchema,
-		})
+		version := helmchart.CRDVersion{Name: kind.resource.Version, Chart: kind.Files, Open: kind.resource.OpenSchema}
+		for _, o := range kind.watch.Outputs {
+			version.Outputs = append(version.Outputs, helmchart.Output{Name: o.Name, Type: o.Type, Description: o.Description})
+		}
+		specs[name].Versions = append(specs[name].Versions, version)
 	}
 	for _, name := range names {
 		content, err := helmchart.CRD(*specs[name])

@@ -25,7 +25,7 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	e := newEnv(t, func(c *runner.Config) { c.Root = filepath.Join(dir, "runs") }, cold)
+	e := newEnv(t, func(c *runner.Config) { c.Root = filepath.Join(dir, "runs") })
 	request := e.playbook("one", "- ping:\n")
 	e.run(request)
 	// A run that fills the file system.

@@ -13,7 +13,7 @@ import (
 // TestMaxBytes checks that the oldest artifacts of all custom resources are removed.
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, func(c *runner.Config) { c.MaxBytes = 1 << 20 }, cold)
+	e := newEnv(t, func(c *runner.Config) { c.MaxBytes = 1 << 20 })
 	var idents []string
 	for i := range 4 {
 		name := fmt.Sprintf("cr-%d", i%2)

@@ -29,6 +29,8 @@ type eventData struct {
 	IgnoreErrors   *bool           `json:"ignore_errors"`
 	Res            json.RawMessage `json:"res"`
 	Signal         int             `json:"signal"`
+	// ArtifactData are the values of the module set_stats.
+	ArtifactData json.RawMessage `json:"artifact_data"`
 
 	OK       counts `json:"ok"`
 	Changed  counts `json:"changed"`
@@ -76,8 +78,9 @@ type events struct {
 	requeue    *time.Duration
 	invalid    []string // messages about results of requeue_after
 	// task is the last task that has started, and so far has the numbers of tasks until the playbook reports its own.
-	task  *runningTask
-	soFar Stats
+	task     *runningTask
+	soFar    Stats
+	setStats setStats
 	// signal is what killed ansible-playbook, or 0.
 	signal int
 }
@@ -131,6 +134,7 @@ func (c *events) add(e event) (end bool) {
 			OK: d.OK.sum(), Changed: d.Changed.sum(), Skipped: d.Skipped.sum(), Failures: d.Failures.sum(),
 			Ignored: d.Ignored.sum(), Rescued: d.Rescued.sum(), Unreachable: d.Dark.sum(),
 		}
+		c.setStats.values = decodeStats(d.ArtifactData)
 		c.failed = counts{}
 		for _, numbers := range []counts{d.Failures, d.Dark} {
 			for host, n := range numbers {
@@ -150,6 +154,7 @@ func (c *events) add(e event) (end bool) {
 		c.soFar.Skipped++
 	case "runner_on_ok":
 		c.soFar.OK++
+		c.setStats.add(e.Data)
 		var result taskResult
 		if json.Unmarshal(e.Data.Res, &result) == nil && result.isTrue(result.Changed) {
 			c.soFar.Changed++

@@ -33,7 +33,7 @@ func kept(ident string) string { return ". .failed artifacts artifacts/" + ident
 // nothing else does.
 func TestFailedRuns(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, cold, func(c *runner.Config) { c.Environ = append(c.Environ, "MY_API_TOKEN=secret-of-operator") })
+	e := newEnv(t, func(c *runner.Config) { c.Environ = append(c.Environ, "MY_API_TOKEN=secret-of-operator") })
 	fail := func(name string) string {
 		t.Helper()
 		result := e.run(e.playbook(name, "- fail: {msg: cause of "+name+"}\n"))

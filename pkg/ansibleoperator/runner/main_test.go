@@ -126,7 +126,7 @@ func (e *env) runDir(name string) string {
 func eventually(t *testing.T, check func() string) {
 	t.Helper()
 	var problem string
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if problem = check(); problem == "" {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/ansibleoperator/runner"
+	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // operatorVariable makes the test binary an operator that runs the playbook in its value, with the root in the second one.
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	parallel.Wait()
 	os.Exit(m.Run())
 }
 
@@ -182,7 +184,7 @@ func TestLeftovers(t *testing.T) {
     cmd: |
       mkfifo $TMPDIR/fifo
       exec -a 'ssh: /300.6 [mux]' cat <> $TMPDIR/fifo > /dev/null 2>&1 &
-      until grep -q mux /proc/$!/cmdline; do sleep 0.01; done
+      until grep -q mux /proc/$!/cmdline; do sleep 0.1; done
     executable: /bin/bash
 `
 	if result := e.run(e.playbook("one", connection)); result.Failed() {
@@ -191,7 +193,7 @@ func TestLeftovers(t *testing.T) {
 	if found := processes(t, "300.6 [mux]"); len(found) > 0 || strings.Contains(e.log.String(), message) {
 		t.Errorf("a process remains, or was reported: %v", found)
 	}
-	background := "- {command: sleep 300.6, async: 1000, poll: 0}\n- shell: until pgrep -f 'sleep 300[.]6'; do sleep 0.01; done\n"
+	background := "- {command: sleep 300.6, async: 1000, poll: 0}\n- shell: until pgrep -f 'sleep 300[.]6'; do sleep 0.1; done\n"
 	if result := e.run(e.playbook("one", connection+background)); result.Failed() {
 		t.Errorf("%+v", result)
 	}

@@ -53,6 +53,10 @@ type Result struct {
 	Duration time.Duration
 	// Stats are zero if the run ended before the playbook did.
 	Stats Stats
+	// SetStats are the values that tasks have set with the module set_stats, in the form of JSON, without per-host ones and large ones.
+	// HiddenStats are the names of those that no_log hides.
+	SetStats    map[string]any
+	HiddenStats map[string]bool
 	// Completion is the time at which the playbook ended.
 	Completion time.Time
 	// Failures are the messages of failed tasks that were neither ignored nor rescued.

@@ -199,6 +199,7 @@ func (r *Runner) complete(request Request, result *Result, collected *events, en
 	result.Stats = collected.soFar
 	if collected.stats != nil {
 		result.Stats, result.Completion = *collected.stats, collected.completion
+		result.SetStats, result.HiddenStats = collected.setStats.split()
 	}
 	switch {
 	case collected.requeue != nil && stopped == nil:

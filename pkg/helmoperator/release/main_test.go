@@ -21,6 +21,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
+	"github.com/operon-sdk/operon/testdata/parallel"
 )
 
 // plane is the control plane of all tests, started by the first that needs it.
@@ -31,6 +32,7 @@ var plane struct {
 }
 
 func TestMain(m *testing.M) {
+	parallel.Wait()
 	code := m.Run()
 	if plane.ControlPlane != nil {
 		if err := plane.Stop(); err != nil {

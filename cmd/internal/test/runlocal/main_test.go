@@ -6,4 +6,4 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m) }
+func TestMain(m *testing.M) { clitest.MainOfWaiting(m) }

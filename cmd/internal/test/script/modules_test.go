@@ -35,7 +35,10 @@ func TestCreateWithoutModules(t *testing.T) {
 			without := []string{"GOPROXY=off", "GOMODCACHE=" + t.TempDir()}
 			var trees [2]map[string]string
 			for i, variables := range [][]string{with, without} {
-				dir, cache := filepath.Join(t.TempDir(), "variant"), t.TempDir()
+				dir, cache := filepath.Join(t.TempDir(), "variant"), "" // the cache that tests share has the types of modules
+				if i == 1 {
+					cache = t.TempDir()
+				}
 				if err := os.Mkdir(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}

@@ -138,7 +138,9 @@ func interruptProgram(ts *testscript.TestScript, _ bool, _ []string) {
 
 // eventually runs a program until its output is a text: eventually TEXT PROGRAM [ARGS...].
 func eventually(ts *testscript.TestScript, _ bool, args []string) {
-	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+	pause := 100 * time.Millisecond
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(pause) {
+		pause = min(pause*3/2, time.Second) // programs take CPU time
 		err := ts.Exec(args[1], args[2:]...)
 		got := ts.ReadFile("stdout")
 		if err == nil && strings.TrimSpace(got) == args[0] {

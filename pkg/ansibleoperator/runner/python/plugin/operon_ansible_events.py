@@ -9,6 +9,8 @@ import os
 
 # Events with longer results lose all but the fields that the operator reads.
 LIMIT = 1 << 20
+# Values of set_stats that are longer are left out of them.
+STATS_LIMIT = 1 << 16
 FIELDS = ("msg", "assertion", "censored", "reason", "period", "rc", "changed", "failed", "_ansible_no_log")
 
 
@@ -57,7 +59,9 @@ def shorten(event):
                 {name: limit(item[name]) for name in FIELDS if name in item} for item in items[:50] if isinstance(item, dict)
             ]
         data["res"] = short
-    data.pop("artifact_data", None)
+    stats = data.get("artifact_data")
+    if isinstance(stats, dict):
+        data["artifact_data"] = {name: value for name, value in stats.items() if len(json.dumps(value, default=str)) <= STATS_LIMIT}
     data.pop("diff", None)
     return {"event": event.get("event"), "uuid": event.get("uuid"), "created": event.get("created"), "event_data": data}
 
