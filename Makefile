@@ -16,7 +16,7 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/parallel/... ./testdata/soak/... ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/soak/... ./testdata/tutorial ./testdata/typecheck
 
 # The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
@@ -76,12 +76,9 @@ control-plane: build ## Find or build the etcd and kube-apiserver that tests run
 ansible: ## Find or install the Ansible that tests run (Linux with apt-get and root)
 	$(call timed,Ansible,$(GO) run ./testdata/ansible/install)
 
-# How many test binaries run at the same time. Go respects limits of a container's processors, which nproc may not.
-PACKAGES ?= $(shell $(GO) run ./testdata/parallel/packages)
-
 .PHONY: test
 test: control-plane ansible vet ## Run all tests, including those on a real API server
-	$(call timed,tests,$(TEST) -timeout 60m -p $(PACKAGES) ./... ./testdata/soak/... ./testdata/tutorial)
+	$(call timed,tests,$(TEST) -timeout 60m ./... ./testdata/soak/... ./testdata/tutorial)
 
 .PHONY: test-short
 test-short: ## Run the tests that need neither a control plane nor a compiler
