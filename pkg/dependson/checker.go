@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/operon-sdk/operon/pkg/dependents"
 )
 
 // A Checker checks the dependencies of the custom resources of one kind. A nil Checker has no dependencies.
@@ -222,8 +224,8 @@ func (w *Watcher) cycle(start node) []node {
 }
 
 // isCurrent reports whether a watch confirms that an object still is in a state.
-func (w *Watcher) isCurrent(selected selection, o object, s state) bool {
-	watcher := w.watchers[selected]
+func (w *Watcher) isCurrent(selected dependents.Selection, o object, s state) bool {
+	watcher := w.watches.Get(selected)
 	if !watcher.IsLive(o.GroupVersionKind, o.Namespace) {
 		return false
 	}

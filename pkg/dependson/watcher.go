@@ -19,14 +19,11 @@ import (
 
 // A Watcher watches the dependencies of all kinds of a process.
 type Watcher struct {
-	manager    manager.Manager
-	namespaces []string
-	log        logr.Logger
-	live       client.Reader
-	mapper     meta.RESTMapper
-	discovery  discovery.DiscoveryInterface
-	// watchers are complete before the manager starts.
-	watchers map[selection]*dependents.Watcher
+	live      client.Reader
+	mapper    meta.RESTMapper
+	discovery discovery.DiscoveryInterface
+	// watches are complete before the manager starts.
+	watches *dependents.Selections
 
 	mu sync.Mutex
 	// waits are the resources that wait, by themselves, and told is what they know of the objects that they wait for. The text is
@@ -38,14 +35,9 @@ type Watcher struct {
 	wake    chan struct{}
 }
 
-// A selection is what one watch selects: an object by its name, so that a role can be limited to it, or all objects of a kind if custom
-// resources name them. An empty namespace stands for the namespaces of the operator.
-type selection struct {
-	schema.GroupVersionKind
-	namespace, name string
+func (d Dependency) selection() dependents.Selection {
+	return dependents.Selection{GroupVersionKind: d.GroupVersionKind, Namespace: d.Namespace, Name: d.Name}
 }
-
-func (d Dependency) selection() selection { return selection{d.GroupVersionKind, d.Namespace, d.Name} }
 
 // NewWatcher returns a watcher for dependencies in the namespaces of an operator; none are all.
 func NewWatcher(mgr manager.Manager, namespaces []string, log logr.Logger) (*Watcher, error) {
@@ -54,9 +46,11 @@ func NewWatcher(mgr manager.Manager, namespaces []string, log logr.Logger) (*Wat
 		return nil, fmt.Errorf("watching dependencies: %w", err)
 	}
 	w := &Watcher{
-		manager: mgr, namespaces: namespaces, log: log, live: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), discovery: client,
-		watchers: map[selection]*dependents.Watcher{}, waits: map[node]*wait{}, told: map[object]map[*wait]string{},
-		changed: map[object]bool{}, wake: make(chan struct{}, 1),
+		live: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), discovery: client,
+		watches: dependents.NewSelections(dependents.Options{
+			REST: mgr.GetConfig(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(), Namespaces: namespaces, Log: log,
+		}, func(w *dependents.Watcher) error { return mgr.Add(w) }),
+		waits: map[node]*wait{}, told: map[object]map[*wait]string{}, changed: map[object]bool{}, wake: make(chan struct{}, 1),
 	}
 	return w, mgr.Add(w)
 }
@@ -68,49 +62,28 @@ func (w *Watcher) Add(kind schema.GroupKind, dependencies []Dependency, changed 
 		return nil, nil
 	}
 	for _, d := range dependencies {
-		if err := w.watch(d.selection()); err != nil {
+		if err := w.watches.Add(d.selection(), w.handler(d.GroupVersionKind)); err != nil {
 			return nil, fmt.Errorf("watching dependencies: %w", err)
 		}
 	}
 	return &Checker{watcher: w, kind: kind, dependencies: dependencies, notify: changed}, nil
 }
 
-// watch adds a watch, unless there is one.
-func (w *Watcher) watch(s selection) error {
-	if w.watchers[s] != nil {
-		return nil
-	}
-	options := dependents.Options{
-		REST: w.manager.GetConfig(), HTTPClient: w.manager.GetHTTPClient(), Mapper: w.mapper, Namespaces: w.namespaces, Log: w.log,
-		Reduce: func(obj *metav1.PartialObjectMetadata) {
-			obj.Labels, obj.Annotations, obj.OwnerReferences, obj.Finalizers = nil, nil, nil, nil
-		},
-	}
-	if s.namespace != "" {
-		options.Namespaces = []string{s.namespace}
-	}
-	if s.name != "" {
-		options.FieldSelector = "metadata.name=" + s.name
-	}
-	watcher, err := dependents.NewWatcher(options)
-	if err != nil {
-		return err
-	}
-	w.watchers[s] = watcher
+// handler returns the handler of changes of objects of a kind.
+func (w *Watcher) handler(gvk schema.GroupVersionKind) dependents.Handler {
 	changed := func(obj *metav1.PartialObjectMetadata) {
 		key := types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}
-		w.change(func(o object) bool { return o.GroupVersionKind == s.GroupVersionKind && o.NamespacedName == key })
+		w.change(func(o object) bool { return o.GroupVersionKind == gvk && o.NamespacedName == key })
 	}
-	watcher.Watch(s.GroupVersionKind, dependents.Handler{
+	return dependents.Handler{
 		Added:   func(obj *metav1.PartialObjectMetadata, _ bool) { changed(obj) },
 		Updated: func(_, after *metav1.PartialObjectMetadata) { changed(after) },
 		Deleted: changed,
 		// The kind may be new, and objects may have been deleted before.
 		Listed: func(string, string, func(types.NamespacedName) bool) {
-			w.change(func(o object) bool { return o.GroupVersionKind == s.GroupVersionKind })
+			w.change(func(o object) bool { return o.GroupVersionKind == gvk })
 		},
-	})
-	return w.manager.Add(watcher)
+	}
 }
 
 // change notes that objects have changed, if resources wait for them.

@@ -115,7 +115,7 @@ func (r *Reader) contents(ctx context.Context, key types.NamespacedName, objects
 
 // isCurrent reports whether a watch confirms that an object still has a content.
 func (w *Watcher) isCurrent(s Source, o object, c *content) bool {
-	watcher := w.watchers[s.selection()]
+	watcher := w.watches.Get(s.selection())
 	if !watcher.IsLive(o.gvk(), o.Namespace) {
 		return false
 	}

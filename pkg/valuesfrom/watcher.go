@@ -16,22 +16,17 @@ import (
 
 // A Watcher watches the metadata of the sources of all kinds of a process.
 type Watcher struct {
-	manager    manager.Manager
-	namespaces []string
-	log        logr.Logger
-	live       client.Reader
-	// watchers are complete before the manager starts.
-	watchers map[selection]*dependents.Watcher
+	live client.Reader
+	// watches are complete before the manager starts.
+	watches *dependents.Selections
 
 	mu   sync.Mutex
 	uses map[object]map[user]*use
 }
 
-// A selection is what one watch selects: an object by its name, so that a role can be limited to it, or all objects of a kind if custom
-// resources name them. An empty namespace stands for the namespaces of the operator.
-type selection struct{ kind, namespace, name string }
-
-func (s Source) selection() selection { return selection{s.Kind, s.Namespace, s.Name} }
+func (s Source) selection() dependents.Selection {
+	return dependents.Selection{GroupVersionKind: object{kind: s.Kind}.gvk(), Namespace: s.Namespace, Name: s.Name}
+}
 
 // A user is a custom resource that uses an object.
 type user struct {
@@ -51,8 +46,11 @@ type use struct {
 // NewWatcher returns a watcher for the sources in the namespaces of an operator; none are all.
 func NewWatcher(mgr manager.Manager, namespaces []string, log logr.Logger) *Watcher {
 	return &Watcher{
-		manager: mgr, namespaces: namespaces, log: log, live: mgr.GetAPIReader(),
-		watchers: map[selection]*dependents.Watcher{}, uses: map[object]map[user]*use{},
+		live: mgr.GetAPIReader(),
+		watches: dependents.NewSelections(dependents.Options{
+			REST: mgr.GetConfig(), HTTPClient: mgr.GetHTTPClient(), Mapper: mgr.GetRESTMapper(), Namespaces: namespaces, Log: log,
+		}, func(w *dependents.Watcher) error { return mgr.Add(w) }),
+		uses: map[object]map[user]*use{},
 	}
 }
 
@@ -68,43 +66,21 @@ func (w *Watcher) Add(subject string, sources []Source, changed func(types.Names
 		known: map[types.NamespacedName]map[object]*content{}, changes: map[types.NamespacedName]uint64{},
 	}
 	for _, s := range sources {
-		if err := w.watch(s.selection()); err != nil {
+		if err := w.watches.Add(s.selection(), w.handler(s.Kind)); err != nil {
 			return nil, fmt.Errorf("%s: %w", subject, err)
 		}
 	}
 	return r, nil
 }
 
-// watch adds a watch, unless there is one.
-func (w *Watcher) watch(s selection) error {
-	if w.watchers[s] != nil {
-		return nil
-	}
-	options := dependents.Options{
-		REST: w.manager.GetConfig(), HTTPClient: w.manager.GetHTTPClient(), Mapper: w.manager.GetRESTMapper(), Namespaces: w.namespaces, Log: w.log,
-		Reduce: func(obj *metav1.PartialObjectMetadata) {
-			// An annotation of kubectl contains what was applied.
-			obj.Labels, obj.Annotations, obj.OwnerReferences, obj.Finalizers = nil, nil, nil, nil
-		},
-	}
-	if s.namespace != "" {
-		options.Namespaces = []string{s.namespace}
-	}
-	if s.name != "" {
-		options.FieldSelector = "metadata.name=" + s.name
-	}
-	watcher, err := dependents.NewWatcher(options)
-	if err != nil {
-		return err
-	}
-	w.watchers[s] = watcher
-	changed := func(obj *metav1.PartialObjectMetadata) { w.changed(s.kind, obj, false) }
-	watcher.Watch(object{kind: s.kind}.gvk(), dependents.Handler{
+// handler returns the handler of changes of objects of a kind.
+func (w *Watcher) handler(kind string) dependents.Handler {
+	changed := func(obj *metav1.PartialObjectMetadata) { w.changed(kind, obj, false) }
+	return dependents.Handler{
 		Added:   func(obj *metav1.PartialObjectMetadata, _ bool) { changed(obj) },
 		Updated: func(_, after *metav1.PartialObjectMetadata) { changed(after) },
-		Deleted: func(obj *metav1.PartialObjectMetadata) { w.changed(s.kind, obj, true) },
-	})
-	return w.manager.Add(watcher)
+		Deleted: func(obj *metav1.PartialObjectMetadata) { w.changed(kind, obj, true) },
+	}
 }
 
 // changed notifies the custom resources that use an object, and don't know its version yet.
