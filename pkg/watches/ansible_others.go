@@ -39,17 +39,8 @@ func (p *parser) otherResources(node *yaml.Node) []OtherResource {
 		return nil
 	}
 	const keys = "group, version, kind, namespace, and name, nameFrom or selector"
-	if node.Kind != yaml.SequenceNode {
-		p.addf(node, "must be a list of objects with the keys %s", keys)
-		return nil
-	}
 	var others []OtherResource
-	for _, element := range node.Content {
-		mapping := safeyaml.Resolve(element)
-		if mapping.Kind != yaml.MappingNode {
-			p.addf(element, "must have the keys %s", keys)
-			continue
-		}
+	for _, mapping := range p.objects(node, "must be a list of objects with the keys ", keys) {
 		var o OtherResource
 		readers := p.kindReaders(&o.Group, &o.Version, &o.Kind)
 		readers["namespace"] = p.text(&o.Namespace, validation.IsDNS1123Label)
@@ -74,12 +65,9 @@ func (p *parser) otherResources(node *yaml.Node) []OtherResource {
 func otherValues(others []OtherResource) []any {
 	var list []any
 	for _, o := range others {
-		values := map[string]any{"version": o.Version, "kind": o.Kind}
-		for key, text := range map[string]string{"group": o.Group, "namespace": o.Namespace, "name": o.Name, "nameFrom": o.NameFrom} {
-			if text != "" {
-				values[key] = text
-			}
-		}
+		values := textValues(map[string]string{
+			"group": o.Group, "version": o.Version, "kind": o.Kind, "namespace": o.Namespace, "name": o.Name, "nameFrom": o.NameFrom,
+		})
 		if o.Selector != nil {
 			values["selector"] = selectorValues(o.Selector)
 		}

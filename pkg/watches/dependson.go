@@ -8,8 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // A Dependency is an object that has to be ready before a custom resource is reconciled. One of Name and NameFrom is set.
@@ -32,16 +30,7 @@ func (p *parser) dependsOn(into *[]Dependency) func(*yaml.Node) {
 			return
 		}
 		const keys = "group, version, kind, name or nameFrom, and can have namespace and optional"
-		if node.Kind != yaml.SequenceNode {
-			p.addf(node, "must be a list of objects; each must have the keys %s", keys)
-			return
-		}
-		for _, element := range node.Content {
-			mapping := safeyaml.Resolve(element)
-			if mapping.Kind != yaml.MappingNode {
-				p.addf(element, "must have the keys %s", keys)
-				continue
-			}
+		for _, mapping := range p.objects(node, "must be a list of objects; each must have the keys ", keys) {
 			var d Dependency
 			readers := p.kindReaders(&d.Group, &d.Version, &d.Kind)
 			readers["namespace"] = p.text(&d.Namespace, validation.IsDNS1123Label)
@@ -51,12 +40,7 @@ func (p *parser) dependsOn(into *[]Dependency) func(*yaml.Node) {
 			p.mapping(mapping, readers, nil)
 			p.require(mapping, "version", d.Version)
 			p.require(mapping, "kind", d.Kind)
-			switch {
-			case d.Name != "" && d.NameFrom != "":
-				p.addf(mapping, "name and nameFrom exclude each other; remove one of them")
-			case d.Name == "" && d.NameFrom == "":
-				p.addf(mapping, "name or nameFrom is required")
-			}
+			p.requireName(mapping, d.Name, d.NameFrom)
 			*into = append(*into, d)
 		}
 	}
@@ -66,12 +50,9 @@ func (p *parser) dependsOn(into *[]Dependency) func(*yaml.Node) {
 func dependencyValues(dependencies []Dependency) []any {
 	var list []any
 	for _, d := range dependencies {
-		values := map[string]any{"version": d.Version, "kind": d.Kind}
-		for key, text := range map[string]string{"group": d.Group, "namespace": d.Namespace, "name": d.Name, "nameFrom": d.NameFrom} {
-			if text != "" {
-				values[key] = text
-			}
-		}
+		values := textValues(map[string]string{
+			"group": d.Group, "version": d.Version, "kind": d.Kind, "namespace": d.Namespace, "name": d.Name, "nameFrom": d.NameFrom,
+		})
 		if d.Optional {
 			values["optional"] = true
 		}

@@ -5,7 +5,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
-	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // A Source is a Secret or ConfigMap that contains values of releases or variables of runs. Its keys are named as in Flux's HelmRelease.
@@ -60,16 +59,7 @@ func (p *parser) sources(into *[]Source, f sourceFormat) func(*yaml.Node) {
 			return
 		}
 		keys := "kind, name or nameFrom, and can have " + f.key + ", " + f.target + " and optional"
-		if node.Kind != yaml.SequenceNode {
-			p.addf(node, "must be a list of Secrets and ConfigMaps; each must have the keys %s", keys)
-			return
-		}
-		for _, element := range node.Content {
-			mapping := safeyaml.Resolve(element)
-			if mapping.Kind != yaml.MappingNode {
-				p.addf(element, "must have the keys %s", keys)
-				continue
-			}
+		for _, mapping := range p.objects(node, "must be a list of Secrets and ConfigMaps; each must have the keys ", keys) {
 			var s Source
 			p.mapping(mapping, map[string]func(*yaml.Node){
 				"kind":      p.choice(&s.Kind, "Secret", "ConfigMap"),
@@ -81,12 +71,7 @@ func (p *parser) sources(into *[]Source, f sourceFormat) func(*yaml.Node) {
 				"optional":  p.boolean(&s.Optional),
 			}, nil)
 			p.require(mapping, "kind", s.Kind)
-			switch {
-			case s.Name != "" && s.NameFrom != "":
-				p.addf(mapping, "name and nameFrom exclude each other; remove one of them")
-			case s.Name == "" && s.NameFrom == "":
-				p.addf(mapping, "name or nameFrom is required")
-			case s.NameFrom != "" && s.Namespace != "":
+			if p.requireName(mapping, s.Name, s.NameFrom) && s.NameFrom != "" && s.Namespace != "" {
 				p.addf(mapping, "namespace requires name: with nameFrom, whoever creates a custom resource could read every object of the namespace")
 			}
 			*into = append(*into, s)
@@ -98,12 +83,9 @@ func (p *parser) sources(into *[]Source, f sourceFormat) func(*yaml.Node) {
 func sourceValues(sources []Source, f sourceFormat) []any {
 	var list []any
 	for _, s := range sources {
-		values := map[string]any{"kind": s.Kind}
-		for key, text := range map[string]string{"name": s.Name, "nameFrom": s.NameFrom, "namespace": s.Namespace, f.key: s.Key, f.target: s.Target} {
-			if text != "" {
-				values[key] = text
-			}
-		}
+		values := textValues(map[string]string{
+			"kind": s.Kind, "name": s.Name, "nameFrom": s.NameFrom, "namespace": s.Namespace, f.key: s.Key, f.target: s.Target,
+		})
 		if s.Optional {
 			values["optional"] = true
 		}
