@@ -38,28 +38,30 @@ func (r *Release) Outputs(ctx context.Context, templates map[string]string, depl
 	if r.options.Chart == nil {
 		return nil, r.errorf("the chart is required")
 	}
+	chart, values := copyChart(r.options.Chart), copyMap(r.options.Values)
+	if err := chartutil.ProcessDependencies(chart, values); err != nil {
+		return nil, r.errorf("read the dependencies of the chart: %w", err)
+	}
+	hideTemplates(chart)
+	partials := slices.Clip(chart.Templates)
+	options := common.ReleaseOptions{Name: r.name, Namespace: r.namespace, Revision: deployed.Revision, IsInstall: deployed.Revision == 1, IsUpgrade: deployed.Revision > 1}
 	outputs := map[string]Output{}
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
-		chart, values := copyChart(r.options.Chart), copyMap(r.options.Values)
-		if err := chartutil.ProcessDependencies(chart, values); err != nil {
-			return nil, r.errorf("read the dependencies of the chart: %w", err)
-		}
-		options := common.ReleaseOptions{Name: r.name, Namespace: r.namespace, Revision: deployed.Revision, IsInstall: deployed.Revision == 1, IsUpgrade: deployed.Revision > 1}
-		top, err := util.ToRenderValuesWithSchemaValidation(chart, values, options, capabilities, true)
+		// A template can change the values that it gets.
+		top, err := util.ToRenderValuesWithSchemaValidation(chart, copyMap(values), options, capabilities, true)
 		if err != nil {
 			return nil, r.errorf("read the values of the chart: %w", err)
 		}
-		text, err := renderOutput(ctx, chart, top, name, templates[name])
+		file := outputPrefix + name
+		chart.Templates = append(partials, &common.File{Name: file, Data: []byte(templates[name])})
+		text, err := renderOutput(ctx, chart, top, file)
 		outputs[name] = Output{text, err}
 	}
 	return outputs, nil
 }
 
-// renderOutput evaluates a template. The other templates of the chart, which it changes, only define named templates.
-func renderOutput(ctx context.Context, chart *chartv2.Chart, values common.Values, name, template string) (string, error) {
-	hideTemplates(chart)
-	file := outputPrefix + name
-	chart.Templates = append(chart.Templates, &common.File{Name: file, Data: []byte(template)})
+// renderOutput evaluates the template in a file of a chart.
+func renderOutput(ctx context.Context, chart *chartv2.Chart, values common.Values, file string) (string, error) {
 	chance := variant.First()
 	functions := chance.Functions()
 	functions["lookup"] = func(...string) (map[string]any, error) {
