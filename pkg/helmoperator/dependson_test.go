@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/dependson"
 	"github.com/operon-sdk/operon/pkg/helmoperator"
@@ -35,24 +34,6 @@ func (e *env) waitMessage(name, want string) *unstructured.Unstructured {
 func (e *env) setReady(obj *unstructured.Unstructured, status, reason string, generation int64) {
 	e.Helper()
 	e.patch(obj.DeepCopy(), fmt.Sprintf("status: {conditions: [{type: Ready, status: '%s', reason: %s, observedGeneration: %d}]}", status, reason, generation), "status")
-}
-
-// countEvents returns how many events with a reason a resource had.
-func (e *env) countEvents(name, reason string) (n int) {
-	e.Helper()
-	list := &unstructured.UnstructuredList{}
-	list.SetAPIVersion("v1")
-	list.SetKind("EventList")
-	if err := e.client.List(e.Context(), list, client.InNamespace(e.namespace)); err != nil {
-		e.Fatal(err)
-	}
-	for _, event := range list.Items {
-		involved, _, _ := unstructured.NestedString(event.Object, "involvedObject", "name")
-		if count, _, _ := unstructured.NestedInt64(event.Object, "count"); involved == name && event.Object["reason"] == reason {
-			n += int(max(count, 1))
-		}
-	}
-	return n
 }
 
 // TestDocumentedDependsOn executes the example of dependsOn in docs/helm.md: a release waits for objects, whose kind may not exist yet, and
@@ -128,7 +109,7 @@ func TestDocumentedDependsOn(t *testing.T) {
 	}
 	e.setReady(db, "True", "Running", 1)
 	e.waitFor("one", helmoperator.ConditionReady, "True/ObjectsReady")
-	if got := e.countEvents("one", helmoperator.ReasonDependencyNotReady); got != 1 {
+	if got, _ := e.counts(helmoperator.ReasonDependencyNotReady, "one"); got != 1 {
 		t.Errorf("%d events", got)
 	}
 	// The optional dependency is cluster-scoped. It does nothing before the next change.

@@ -2,6 +2,7 @@ package helmoperator_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,15 +12,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/helmoperator"
 )
 
-// counts returns how often events with a reason were emitted, and their messages.
-func (e *env) counts(reason string) (n int, messages string) {
+// counts returns how often events with a reason were emitted, for all resources or some, and their messages.
+func (e *env) counts(reason string, resources ...string) (n int, messages string) {
 	e.Helper()
 	list := &corev1.EventList{}
 	if err := e.client.List(e.Context(), list, client.InNamespace(e.namespace)); err != nil {
 		e.Fatal(err)
 	}
 	for _, event := range list.Items {
-		if reason == "" || event.Reason == reason {
+		if (reason == "" || event.Reason == reason) && (len(resources) == 0 || slices.Contains(resources, event.InvolvedObject.Name)) {
 			n += int(max(event.Count, 1))
 			messages += event.Message + "\n"
 		}
