@@ -43,8 +43,8 @@ type trackedOutputs struct {
 	problem string
 }
 
-// describeOutputs evaluates the outputs of the deployed revision, and adds them to the status. Those of a revision that is still to be
-// tested wait, as the tests can undo it. A revision of an older chart keeps its outputs while it waits for its upgrade.
+// describeOutputs evaluates the outputs of the deployed revision, and adds them to the status. A revision that is still to be tested has
+// none yet, as the tests can undo it. A revision of an older chart keeps its outputs while it waits for its upgrade.
 func (p *pass) describeOutputs(ctx context.Context, deployed *release.Deployed) {
 	if len(p.Reconciler.outputs) == 0 {
 		p.tracked.outputs = nil
