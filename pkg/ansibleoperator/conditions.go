@@ -179,9 +179,7 @@ func (p *pass) writeStatus(ctx context.Context, conditions []condition) error {
 	})
 	if err == nil {
 		p.kind.SetHandled(p.obj, p.handled)
-		if p.kind.Rollout != nil {
-			p.kind.Rollout.Written(p.obj)
-		}
+		p.kind.Rollout.Written(p.obj)
 	}
 	return err
 }

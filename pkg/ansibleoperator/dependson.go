@@ -44,7 +44,7 @@ func (p *pass) waitForDependencies(ctx context.Context, waiting *dependson.Wait)
 	message := p.secrets.Redact(waiting.Error())
 	if waiting.Begins && customresource.ReadCondition(p.obj, ConditionReady)["reason"] != ReasonDependencyNotReady {
 		log.FromContext(ctx).Info("waiting for dependencies", "reason", message)
-		p.events.Event(p.obj, corev1.EventTypeNormal, ReasonDependencyNotReady, customresource.Truncate(message, maxEvent))
+		p.events.Event(p.obj, corev1.EventTypeNormal, ReasonDependencyNotReady, customresource.Truncate(message, customresource.MaxEvent))
 	}
 	conditions := []condition{ready(false, ReasonDependencyNotReady, message)}
 	// No run is in progress. The process that wrote this was killed during one.
@@ -53,6 +53,3 @@ func (p *pass) waitForDependencies(ctx context.Context, waiting *dependson.Wait)
 	}
 	return reconcile.Result{RequeueAfter: p.settings.period}, p.write(ctx, conditions)
 }
-
-// maxEvent is the maximum length of the message of an event, as the API server refuses longer ones.
-const maxEvent = 1024

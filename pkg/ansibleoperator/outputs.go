@@ -68,7 +68,7 @@ func (p *pass) reportOutputs(problem string) {
 	if problem == "" || customresource.ReadCondition(p.obj, ConditionOutputsReady)["message"] == any(customresource.Truncate(problem, maxMessage)) {
 		return
 	}
-	p.events.Event(p.obj, corev1.EventTypeWarning, ReasonOutputsFailed, customresource.Truncate(problem, maxEvent))
+	p.events.Event(p.obj, corev1.EventTypeWarning, ReasonOutputsFailed, customresource.Truncate(problem, customresource.MaxEvent))
 }
 
 // withOutputs returns the conditions after a successful run with the one of its outputs. Ready is False if some are missing: whoever waits

@@ -98,7 +98,7 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 		}
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
-	defer p.endRollout()
+	defer func() { p.kind.Rollout.End(client.ObjectKeyFromObject(p.obj), p.digest, p.asked) }()
 	return p.run(ctx)
 }
 

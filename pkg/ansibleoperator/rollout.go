@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/operon-sdk/operon/pkg/customresource"
 	"github.com/operon-sdk/operon/pkg/redact"
@@ -74,13 +73,6 @@ func (p *pass) stage(ctx context.Context) (waits bool, err error) {
 	}
 	p.rollout = &after
 	return false, nil
-}
-
-// endRollout ends a pass over obj.
-func (p *pass) endRollout() {
-	if p.kind.Rollout != nil {
-		p.kind.Rollout.End(client.ObjectKeyFromObject(p.obj), p.digest, p.asked)
-	}
 }
 
 // version returns the digest of what runs depend on: the playbook or role, all roles, and the variables. Variables that may be secret are

@@ -70,6 +70,9 @@ func StatusPatch(obj *unstructured.Unstructured, generation int64, conditions []
 	return patch
 }
 
+// MaxEvent is the maximum length of the message of an event, as the API server refuses longer ones.
+const MaxEvent = 1024
+
 // Truncate cuts s to at most limit bytes, between characters, and marks the cut.
 func Truncate(s string, limit int) string {
 	const mark = "\n... (truncated)"

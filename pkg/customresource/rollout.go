@@ -52,7 +52,7 @@ type Rollout struct {
 	stopped   string // the message about the failures that have stopped the rollout
 }
 
-// A Turn is the answer to a resource that is to be upgraded. If it has to wait, Reason and Message are those of ConditionOutdated.
+// A Turn is the answer to a resource that is to be upgraded. If it has to wait, Reason and Message belong to ConditionOutdated.
 type Turn struct {
 	Granted         bool
 	Reason, Message string
@@ -95,7 +95,11 @@ func (r *Rollout) Begin(ctx context.Context, obj *unstructured.Unstructured, dig
 }
 
 // End ends a pass with a version of a resource; asked reports whether it has called Begin. Others stop waiting for a pass that hasn't.
+// Without a rollout, it does nothing.
 func (r *Rollout) End(key types.NamespacedName, digest string, asked bool) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	if own := r.resources[key]; own != nil {
 		own.reserved = false
@@ -120,8 +124,11 @@ func (r *Rollout) Waiting(key types.NamespacedName) (turn Turn, waits bool) {
 	return r.refusal(), own != nil && own.waiting
 }
 
-// Written updates the index after the process has written the status of obj.
+// Written updates the index after the process has written the status of obj. Without a rollout, it does nothing.
 func (r *Rollout) Written(obj *unstructured.Unstructured) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	r.update(obj, false)
 	r.notifyAndUnlock()

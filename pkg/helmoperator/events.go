@@ -65,9 +65,6 @@ func (r *Reconciler) emitRepaired(obj *unstructured.Unstructured, repaired []rel
 	r.emit(obj, corev1.EventTypeNormal, EventDriftRepaired, message)
 }
 
-// maxEvent is the maximum length of the message of an event, as the API server refuses longer ones.
-const maxEvent = 1024
-
 func (r *Reconciler) emit(obj *unstructured.Unstructured, kind, reason, message string) {
-	r.events.Event(obj, kind, reason, customresource.Truncate(message, maxEvent))
+	r.events.Event(obj, kind, reason, customresource.Truncate(message, customresource.MaxEvent))
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,16 +47,16 @@ func (p *pass) newAttempt(action release.Action, chart *chartv2.Chart) (attempt,
 	if err != nil {
 		return attempt{}, fmt.Errorf("values: %w", err)
 	}
-	content, err := chartContent(chart)
+	content, err := p.digests.of(chart)
 	if err != nil {
-		return attempt{}, fmt.Errorf("chart: %w", err)
+		return attempt{}, err
 	}
 	settings := fmt.Sprintf("%stimeout %s", ownAnnotations(p.obj), p.settings.timeout)
 	if p.ownership == release.OwnershipEnabled { // it may be what fails
 		settings += " takeOwnership"
 	}
 	return attempt{
-		action: action, generation: p.obj.GetGeneration(), values: sha256.Sum256(values), chart: sha256.Sum256(content),
+		action: action, generation: p.obj.GetGeneration(), values: sha256.Sum256(values), chart: content,
 		annotations: sha256.Sum256([]byte(settings)),
 	}, nil
 }
@@ -75,6 +76,27 @@ func ownAnnotations(obj metav1.Object) string {
 // otherAnnotations are the annotations that operations don't depend on.
 var otherAnnotations = []string{
 	AnnotationReconcilePeriod, AnnotationUninstallWait, AnnotationPaused, AnnotationReconcileRequestedAt, AnnotationOperator,
+}
+
+// A chartDigest is the digest of the chart that was asked for last. All resources of a kind have the same chart, until its files change.
+type chartDigest struct {
+	mu    sync.Mutex
+	chart *chartv2.Chart
+	sum   [sha256.Size]byte
+}
+
+// of returns the digest of a chart, which must not change.
+func (d *chartDigest) of(chart *chartv2.Chart) ([sha256.Size]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if chart == nil || d.chart != chart {
+		content, err := chartContent(chart)
+		if err != nil {
+			return d.sum, fmt.Errorf("chart: %w", err)
+		}
+		d.chart, d.sum = chart, sha256.Sum256(content)
+	}
+	return d.sum, nil
 }
 
 // chartContent returns all that releases of a chart depend on.

@@ -63,7 +63,7 @@ type Reconciler struct {
 	tracker    tracker
 	watched    watchedKinds
 	operations operations
-	version    versionDigest
+	digests    chartDigest
 }
 
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"sync"
 
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,25 +38,12 @@ func rolloutOptions(w watches.Watch) []Option {
 	return []Option{WithRollout(w.Rollout.MaxConcurrent, w.Rollout.MaxFailures)}
 }
 
-// A versionDigest is the digest of what an operator makes releases of, for the chart that was loaded last.
-type versionDigest struct {
-	mu     sync.Mutex
-	chart  *chartv2.Chart
-	digest string
-}
-
 // versionOf returns the digest of a chart and the override values. Values that may be secret are left out: anybody who can read the
 // digest in a status could try to guess them.
 func (r *Reconciler) versionOf(chart *chartv2.Chart) (string, error) {
-	v := &r.version
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.chart == chart {
-		return v.digest, nil
-	}
-	content, err := chartContent(chart)
+	content, err := r.digests.of(chart)
 	if err != nil {
-		return "", fmt.Errorf("chart: %w", err)
+		return "", err
 	}
 	overrides := maps.Clone(r.overrides)
 	maps.DeleteFunc(overrides, func(key, _ string) bool { return redact.IsSecretKey(key) })
@@ -65,8 +51,7 @@ func (r *Reconciler) versionOf(chart *chartv2.Chart) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("override values: %w", err)
 	}
-	v.chart, v.digest = chart, digest(sha256.Sum256(append(values, content...)))
-	return v.digest, nil
+	return digest(sha256.Sum256(append(values, content[:]...))), nil
 }
 
 // startRollout prepares the rollout before the controller is added.
@@ -98,13 +83,6 @@ func (r *Reconciler) startRollout() {
 		if queue := r.watched.started(); queue != nil {
 			queue.Add(reconcile.Request{NamespacedName: key})
 		}
-	}
-}
-
-// endRollout ends a pass over obj.
-func (p *pass) endRollout() {
-	if p.kind.Rollout != nil {
-		p.kind.Rollout.End(client.ObjectKeyFromObject(p.obj), p.digest, p.asked)
 	}
 }
 

@@ -110,9 +110,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, obj *unstructured.Unstruct
 	})
 	if err == nil {
 		r.kind.SetHandled(obj, handled)
-		if r.kind.Rollout != nil {
-			r.kind.Rollout.Written(obj)
-		}
+		r.kind.Rollout.Written(obj)
 	}
 	return err
 }
