@@ -98,6 +98,9 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 		}
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
+	if runs := readFailedRuns(obj); p.settings.retries >= 0 && runs.generation == p.generation {
+		p.failed = runs
+	}
 	defer p.endRollout()
 	return p.run(ctx)
 }
@@ -117,6 +120,8 @@ type pass struct {
 	// rollout is what the pass writes about the rollout, unless the resource waits. asked is set if the pass has asked for its turn.
 	rollout *customresource.RolloutState
 	asked   bool
+	// failed is what the status says about failed runs; the zero value if retries have no limit.
+	failed failedRuns
 	// outputs are what the next write of the status contains; nil leaves them as they are.
 	outputs *outputs.Values
 }
@@ -162,7 +167,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		if result.TimedOut() {
 			reason = ReasonTimedOut
 		}
-		return reconcile.Result{}, p.fail(ctx, result, reason, errors.New(result.Message()))
+		return p.failRun(ctx, result, reason)
 	case result.RequeueAfter != nil:
 		message := fmt.Sprintf("The run requested another one after %s", *result.RequeueAfter)
 		return reconcile.Result{RequeueAfter: max(*result.RequeueAfter, time.Millisecond)}, p.write(ctx, []condition{ready(false, ReasonRequeued, message)})
@@ -170,6 +175,8 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, p.kind.RemoveFinalizers(ctx, p.obj, p.isFinalizer)
 	}
 	p.rollout.InProgress = false
+	p.failed = failedRuns{}
+	p.passes.succeeded(p.obj)
 	return reconcile.Result{RequeueAfter: p.settings.period}, p.finish(ctx, result)
 }
 
@@ -238,13 +245,18 @@ func (p *pass) conclude() { p.handled = p.kind.Requested(p.obj, AnnotationReconc
 
 // fail writes the cause of a failed pass to the status and returns the error without secrets.
 func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, err error) error {
+	return errors.Join(p.writeFailure(ctx, result, reason, err, ""))
+}
+
+// writeFailure writes the cause of a failed pass to the status, after a prefix, and returns it without secrets, and the error of the write.
+func (p *pass) writeFailure(ctx context.Context, result *runner.Result, reason string, err error, prefix string) (cause, written error) {
 	p.conclude()
-	err = p.secrets.RedactError(err)
-	message := strings.TrimSpace(err.Error())
+	cause = p.secrets.RedactError(err)
+	message := strings.TrimSpace(cause.Error())
 	if message == "" {
 		message = "a task failed without a message; see the log of the run"
 	}
-	return errors.Join(err, p.write(ctx, failureConditions(result, reason, message)))
+	return cause, p.write(ctx, failureConditions(result, reason, prefix+message))
 }
 
 // write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.

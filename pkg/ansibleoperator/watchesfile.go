@@ -161,6 +161,7 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 		WithDependsOn(dependencies...),
 		WithVarsFrom(sources...),
 		WithMaxRunnerArtifacts(w.MaxRunnerArtifacts),
+		WithRetries(w.Retries),
 		WithRunTimeout(w.RunTimeout),
 		WithManageStatus(w.ManageStatus),
 		WithSnakeCase(w.SnakeCaseParameters),

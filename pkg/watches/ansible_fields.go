@@ -45,7 +45,7 @@ func ansibleKeys() []string {
 	return []string{
 		"playbook", "role", "vars", "varsFrom", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters",
 		"markUnsafe", "maxRunnerArtifacts", "watchAnnotationsChanges", "blacklist", "runTimeout", "cacheReads",
-		"watchOtherResources",
+		"watchOtherResources", "retries",
 	}
 }
 
@@ -69,6 +69,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 				w.MaxRunnerArtifacts = n
 			}
 		}),
+		"retries":                     p.number(-1, func(n int) { w.Retries = n }),
 		"maxConcurrentReconciles":     p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
 		"rollout":                     p.rollout(&w.Rollout),
 		"manageStatus":                p.boolean(&w.ManageStatus),
@@ -170,6 +171,7 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(len(w.VarsFrom) > 0, "varsFrom", sourceValues(w.VarsFrom, varsFromFormat()))
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
+	t.addIf(w.Retries != -1, "retries", w.Retries)
 	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != defaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
 	t.addIf(w.MaxConcurrentReconciles != 0, "maxConcurrentReconciles", w.MaxConcurrentReconciles)
 	rollout := w.Rollout.values()
