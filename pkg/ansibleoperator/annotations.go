@@ -30,6 +30,8 @@ const (
 	AnnotationReconcileRequestedAt = annotationPrefix + "reconcile-requested-at"
 	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
 	AnnotationOperator = annotationPrefix + "operator"
+	// AnnotationTargetNamespace is written before the first run for a cluster-scoped resource with WithTargetNamespace. It is that namespace.
+	AnnotationTargetNamespace = annotationPrefix + "target-namespace"
 )
 
 // areSettingsChanged reports whether an annotation that changes how a resource is reconciled differs.

@@ -113,6 +113,8 @@ type pass struct {
 	deleted    bool
 	settings   settings
 	secrets    redact.Redactor
+	// namespace is the target namespace, or empty.
+	namespace string
 	// handled is the new value of AnnotationReconcileRequestedAt, as soon as the run has ended.
 	handled string
 	// sourceVars are the variables from Secrets and ConfigMaps.
@@ -139,6 +141,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	if err == nil {
 		err = p.readSources(ctx)
+	}
+	if err == nil {
+		err = p.readTarget(ctx)
 	}
 	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
 		return p.waitForSources(ctx, sources)
@@ -180,6 +185,22 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: p.settings.period}, p.finish(ctx, result)
 }
 
+// readTarget finds out the target namespace, and records it.
+func (p *pass) readTarget(ctx context.Context) (err error) {
+	if !p.kind.Target.IsSet() {
+		return nil
+	}
+	if p.deleted {
+		if p.namespace = p.kind.RecordedNamespace(p.obj); p.namespace != "" {
+			return nil
+		}
+	}
+	if p.namespace, err = p.kind.TargetNamespace(p.obj); err != nil || p.deleted {
+		return err
+	}
+	return p.kind.RecordTarget(ctx, p.obj, p.namespace)
+}
+
 // execute runs the playbook or role until its end, or until the resource is deleted.
 func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	schema, err := p.schemas.of(ctx, p.kind.GVK)
@@ -192,7 +213,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 		Playbook: p.source.playbook, Role: p.source.role,
 	}
 	input := variables.Input{
-		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, SourceVars: p.sourceVars, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
+		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, SourceVars: p.sourceVars, Namespace: p.namespace, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
 	}
 	if p.deleted {
 		input.FinalizerVars = p.Reconciler.finalizer.Vars
@@ -208,7 +229,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	request.Kubeconfig, release, err = p.engine.proxy.Register(
 		proxy.Owner{GroupVersionKind: p.kind.GVK, Namespace: p.obj.GetNamespace(), Name: p.obj.GetName(), UID: p.obj.GetUID()},
 		proxy.Settings{
-			Blacklist: p.blacklist, WatchDependents: !p.skipDependents, WatchClusterScoped: p.watchClusterScoped, CacheReads: p.cacheReads,
+			Namespace: p.namespace, Blacklist: p.blacklist, WatchDependents: !p.skipDependents, WatchClusterScoped: p.watchClusterScoped, CacheReads: p.cacheReads,
 			Requeue: p.passes.requeue, Secret: p.secrets.AddSecret,
 		})
 	if err != nil {

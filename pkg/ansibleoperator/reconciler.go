@@ -74,6 +74,7 @@ func New(options ...Option) (*Reconciler, error) {
 		kind: customresource.NewKind(DefaultReconcilePeriod, AnnotationOperator), maxArtifacts: DefaultMaxRunnerArtifacts, verbosity: DefaultVerbosity, retries: -1,
 		manageStatus: true, snakeCase: true,
 	}
+	r.kind.Target.Annotation = AnnotationTargetNamespace
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
 	}

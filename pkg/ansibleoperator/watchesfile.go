@@ -157,6 +157,7 @@ func entryOptions(w watches.AnsibleWatch, source playbookOrRole) []Option {
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithPlaybook(source.playbook),
 		WithRole(source.role),
+		WithTargetNamespace(w.TargetNamespace.Name, w.TargetNamespace.From),
 		WithVars(w.Vars),
 		WithDependsOn(dependencies...),
 		WithVarsFrom(sources...),

@@ -27,6 +27,8 @@ type AnsibleWatch struct {
 	DependsOn []Dependency
 	// VarsFrom are Secrets and ConfigMaps with variables of runs. Later ones take precedence, and custom resources over all of them.
 	VarsFrom []Source
+	// TargetNamespace is the namespace of ansible_operator_meta for cluster-scoped custom resources.
+	TargetNamespace TargetNamespace
 	// ReconcilePeriod is the time between two runs for a custom resource without changes; nil is the operator's default. 0
 	// disables them.
 	ReconcilePeriod *time.Duration

@@ -85,6 +85,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 		"selector":                    func(value *yaml.Node) { w.Selector = p.selector(value) },
 		"finalizer":                   func(value *yaml.Node) { w.Finalizer = w.readFinalizer(p, value) },
 	})
+	w.TargetNamespace.addReaders(p, readers)
 	return readers
 }
 
@@ -94,6 +95,7 @@ func noProblem(string) []string { return nil }
 func (w *AnsibleWatch) check(p *parser, node *yaml.Node) {
 	p.require(node, "version", w.Version)
 	p.require(node, "kind", w.Kind)
+	w.TargetNamespace.check(p, node)
 	if len(w.Outputs) > 0 && !w.ManageStatus {
 		p.addf(node, "outputs are part of the status, which the operator doesn't write with manageStatus: false; remove one of the two keys")
 	}
@@ -169,6 +171,8 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(len(w.Vars) > 0, "vars", w.Vars)
 	t.addIf(len(w.DependsOn) > 0, "dependsOn", dependencyValues(w.DependsOn))
 	t.addIf(len(w.VarsFrom) > 0, "varsFrom", sourceValues(w.VarsFrom, varsFromFormat()))
+	t.addIf(w.TargetNamespace.Name != "", "targetNamespace", w.TargetNamespace.Name)
+	t.addIf(w.TargetNamespace.From != "", "targetNamespaceFrom", w.TargetNamespace.From)
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
 	t.addIf(w.Retries != -1, "retries", w.Retries)
