@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // A Target is the namespace of what an operator creates for cluster-scoped resources. The zero value is none.
@@ -64,10 +68,17 @@ func (k *Kind) TargetNamespace(obj *unstructured.Unstructured) (string, error) {
 }
 
 // RecordTarget records the target namespace of a cluster-scoped resource in its annotation, before something is created in it. It updates
-// obj.
+// obj. The namespace must exist: otherwise, a mistake in its name couldn't be corrected.
 func (k *Kind) RecordTarget(ctx context.Context, obj *unstructured.Unstructured, namespace string) error {
 	if obj.GetNamespace() != "" || obj.GetAnnotations()[k.Target.Annotation] == namespace {
 		return nil
+	}
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := k.Reader.Get(ctx, client.ObjectKey{Name: namespace}, live); apierrors.IsNotFound(err) {
+		return fmt.Errorf("the namespace %q does not exist; create it, or correct the name", namespace)
+	} else if err != nil && !apierrors.IsForbidden(err) { // without the permission, the operation finds out
+		return fmt.Errorf("reading the namespace %q: %w", namespace, err)
 	}
 	err := k.patchMetadata(ctx, obj, func() (object, error) {
 		if obj.GetDeletionTimestamp() != nil {
