@@ -172,6 +172,7 @@ func (p *pass) writeStatus(ctx context.Context, conditions []condition) error {
 			status, _ := current.Object["status"].(map[string]any)
 			p.outputs.AddTo(patch, status)
 		}
+		p.failed.addTo(patch, current)
 		if p.handled != "" {
 			patch[customresource.StatusHandled] = p.handled
 		}

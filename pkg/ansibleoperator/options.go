@@ -87,6 +87,13 @@ func WithRunTimeout(timeout time.Duration) Option {
 	return func(r *Reconciler) error { return customresource.SetNotNegative(&r.timeout, "run timeout", timeout) }
 }
 
+// WithTargetNamespace sets the namespace in ansible_operator_meta and in the kubeconfig of the runs for cluster-scoped custom resources: a
+// name, or the path in the custom resource of one, such as spec.targetNamespace. A resource can't change it, see AnnotationTargetNamespace.
+// By default, they have none.
+func WithTargetNamespace(name, from string) Option {
+	return func(r *Reconciler) error { return r.kind.SetTarget(name, from) }
+}
+
 // WithMaxRunnerArtifacts sets the number of runs of a custom resource whose artifacts are kept. The default is 20.
 // AnnotationMaxRunnerArtifacts takes precedence.
 func WithMaxRunnerArtifacts(n int) Option {

@@ -22,6 +22,8 @@ type passState struct {
 	cancel context.CancelCauseFunc
 	// finalizing is true in the run for a deleted resource.
 	finalizing bool
+	// failed are the failed runs of the process.
+	failed failedRuns
 }
 
 // passes are the states of the custom resources of a reconciler.

@@ -98,6 +98,9 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 		}
 		log.FromContext(ctx).Error(err, "ignoring invalid annotations of a deleted resource")
 	}
+	if runs := readFailedRuns(obj); p.settings.retries >= 0 && runs.generation == p.generation {
+		p.failed = runs
+	}
 	defer func() { p.kind.Rollout.End(client.ObjectKeyFromObject(p.obj), p.digest, p.asked) }()
 	return p.run(ctx)
 }
@@ -110,6 +113,8 @@ type pass struct {
 	deleted    bool
 	settings   settings
 	secrets    redact.Redactor
+	// namespace is the target namespace, or empty.
+	namespace string
 	// handled is the new value of AnnotationReconcileRequestedAt, as soon as the run has ended.
 	handled string
 	// sourceVars are the variables from Secrets and ConfigMaps.
@@ -117,6 +122,8 @@ type pass struct {
 	// rollout is what the pass writes about the rollout, unless the resource waits. asked is set if the pass has asked for its turn.
 	rollout *customresource.RolloutState
 	asked   bool
+	// failed is what the status says about failed runs; the zero value if retries have no limit.
+	failed failedRuns
 	// outputs are what the next write of the status contains; nil leaves them as they are.
 	outputs *outputs.Values
 }
@@ -134,6 +141,9 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 	}
 	if err == nil {
 		err = p.readSources(ctx)
+	}
+	if err == nil {
+		err = p.readTarget(ctx)
 	}
 	if sources, ok := errors.AsType[*valuesfrom.Error](err); ok {
 		return p.waitForSources(ctx, sources)
@@ -162,7 +172,7 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		if result.TimedOut() {
 			reason = ReasonTimedOut
 		}
-		return reconcile.Result{}, p.fail(ctx, result, reason, errors.New(result.Message()))
+		return p.failRun(ctx, result, reason)
 	case result.RequeueAfter != nil:
 		message := fmt.Sprintf("The run requested another one after %s", *result.RequeueAfter)
 		return reconcile.Result{RequeueAfter: max(*result.RequeueAfter, time.Millisecond)}, p.write(ctx, []condition{ready(false, ReasonRequeued, message)})
@@ -170,7 +180,25 @@ func (p *pass) run(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Result{}, p.kind.RemoveFinalizers(ctx, p.obj, p.isFinalizer)
 	}
 	p.rollout.InProgress = false
+	p.failed = failedRuns{}
+	p.passes.succeeded(p.obj)
 	return reconcile.Result{RequeueAfter: p.settings.period}, p.finish(ctx, result)
+}
+
+// readTarget finds out the target namespace, and records it.
+func (p *pass) readTarget(ctx context.Context) (err error) {
+	if !p.kind.Target.IsSet() {
+		return nil
+	}
+	if p.deleted {
+		if p.namespace = p.kind.RecordedNamespace(p.obj); p.namespace != "" {
+			return nil
+		}
+	}
+	if p.namespace, err = p.kind.TargetNamespace(p.obj); err != nil || p.deleted {
+		return err
+	}
+	return p.kind.RecordTarget(ctx, p.obj, p.namespace)
 }
 
 // execute runs the playbook or role until its end, or until the resource is deleted.
@@ -185,7 +213,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 		Playbook: p.source.playbook, Role: p.source.role,
 	}
 	input := variables.Input{
-		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, SourceVars: p.sourceVars, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
+		GVK: p.kind.GVK, Object: p.obj.DeepCopy().Object, SourceVars: p.sourceVars, Namespace: p.namespace, Vars: p.vars, SnakeCase: p.snakeCase, MarkUnsafe: p.markUnsafe, Schema: schema,
 	}
 	if p.deleted {
 		input.FinalizerVars = p.Reconciler.finalizer.Vars
@@ -201,7 +229,7 @@ func (p *pass) execute(ctx context.Context) (*runner.Result, error) {
 	request.Kubeconfig, release, err = p.engine.proxy.Register(
 		proxy.Owner{GroupVersionKind: p.kind.GVK, Namespace: p.obj.GetNamespace(), Name: p.obj.GetName(), UID: p.obj.GetUID()},
 		proxy.Settings{
-			Blacklist: p.blacklist, WatchDependents: !p.skipDependents, WatchClusterScoped: p.watchClusterScoped, CacheReads: p.cacheReads,
+			Namespace: p.namespace, Blacklist: p.blacklist, WatchDependents: !p.skipDependents, WatchClusterScoped: p.watchClusterScoped, CacheReads: p.cacheReads,
 			Requeue: p.passes.requeue, Secret: p.secrets.AddSecret,
 		})
 	if err != nil {
@@ -238,13 +266,18 @@ func (p *pass) conclude() { p.handled = p.kind.Requested(p.obj, AnnotationReconc
 
 // fail writes the cause of a failed pass to the status and returns the error without secrets.
 func (p *pass) fail(ctx context.Context, result *runner.Result, reason string, err error) error {
+	return errors.Join(p.writeFailure(ctx, result, reason, err, ""))
+}
+
+// writeFailure writes the cause of a failed pass to the status, after a prefix, and returns it without secrets, and the error of the write.
+func (p *pass) writeFailure(ctx context.Context, result *runner.Result, reason string, err error, prefix string) (cause, written error) {
 	p.conclude()
-	err = p.secrets.RedactError(err)
-	message := strings.TrimSpace(err.Error())
+	cause = p.secrets.RedactError(err)
+	message := strings.TrimSpace(cause.Error())
 	if message == "" {
 		message = "a task failed without a message; see the log of the run"
 	}
-	return errors.Join(err, p.write(ctx, failureConditions(result, reason, message)))
+	return cause, p.write(ctx, failureConditions(result, reason, prefix+message))
 }
 
 // write writes conditions. If the schema of the kind does not accept the status, that is only logged, as the run matters more.

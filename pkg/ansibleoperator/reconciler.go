@@ -30,15 +30,17 @@ func (s playbookOrRole) isEmpty() bool { return s.playbook == "" && s.role == ""
 
 // A Reconciler reconciles the custom resources of one kind by runs of a playbook or a role. Create it with New.
 type Reconciler struct {
-	kind               customresource.Kind
-	source             playbookOrRole
-	vars               map[string]any
-	dependsOn          []dependson.Dependency
-	varsFrom           []valuesfrom.Source
-	finalizer          *Finalizer
-	timeout            time.Duration
-	maxArtifacts       int
-	verbosity          int
+	kind         customresource.Kind
+	source       playbookOrRole
+	vars         map[string]any
+	dependsOn    []dependson.Dependency
+	varsFrom     []valuesfrom.Source
+	finalizer    *Finalizer
+	timeout      time.Duration
+	maxArtifacts int
+	verbosity    int
+	// retries is negative if there is no limit.
+	retries            int
 	manageStatus       bool
 	snakeCase          bool
 	markUnsafe         bool
@@ -69,9 +71,10 @@ type Reconciler struct {
 // New returns a reconciler. WithGroupVersionKind and one of WithPlaybook and WithRole are required. The error names all invalid options.
 func New(options ...Option) (*Reconciler, error) {
 	r := &Reconciler{
-		kind: customresource.NewKind(DefaultReconcilePeriod, AnnotationOperator), maxArtifacts: DefaultMaxRunnerArtifacts, verbosity: DefaultVerbosity,
+		kind: customresource.NewKind(DefaultReconcilePeriod, AnnotationOperator), maxArtifacts: DefaultMaxRunnerArtifacts, verbosity: DefaultVerbosity, retries: -1,
 		manageStatus: true, snakeCase: true,
 	}
+	r.kind.Target.Annotation = AnnotationTargetNamespace
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
 	}

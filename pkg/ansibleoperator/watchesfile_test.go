@@ -114,15 +114,15 @@ func TestLoadWatches(t *testing.T) {
 }
 
 func settingsOf(period time.Duration, artifacts, verbosity int) settings {
-	return settings{period, artifacts, verbosity}
+	return settings{period: period, maxArtifacts: artifacts, verbosity: verbosity, retries: -1}
 }
 
 func TestOptionErrors(t *testing.T) {
 	t.Parallel()
 	_, err := New(WithGroupVersionKind(schema.GroupVersionKind{Kind: "A"}), WithReconcilePeriod(-1), WithRunTimeout(-1), WithMaxRunnerArtifacts(0),
-		WithMaxConcurrentReconciles(0), WithVerbosity(8), WithFinalizer(Finalizer{}), WithVars(map[string]any{"a": make(chan int)}))
-	if err == nil || strings.Count(err.Error(), "\n") != 7 {
-		t.Errorf("want 8 errors, got %v", err)
+		WithMaxConcurrentReconciles(0), WithVerbosity(8), WithRetries(-2), WithFinalizer(Finalizer{}), WithVars(map[string]any{"a": make(chan int)}))
+	if err == nil || strings.Count(err.Error(), "\n") != 8 {
+		t.Errorf("want 9 errors, got %v", err)
 	}
 	gvk := WithGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "A"})
 	if _, err := New(gvk); err == nil || !strings.Contains(err.Error(), "a playbook or a role is required") {

@@ -36,6 +36,8 @@ type Watch struct {
 	Sources []rbac.Source
 	// Dependencies are the objects that custom resources depend on.
 	Dependencies []rbac.Dependency
+	// TargetNamespace reports whether custom resources are cluster-scoped, with a target namespace.
+	TargetNamespace bool
 	// KeepNames is true if keys of spec are not converted to snake case.
 	KeepNames bool
 	// WatchClusterScoped is true if dependent objects without a namespace are watched, too.
@@ -81,7 +83,7 @@ func NewWatch(w watches.AnsibleWatch) Watch {
 	watch := Watch{
 		Role: w.Role, Playbook: w.Playbook, Vars: w.Vars,
 		IgnoreDependents: !w.WatchDependentResources, WatchClusterScoped: w.WatchClusterScopedResources,
-		KeepNames: !w.SnakeCaseParameters, Object: variables.ObjectName(w.Group, w.Kind),
+		KeepNames: !w.SnakeCaseParameters, TargetNamespace: w.TargetNamespace.IsSet(), Object: variables.ObjectName(w.Group, w.Kind),
 	}
 	for _, gvk := range w.Blacklist {
 		watch.Blacklist = append(watch.Blacklist, rbac.GroupKind{Group: gvk.Group, Kind: gvk.Kind})

@@ -7,10 +7,13 @@ import (
 )
 
 // grantOthers adds the permissions to watch the objects that watchOtherResources selects, and to read and watch the sources of varsFrom and
-// the objects of dependsOn.
+// the objects of dependsOn, and to find target namespaces.
 func (a *analysis) grantOthers(api API) {
 	for _, source := range api.Watch.Sources {
 		a.rules.permissions.AddSource(source)
+	}
+	if api.Watch.TargetNamespace {
+		a.rules.permissions.Grant("", []string{"namespaces"}, "get")
 	}
 	for _, kind := range api.Watch.Others {
 		a.rules.grant([]granted{a.watched(kind)}, "list", "watch")

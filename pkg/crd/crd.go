@@ -21,6 +21,8 @@ type Definition struct {
 	Group string
 	// Kind, Plural, Singular and ListKind are the names of the kind. The defaults of Singular and ListKind are derived from Kind.
 	Kind, Plural, Singular, ListKind string
+	// ClusterScoped makes the kind cluster-scoped. Otherwise, it is namespaced unless a manifest says that it isn't.
+	ClusterScoped bool
 	// Versions are the versions of the kind, all of which are served.
 	Versions []Version
 	// Columns are the printer columns of kubectl get.
@@ -46,7 +48,7 @@ type Version struct {
 func (d Definition) Marshal() ([]byte, error) { return d.Update(nil) }
 
 // Update returns the manifest current with the names, versions and schemas of the definition. Everything else is as in current, unless
-// that is nil: short names, categories, annotations, and for its versions printer columns and subresources.
+// that is nil: scope, short names, categories, annotations, and for its versions printer columns and subresources.
 func (d Definition) Update(current map[string]any) ([]byte, error) {
 	if len(d.Versions) == 0 {
 		return nil, errors.New("the kind has no versions")
@@ -56,6 +58,9 @@ func (d Definition) Update(current map[string]any) ([]byte, error) {
 	versions := spec["versions"].([]any)
 	before := map[any]map[string]any{}
 	oldSpec, _ := current["spec"].(map[string]any)
+	if scope, ok := oldSpec["scope"].(string); ok && !d.ClusterScoped {
+		spec["scope"] = scope
+	}
 	oldVersions, _ := oldSpec["versions"].([]any)
 	for _, version := range oldVersions {
 		if fields, ok := version.(map[string]any); ok {
@@ -114,6 +119,10 @@ func (d Definition) object() map[string]any {
 	if stored < 0 {
 		stored = len(d.Versions) - 1
 	}
+	scope := "Namespaced"
+	if d.ClusterScoped {
+		scope = "Cluster"
+	}
 	versions := make([]any, len(d.Versions))
 	for i, version := range d.Versions {
 		versions[i] = map[string]any{
@@ -133,7 +142,7 @@ func (d Definition) object() map[string]any {
 				"kind": d.Kind, "listKind": cmp.Or(d.ListKind, d.Kind+"List"), "plural": d.Plural,
 				"singular": cmp.Or(d.Singular, strings.ToLower(d.Kind)),
 			},
-			"scope":    "Namespaced",
+			"scope":    scope,
 			"versions": versions,
 		},
 	}

@@ -49,6 +49,8 @@ type Kind struct {
 	Census *Census
 	// Rollout limits upgrades to a new version of the operator, unless it is nil. SetRollout sets it.
 	Rollout *Rollout
+	// Target is the namespace of what is created for cluster-scoped resources.
+	Target Target
 	// NoStatus leaves the status to others.
 	NoStatus bool
 	memory   *memory

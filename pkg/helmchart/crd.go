@@ -12,6 +12,8 @@ type CRDSpec struct {
 	Group string
 	// Kind, Plural, Singular and ListKind are the names of the kind. The defaults of Singular and ListKind are derived from Kind.
 	Kind, Plural, Singular, ListKind string
+	// ClusterScoped makes the kind cluster-scoped; otherwise, it is namespaced.
+	ClusterScoped bool
 	// Versions are the versions of the kind, all of which are served.
 	Versions []CRDVersion
 }
@@ -37,7 +39,7 @@ type Output = crd.Output
 // Its schema accepts at least the values that the chart accepts: keys with a default are optional, and null deletes a default, if it arrives: client-side kubectl apply drops it.
 func CRD(spec CRDSpec) ([]byte, error) {
 	definition := crd.Definition{
-		Group: spec.Group, Kind: spec.Kind, Plural: spec.Plural, Singular: spec.Singular, ListKind: spec.ListKind,
+		ClusterScoped: spec.ClusterScoped, Group: spec.Group, Kind: spec.Kind, Plural: spec.Plural, Singular: spec.Singular, ListKind: spec.ListKind,
 		Columns: printerColumns(), Status: statusSchema(),
 	}
 	for _, version := range spec.Versions {

@@ -49,6 +49,8 @@ const (
 	AnnotationReconcileRequestedAt = annotationPrefix + "reconcile-requested-at"
 	// AnnotationOperator is written together with the finalizer. It names the operator that has taken over the resource, and its selector.
 	AnnotationOperator = annotationPrefix + "operator"
+	// AnnotationTargetNamespace is written before the installation for a cluster-scoped resource. It is the namespace of its release.
+	AnnotationTargetNamespace = annotationPrefix + "target-namespace"
 )
 
 // The finalizers that uninstall a release before its custom resource is removed.

@@ -85,7 +85,11 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, op *operation, obj *u
 // uninstall removes the release of obj. With uninstall-wait, it returns the objects that still exist.
 func (r *Reconciler) uninstall(ctx context.Context, obj *unstructured.Unstructured, s settings, wait func(release.Waiting, func() error) error) ([]release.Object, error) {
 	start := r.kind.Now()
-	rel, err := r.factory.Release(release.Options{Owner: obj, Chart: r.chart.last(), MaxHistory: r.maxHistory, HookTimeout: s.timeout, Wait: wait})
+	namespace := r.kind.RecordedNamespace(obj)
+	if namespace == "" {
+		return nil, nil // nothing was installed
+	}
+	rel, err := r.factory.Release(release.Options{Owner: obj, Namespace: namespace, Chart: r.chart.last(), MaxHistory: r.maxHistory, HookTimeout: s.timeout, Wait: wait})
 	if err != nil {
 		return nil, err
 	}

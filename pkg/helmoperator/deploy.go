@@ -22,6 +22,9 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.namespace, err = p.kind.TargetNamespace(p.obj); err != nil {
+		return nil, err
+	}
 	if p.values, err = p.valuesOf(ctx, p.obj, &p.secrets); err != nil {
 		return nil, p.waitOr(ctx, err)
 	}
@@ -43,6 +46,9 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 	}
 	// From here, objects may exist that have to be uninstalled.
 	if err := p.kind.TakeOver(ctx, p.obj, Finalizer, isFinalizer); err != nil {
+		return nil, err
+	}
+	if err := p.kind.RecordTarget(ctx, p.obj, p.namespace); err != nil {
 		return nil, err
 	}
 	p.tracked.annotations = p.obj.GetAnnotations()
@@ -69,7 +75,7 @@ func (p *pass) deploy(ctx context.Context) (*release.Deployed, error) {
 // newRelease returns the release with a chart and the values of the pass.
 func (p *pass) newRelease(ctx context.Context, chart *chartv2.Chart) (*release.Release, error) {
 	return p.factory.Release(release.Options{
-		Owner: p.obj, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
+		Owner: p.obj, Namespace: p.namespace, Chart: chart, Values: p.values, DryRun: p.dryRun, MaxHistory: p.maxHistory, PostRender: p.postRender,
 		Observer: p.dependents, InstallStrategy: p.install.Strategy, UpgradeStrategy: p.upgrade.Strategy, HookTimeout: p.settings.timeout,
 		Remediated: p.metrics.remediationsOf(p.kind.GVK), CRDs: p.chart.crdPolicy(p.crds), Drift: p.settings.drift, Ignore: p.ignore,
 		TakeOwnership: p.ownership, Tests: p.testOptions(),

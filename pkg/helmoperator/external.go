@@ -17,7 +17,7 @@ import (
 )
 
 // externalObjects is the key in status.deployedRelease with the objects of the release that the garbage collector does not delete
-// with the custom resource: cluster-scoped ones and objects in other namespaces. If a namespace is deleted, the records of its releases
+// with the custom resource, if that is in a namespace: cluster-scoped ones and objects in other namespaces. If a namespace is deleted, the records of its releases
 // may be gone before the finalizer runs.
 const externalObjects = "externalObjects"
 
@@ -25,7 +25,7 @@ const externalObjects = "externalObjects"
 func describeExternal(obj *unstructured.Unstructured, objects []release.Object) []any {
 	var external []any
 	for _, object := range objects {
-		if object.Keep || object.Name == "" || object.Namespaced && object.Namespace == obj.GetNamespace() {
+		if object.Keep || object.Name == "" || obj.GetNamespace() == "" || object.Namespaced && object.Namespace == obj.GetNamespace() {
 			continue
 		}
 		apiVersion, kind := object.ToAPIVersionAndKind()
@@ -72,7 +72,7 @@ func (r *Reconciler) deleteOwned(ctx context.Context, obj *unstructured.Unstruct
 		return false, err
 	}
 	// The annotations of an object that another custom resource has taken over name that one.
-	if owner, ok := ownerOf(live, r.kind.GVK.GroupKind()); !ok || owner != client.ObjectKeyFromObject(obj) || live.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
+	if owner, ok := r.ownerOf(live); !ok || owner != client.ObjectKeyFromObject(obj) || live.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
 		return false, nil
 	}
 	if live.GetDeletionTimestamp() == nil {

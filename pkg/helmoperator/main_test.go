@@ -133,16 +133,20 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-// createCRD creates a kind with open spec and status.
+// createCRD creates a kind with open spec and status, which is cluster-scoped if its name begins with Cluster.
 func (e *env) createCRD(gvk schema.GroupVersionKind) {
 	e.Helper()
 	open := true
 	object := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &open}
 	plural := strings.ToLower(gvk.Kind) + "s"
+	scope := apiextensionsv1.NamespaceScoped
+	if strings.HasPrefix(gvk.Kind, "Cluster") {
+		scope = apiextensionsv1.ClusterScoped
+	}
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + gvk.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: gvk.Group, Scope: apiextensionsv1.NamespaceScoped,
+			Group: gvk.Group, Scope: scope,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: gvk.Kind, Singular: strings.ToLower(gvk.Kind), ListKind: gvk.Kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: gvk.Version, Served: true, Storage: true,

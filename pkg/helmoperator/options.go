@@ -100,6 +100,12 @@ func WithSuppressOverrideValues(suppress bool) Option {
 	return func(r *Reconciler) error { r.suppressOverrides = suppress; return nil }
 }
 
+// WithTargetNamespace sets the namespace of the releases of cluster-scoped custom resources: a name, or the path in the custom resource of
+// one, such as spec.targetNamespace. It must exist. A resource can't change it, see AnnotationTargetNamespace.
+func WithTargetNamespace(name, from string) Option {
+	return func(r *Reconciler) error { return r.kind.SetTarget(name, from) }
+}
+
 // WithSelector restricts the reconciler to custom resources with matching labels. A resource that no longer matches keeps its release. If
 // it is deleted, the release is uninstalled nevertheless; reconcilers whose selector it matches have time to do that first.
 func WithSelector(selector metav1.LabelSelector) Option {

@@ -121,6 +121,8 @@ type pass struct {
 	tracked   *trackedResource
 	operation *operation
 	settings  settings
+	// namespace is the one of the release.
+	namespace string
 	secrets   redactor
 	values    map[string]any
 	// rendered is the chart, and release the release, once they are known.
@@ -235,6 +237,9 @@ func (p *pass) describeDeployed(deployed *release.Deployed, plan release.Plan) {
 	}
 	p.change.set(condition{ConditionDeployed, metav1.ConditionTrue, reason, p.secrets.Redact(deployed.Notes)})
 	p.change.release = map[string]any{"name": deployed.Name}
+	if p.obj.GetNamespace() == "" {
+		p.change.release["namespace"] = p.namespace
+	}
 	if external := describeExternal(p.obj, deployed.Objects); len(external) > 0 {
 		p.change.release[externalObjects] = external
 	}

@@ -69,6 +69,7 @@ type Reconciler struct {
 // New returns a reconciler. WithGroupVersionKind and one of WithChart and WithChartPath are required. The error names all invalid options.
 func New(options ...Option) (*Reconciler, error) {
 	r := &Reconciler{kind: customresource.NewKind(0, AnnotationOperator), maxHistory: defaultMaxHistory, drift: release.DriftEnabled}
+	r.kind.Target.Annotation = AnnotationTargetNamespace
 	if err := customresource.Apply(r, &r.kind, options); err != nil {
 		return nil, err
 	}

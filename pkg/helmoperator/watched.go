@@ -62,13 +62,13 @@ func (r *Reconciler) watchDependents(objects []release.Object) {
 // objects. Objects that exist when the watch starts may have changed since they were applied.
 func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) dependents.Handler {
 	changed := func(obj *metav1.PartialObjectMetadata) {
-		if key, ok := ownerOf(obj, r.kind.GVK.GroupKind()); ok && r.tracker.requireFull(key) {
+		if key, ok := r.ownerOf(obj); ok && r.tracker.requireFull(key) {
 			queue.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
 	return dependents.Handler{
 		Added: func(obj *metav1.PartialObjectMetadata, initial bool) {
-			if key, ok := ownerOf(obj, r.kind.GVK.GroupKind()); ok && initial && r.tracker.requireFull(key) {
+			if key, ok := r.ownerOf(obj); ok && initial && r.tracker.requireFull(key) {
 				queue.AddAfter(reconcile.Request{NamespacedName: key}, readinessDelay)
 			}
 		},
@@ -78,8 +78,8 @@ func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface
 				return
 			}
 			changed(after)
-			if owner, ok := ownerOf(before, r.kind.GVK.GroupKind()); ok {
-				if now, _ := ownerOf(after, r.kind.GVK.GroupKind()); now != owner {
+			if owner, ok := r.ownerOf(before); ok {
+				if now, _ := r.ownerOf(after); now != owner {
 					changed(before)
 				}
 			}
@@ -90,7 +90,7 @@ func (r *Reconciler) dependentHandler(queue workqueue.TypedRateLimitingInterface
 
 // requestReadiness adds a pass that reads whether the objects of a release are ready, after the status of one has changed.
 func (r *Reconciler) requestReadiness(queue workqueue.TypedRateLimitingInterface[reconcile.Request], obj *metav1.PartialObjectMetadata) {
-	key, ok := ownerOf(obj, r.kind.GVK.GroupKind())
+	key, ok := r.ownerOf(obj)
 	if ok && !isStateless(obj.GroupVersionKind().GroupKind()) && r.tracker.requestReadiness(key) {
 		queue.AddAfter(reconcile.Request{NamespacedName: key}, readinessDelay)
 	}

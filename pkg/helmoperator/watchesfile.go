@@ -70,6 +70,7 @@ func entryOptions(w watches.Watch) ([]Option, error) {
 	options := []Option{
 		WithGroupVersionKind(w.GroupVersionKind()),
 		WithChartPath(w.Chart),
+		WithTargetNamespace(w.TargetNamespace.Name, w.TargetNamespace.From),
 		WithDependsOn(dependencies...),
 		WithValuesFrom(sources...),
 		WithOverrideValues(overrides),

@@ -27,6 +27,8 @@ type AnsibleWatch struct {
 	DependsOn []Dependency
 	// VarsFrom are Secrets and ConfigMaps with variables of runs. Later ones take precedence, and custom resources over all of them.
 	VarsFrom []Source
+	// TargetNamespace is the namespace of ansible_operator_meta for cluster-scoped custom resources.
+	TargetNamespace TargetNamespace
 	// ReconcilePeriod is the time between two runs for a custom resource without changes; nil is the operator's default. 0
 	// disables them.
 	ReconcilePeriod *time.Duration
@@ -34,6 +36,8 @@ type AnsibleWatch struct {
 	RunTimeout time.Duration
 	// MaxRunnerArtifacts is the number of runs of a custom resource whose artifacts are kept. 0 in a file is the default.
 	MaxRunnerArtifacts int
+	// Retries is how often a failed run is repeated; -1 is without limit.
+	Retries int
 	// Rollout limits how many custom resources get a run of a new version of the playbook or role at once.
 	Rollout Rollout
 	// MaxConcurrentReconciles is the number of custom resources that are reconciled at a time; 0 is the operator's default.
@@ -84,7 +88,7 @@ type AnsibleFinalizer struct {
 // NewAnsibleWatch returns an entry with the defaults of the file format, without playbook and role.
 func NewAnsibleWatch(gvk schema.GroupVersionKind) AnsibleWatch {
 	return AnsibleWatch{
-		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, MaxRunnerArtifacts: defaultMaxRunnerArtifacts,
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, MaxRunnerArtifacts: defaultMaxRunnerArtifacts, Retries: -1,
 		ManageStatus: true, WatchDependentResources: true, SnakeCaseParameters: true,
 	}
 }

@@ -45,7 +45,7 @@ func ansibleKeys() []string {
 	return []string{
 		"playbook", "role", "vars", "varsFrom", "finalizer", "manageStatus", "watchClusterScopedResources", "snakeCaseParameters",
 		"markUnsafe", "maxRunnerArtifacts", "watchAnnotationsChanges", "blacklist", "runTimeout", "cacheReads",
-		"watchOtherResources",
+		"watchOtherResources", "retries",
 	}
 }
 
@@ -69,6 +69,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 				w.MaxRunnerArtifacts = n
 			}
 		}),
+		"retries":                     p.number(-1, func(n int) { w.Retries = n }),
 		"maxConcurrentReconciles":     p.number(1, func(n int) { w.MaxConcurrentReconciles = n }),
 		"rollout":                     p.rollout(&w.Rollout),
 		"manageStatus":                p.boolean(&w.ManageStatus),
@@ -84,6 +85,7 @@ func (w *AnsibleWatch) readers(p *parser) map[string]func(*yaml.Node) {
 		"selector":                    func(value *yaml.Node) { w.Selector = p.selector(value) },
 		"finalizer":                   func(value *yaml.Node) { w.Finalizer = w.readFinalizer(p, value) },
 	})
+	w.TargetNamespace.addReaders(p, readers)
 	return readers
 }
 
@@ -93,6 +95,7 @@ func noProblem(string) []string { return nil }
 func (w *AnsibleWatch) check(p *parser, node *yaml.Node) {
 	p.require(node, "version", w.Version)
 	p.require(node, "kind", w.Kind)
+	w.TargetNamespace.check(p, node)
 	if len(w.Outputs) > 0 && !w.ManageStatus {
 		p.addf(node, "outputs are part of the status, which the operator doesn't write with manageStatus: false; remove one of the two keys")
 	}
@@ -168,8 +171,11 @@ func (w *AnsibleWatch) text() ([]byte, error) {
 	t.addIf(len(w.Vars) > 0, "vars", w.Vars)
 	t.addIf(len(w.DependsOn) > 0, "dependsOn", dependencyValues(w.DependsOn))
 	t.addIf(len(w.VarsFrom) > 0, "varsFrom", sourceValues(w.VarsFrom, varsFromFormat()))
+	t.addIf(w.TargetNamespace.Name != "", "targetNamespace", w.TargetNamespace.Name)
+	t.addIf(w.TargetNamespace.From != "", "targetNamespaceFrom", w.TargetNamespace.From)
 	t.addIf(w.ReconcilePeriod != nil, "reconcilePeriod", durationText(w.ReconcilePeriod))
 	t.addIf(w.RunTimeout != 0, "runTimeout", durationText(&w.RunTimeout))
+	t.addIf(w.Retries != -1, "retries", w.Retries)
 	t.addIf(w.MaxRunnerArtifacts != 0 && w.MaxRunnerArtifacts != defaultMaxRunnerArtifacts, "maxRunnerArtifacts", w.MaxRunnerArtifacts)
 	t.addIf(w.MaxConcurrentReconciles != 0, "maxConcurrentReconciles", w.MaxConcurrentReconciles)
 	rollout := w.Rollout.values()

@@ -40,6 +40,7 @@ func TestParseAnsible(t *testing.T) {
   reconcilePeriod: 0s
   runTimeout: 30m
   maxRunnerArtifacts: 3
+  retries: 0
   maxConcurrentReconciles: 4
   manageStatus: false
   watchDependentResources: no
@@ -64,9 +65,9 @@ func TestParseAnsible(t *testing.T) {
 	first := watches.NewAnsibleWatch(schema.GroupVersionKind{Group: "cache.example.com", Version: "v1alpha1", Kind: "Memcached"})
 	first.Role, first.Position = "memcached", at(2)
 	last := watches.NewAnsibleWatch(schema.GroupVersionKind{Version: "v1", Kind: "Other"})
-	last.Role, last.Position, last.Finalizer = "a.b.c", at(34), &watches.AnsibleFinalizer{Name: "a/b"}
+	last.Role, last.Position, last.Finalizer = "a.b.c", at(35), &watches.AnsibleFinalizer{Name: "a/b"}
 	last.Warnings = diag.Findings{{
-		Position: diag.Position{File: "dir/watches.yaml", Line: 34, Column: 85},
+		Position: diag.Position{File: "dir/watches.yaml", Line: 35, Column: 85},
 		Problem:  "the finalizer has no playbook, role or vars; a deleted resource is reconciled like any other, so add one of them",
 	}}
 	want := []watches.AnsibleWatch{
@@ -214,7 +215,7 @@ func TestAddAnsibleAllKeys(t *testing.T) {
 	period := time.Hour
 	w := watches.AnsibleWatch{
 		Version: "v1", Kind: "New", Playbook: "p.yml", Vars: map[string]any{"a": "$x", "b": []any{1, "2"}}, ReconcilePeriod: &period,
-		RunTimeout: 90 * time.Second, MaxRunnerArtifacts: 5, MaxConcurrentReconciles: 2, WatchClusterScopedResources: true,
+		RunTimeout: 90 * time.Second, Retries: 2, MaxRunnerArtifacts: 5, MaxConcurrentReconciles: 2, WatchClusterScopedResources: true,
 		WatchAnnotationsChanges: true, MarkUnsafe: true, CacheReads: true,
 		WatchOtherResources: []watches.OtherResource{{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: "n", NameFrom: "spec.a"}},
 		Blacklist:           []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}},
@@ -233,6 +234,7 @@ func TestAddAnsibleAllKeys(t *testing.T) {
       - "2"
   reconcilePeriod: 1h
   runTimeout: 1m30s
+  retries: 2
   maxRunnerArtifacts: 5
   maxConcurrentReconciles: 2
   manageStatus: false

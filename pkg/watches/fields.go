@@ -72,6 +72,7 @@ func (w *Watch) readers(p *parser) map[string]func(*yaml.Node) {
 		"upgrade":                 p.remediation(&w.Upgrade, strategyRollback, strategyUninstall, strategyNone),
 		"rollout":                 p.rollout(&w.Rollout),
 	})
+	w.TargetNamespace.addReaders(p, readers)
 	return readers
 }
 
@@ -80,6 +81,7 @@ func (w *Watch) check(p *parser, node *yaml.Node) {
 	p.require(node, "version", w.Version)
 	p.require(node, "kind", w.Kind)
 	p.require(node, "chart", w.Chart)
+	w.TargetNamespace.check(p, node)
 }
 
 // kindReaders returns the functions that read group, version and kind.

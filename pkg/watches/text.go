@@ -30,6 +30,8 @@ func (w *Watch) text() ([]byte, error) {
 	optional("watchDependentResources", !w.WatchDependentResources, false)
 	optional("dependsOn", len(w.DependsOn) > 0, dependencyValues(w.DependsOn))
 	optional("valuesFrom", len(w.ValuesFrom) > 0, sourceValues(w.ValuesFrom, valuesFromFormat()))
+	optional("targetNamespace", w.TargetNamespace.Name != "", w.TargetNamespace.Name)
+	optional("targetNamespaceFrom", w.TargetNamespace.From != "", w.TargetNamespace.From)
 	optional("overrideValues", len(w.OverrideValues) > 0, w.OverrideValues)
 	optional("typedOverrideValues", len(w.TypedOverrideValues) > 0, w.TypedOverrideValues)
 	optional("selector", w.Selector != nil, selectorValues(w.Selector))

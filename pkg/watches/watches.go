@@ -41,6 +41,8 @@ type Watch struct {
 	DependsOn []Dependency
 	// ValuesFrom are Secrets and ConfigMaps with values of releases. Later ones take precedence, and custom resources over all of them.
 	ValuesFrom []Source
+	// TargetNamespace is the namespace of the releases of cluster-scoped custom resources.
+	TargetNamespace TargetNamespace
 	// OverrideValues are values of all releases. They take precedence over the custom resources. Keys have the syntax of
 	// Helm's --set; values are strings in which variables and templates are not expanded yet.
 	OverrideValues map[string]string

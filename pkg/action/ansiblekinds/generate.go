@@ -128,6 +128,7 @@ func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansi
 			definitions[name] = &ansibleCRD{Definition: newAnsibleCRD(kind.resource)}
 			names = append(names, name)
 		}
+		definitions[name].ClusterScoped = kind.watch.TargetNamespace.IsSet()
 		version, derived, others, err := ansibleVersion(files, kind)
 		if err != nil {
 			return nil, err

@@ -193,6 +193,7 @@ func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) e
 			specs[name] = &helmchart.CRDSpec{Group: kind.Group, Kind: kind.resource.Kind, Plural: kind.Plural, Singular: crd.Singular, ListKind: crd.ListKind}
 			names = append(names, name)
 		}
+		specs[name].ClusterScoped = kind.watch.TargetNamespace.IsSet()
 		version := helmchart.CRDVersion{Name: kind.resource.Version, Chart: kind.Files, Open: kind.resource.OpenSchema}
 		for _, o := range kind.watch.Outputs {
 			version.Outputs = append(version.Outputs, helmchart.Output{Name: o.Name, Type: o.Type, Description: o.Description})

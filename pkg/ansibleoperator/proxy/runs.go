@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -30,6 +31,8 @@ type Owner struct {
 
 // Settings come from an entry of watches.yaml.
 type Settings struct {
+	// Namespace is the one in the kubeconfig of the run; empty is the owner's.
+	Namespace string
 	// Blacklist are the kinds that are neither watched nor cached.
 	Blacklist []schema.GroupVersionKind
 	// WatchDependents requeues owners after changes of objects with an owner reference, and WatchClusterScoped after changes of objects
@@ -64,7 +67,7 @@ func (p *Proxy) Register(owner Owner, settings Settings) (kubeconfig []byte, rel
 		return nil, nil, errors.New("owner: version, kind, name and UID are required")
 	}
 	token := rand.Text()
-	if kubeconfig, err = p.kubeconfig(owner.Namespace, token); err != nil {
+	if kubeconfig, err = p.kubeconfig(cmp.Or(settings.Namespace, owner.Namespace), token); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -2,6 +2,7 @@
 package variables
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,6 +23,8 @@ type Input struct {
 	Object map[string]any
 	// SourceVars come from Secrets and ConfigMaps. Their strings are always marked: they are data, and often contain braces.
 	SourceVars map[string]any
+	// Namespace is the one in ansible_operator_meta; empty is the one of the custom resource.
+	Namespace string
 	// Vars come from the watch, and FinalizerVars from its finalizer in a run of the finalizer.
 	Vars, FinalizerVars map[string]any
 	// SnakeCase converts keys of the spec.
@@ -60,6 +63,7 @@ func Of(in Input) (map[string]any, error) {
 	metadata, _ := in.Object["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
+	namespace = cmp.Or(in.Namespace, namespace)
 	result["ansible_operator_meta"] = map[string]any{"name": name, "namespace": namespace}
 	object := ObjectName(in.GVK.Group, in.GVK.Kind)
 	result[object] = in.Object

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -90,8 +91,10 @@ func NewFactory(c Config) (*Factory, error) {
 
 // Options describe one release during one pass.
 type Options struct {
-	// Owner is the custom resource. The release has its name and namespace, and it owns the objects. Its UID is required.
+	// Owner is the custom resource. The release has its name, and it owns the objects. Its UID is required.
 	Owner *unstructured.Unstructured
+	// Namespace is the one of the release; empty is the owner's.
+	Namespace string
 	// Chart is the chart to deploy. It is not changed, and must not be changed by others: a plan without action is repeated while
 	// the chart is the same, so pass the same pointer as long as the files have not changed. Uninstall does not need it.
 	Chart *chartv2.Chart
@@ -171,8 +174,9 @@ func (f *Factory) Release(o Options) (*Release, error) {
 		return nil, errors.New("release: the custom resource and its UID are required")
 	}
 	name, kind := o.Owner.GetName(), o.Owner.GetKind()
-	if o.Owner.GetNamespace() == "" {
-		return nil, fmt.Errorf("%s %q: a release requires a namespace; make the kind namespaced", kind, name)
+	namespace := cmp.Or(o.Namespace, o.Owner.GetNamespace())
+	if namespace == "" {
+		return nil, fmt.Errorf("%s %q: a release requires a namespace", kind, name)
 	}
 	if err := checkName(kind, name); err != nil {
 		return nil, err
@@ -194,7 +198,7 @@ func (f *Factory) Release(o Options) (*Release, error) {
 	if o.MaxHistory < 0 {
 		return nil, fmt.Errorf("maximum history %d: must not be negative", o.MaxHistory)
 	}
-	return &Release{factory: f, options: o, owner: newOwner(o.Owner), name: name, namespace: o.Owner.GetNamespace()}, nil
+	return &Release{factory: f, options: o, owner: newOwner(o.Owner), name: name, namespace: namespace}, nil
 }
 
 // maxNameLength is the limit of a release name in Helm, which leaves room for suffixes in the names of objects.

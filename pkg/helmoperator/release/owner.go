@@ -45,8 +45,13 @@ func (o owner) annotations() map[string]string {
 	return dependents.OwnerAnnotations(o.gvk.GroupKind(), types.NamespacedName{Namespace: o.namespace, Name: o.name})
 }
 
-// adopt sets the label and the owner of an object that is about to be applied. An owner reference is not possible across
-// namespaces and for cluster-scoped objects, and would delete an object that is to be kept.
+// canOwn reports whether an object can have an owner reference to the custom resource: not across namespaces, and a cluster-scoped object
+// not to a custom resource in a namespace.
+func (o owner) canOwn(namespaced bool, namespace string) bool {
+	return o.namespace == "" || namespaced && namespace == o.namespace
+}
+
+// adopt sets the label and the owner of an object that is about to be applied. An owner reference would delete an object that is to be kept.
 func (o owner) adopt(object *unstructured.Unstructured, namespaced bool, chart string) {
 	if chart != "" {
 		labels := object.GetLabels()
@@ -56,7 +61,7 @@ func (o owner) adopt(object *unstructured.Unstructured, namespaced bool, chart s
 		labels[ChartLabel] = chart
 		object.SetLabels(labels)
 	}
-	if namespaced && object.GetNamespace() == o.namespace && !isKept(object) {
+	if o.canOwn(namespaced, object.GetNamespace()) && !isKept(object) {
 		object.SetOwnerReferences([]metav1.OwnerReference{o.reference()})
 		return
 	}
@@ -83,7 +88,7 @@ func (o owner) ownsAny(references []metav1.OwnerReference) bool {
 
 // owns reports whether an object in the cluster belongs to the custom resource.
 func (o owner) owns(object metav1.Object) bool {
-	if (object.GetNamespace() == o.namespace || object.GetNamespace() == "") && o.ownsAny(object.GetOwnerReferences()) {
+	if (o.namespace == "" || object.GetNamespace() == o.namespace || object.GetNamespace() == "") && o.ownsAny(object.GetOwnerReferences()) {
 		return true
 	}
 	annotations := object.GetAnnotations()
