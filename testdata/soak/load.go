@@ -115,6 +115,9 @@ func (e *env) checkCreatedOnce(what string) {
 	}
 }
 
+// maxDiscovery is how many requests for discovery a process may send in a minute, however many resources there are.
+const maxDiscovery = 3
+
 // atRest counts what the operator does while nothing changes.
 func (e *env) atRest(ctx context.Context, o *operator, n int) error {
 	e.settle(ctx)
@@ -128,16 +131,18 @@ func (e *env) atRest(ctx context.Context, o *operator, n int) error {
 		return err
 	}
 	counts := e.gateway.Counts().Minus(before)
-	rate := float64(counts.Total(nil)) / float64(n) / e.rest.Minutes()
+	process := float64(counts.Total(gateway.Key.IsDiscovery)) / e.rest.Minutes()
+	rate := float64(counts.Total(nil))/float64(n)/e.rest.Minutes() - process/float64(n)
 	rest := e.restWrites(writes)
-	if rate > 1 {
-		e.violatef("%.2f requests per resource and minute at rest, at most 1 is allowed:\n%s", rate, counts)
+	if rate > 1 || process > maxDiscovery {
+		e.violatef("at rest, %.2f requests per resource and minute and %.1f for discovery, at most 1 and %d are allowed:\n%s", rate, process, maxDiscovery, counts)
 	}
 	if len(rest) > 0 {
 		e.violatef("%d writes at rest, such as %s; events: %q", len(rest), rest[0], e.eventsSince(ctx, since))
 	}
 	e.figure("load-rss", "Memory of the operator (RSS)", "%d MiB", rss>>10)
 	e.figure("rest", "Requests at rest, per resource and minute", "%.2f", rate)
+	e.figure("rest-discovery", "Requests for discovery at rest, per minute", "%.1f", process)
 	e.figure("rest-writes", "Writes at rest", "%d", len(rest))
 	e.figure("rest-cpu", "CPU time at rest", "%.1f %%", 100*(cpu-cpuBefore)/e.rest.Seconds())
 	return nil

@@ -122,13 +122,16 @@ func writeAnsibleCRDs(tree *worktree.Tree, files ansiblerole.Files, kinds []ansi
 				notes.Addf(diag.Position{File: name}, "has no version %s, and is not derived from the roles; add the version, or remove the file to derive it",
 					kind.resource.Version)
 			}
+			if kind.watch.TargetNamespace.IsSet() {
+				notes = append(notes, runtimekinds.CheckScope(name, current)...)
+			}
 			continue
 		}
 		if definitions[name] == nil {
 			definitions[name] = &ansibleCRD{Definition: newAnsibleCRD(kind.resource)}
 			names = append(names, name)
 		}
-		definitions[name].ClusterScoped = kind.watch.TargetNamespace.IsSet()
+		definitions[name].ClusterScoped = definitions[name].ClusterScoped || kind.watch.TargetNamespace.IsSet()
 		version, derived, others, err := ansibleVersion(files, kind)
 		if err != nil {
 			return nil, err

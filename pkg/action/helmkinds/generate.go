@@ -33,7 +33,8 @@ func generateCharts(ctx context.Context, p *action.Project, tree *worktree.Tree,
 	if err != nil {
 		return err
 	}
-	if err := writeCRDs(tree, config, kinds); err != nil {
+	scopes, err := writeCRDs(tree, config, kinds)
+	if err != nil {
 		return err
 	}
 	if tree.CheckConflicts() == nil {
@@ -46,7 +47,7 @@ func generateCharts(ctx context.Context, p *action.Project, tree *worktree.Tree,
 		return err
 	}
 	if tree.CheckConflicts() == nil { // notes about a chart with conflicts would follow from these
-		p.ReportFindings(diag.Note, notes...)
+		p.ReportFindings(diag.Note, append(scopes, notes...)...)
 	}
 	name := config.ChartsRole()
 	role, err := tree.ReadFile(name)
@@ -176,8 +177,8 @@ func readChart(tree *worktree.Tree, dir string, at diag.Position) (helmchart.Fil
 }
 
 // writeCRDs writes the CRDs of the project's kinds, with all versions of a kind in one. The version of the last entry is stored. Other
-// tools do not derive a schema from the chart: their CRDs may have the user's, and are kept.
-func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) error {
+// tools do not derive a schema from the chart: their CRDs may have the user's, and are kept, with notes about their scope.
+func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) (notes diag.Findings, err error) {
 	specs := map[string]*helmchart.CRDSpec{}
 	var names []string
 	for _, kind := range kinds {
@@ -185,7 +186,12 @@ func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) e
 			continue
 		}
 		name, _ := action.CRDFile(tree, kind.resource)
-		if !kind.recorded && tree.Exists(name) {
+		if current, err := tree.ReadOptional(name); err != nil {
+			return nil, err
+		} else if !kind.recorded && current != nil {
+			if kind.watch.TargetNamespace.IsSet() {
+				notes = append(notes, runtimekinds.CheckScope(name, current)...)
+			}
 			continue
 		}
 		if specs[name] == nil {
@@ -193,7 +199,7 @@ func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) e
 			specs[name] = &helmchart.CRDSpec{Group: kind.Group, Kind: kind.resource.Kind, Plural: kind.Plural, Singular: crd.Singular, ListKind: crd.ListKind}
 			names = append(names, name)
 		}
-		specs[name].ClusterScoped = kind.watch.TargetNamespace.IsSet()
+		specs[name].ClusterScoped = specs[name].ClusterScoped || kind.watch.TargetNamespace.IsSet()
 		version := helmchart.CRDVersion{Name: kind.resource.Version, Chart: kind.Files, Open: kind.resource.OpenSchema}
 		for _, o := range kind.watch.Outputs {
 			version.Outputs = append(version.Outputs, helmchart.Output{Name: o.Name, Type: o.Type, Description: o.Description})
@@ -203,12 +209,12 @@ func writeCRDs(tree *worktree.Tree, config *project.Config, kinds []chartKind) e
 	for _, name := range names {
 		content, err := helmchart.CRD(*specs[name])
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if err := tree.Blocked(name); err != nil {
-			return err
+			return nil, err
 		}
 		tree.WriteFile(name, content, worktree.FileMode)
 	}
-	return nil
+	return notes, nil
 }

@@ -15,6 +15,9 @@ type Key struct {
 	Code           int
 }
 
+// IsDiscovery reports whether the requests read what the API server offers, and no resource.
+func (k Key) IsDiscovery() bool { return strings.HasPrefix(k.Resource, "/") }
+
 // Counts are numbers of requests.
 type Counts map[Key]int
 

@@ -1,0 +1,99 @@
+package ansibleoperator_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/operon-sdk/operon/pkg/ansibleoperator"
+	"github.com/operon-sdk/operon/testdata/documented"
+)
+
+// waitMessage waits until the condition Ready of a resource is False with a message that contains a text.
+func (e *env) waitMessage(obj *unstructured.Unstructured, want string) {
+	e.Helper()
+	e.eventually(obj.GetName()+": "+want, func() error {
+		current, err := e.read(obj)
+		if err != nil {
+			return err
+		}
+		if ready := conditionOf(current, "Ready"); ready["status"] != "False" || !strings.Contains(fmt.Sprint(ready["message"]), want) {
+			return fmt.Errorf("status %v", current.Object["status"])
+		}
+		return nil
+	})
+}
+
+// TestDocumentedTargetNamespace executes the example of cluster-scoped kinds in docs/ansible.md: runs write to the namespace that the
+// resource names, which is also the default of modules. The resource owns the objects, waits for its namespace, and stays there until its
+// finalizer has run.
+func TestDocumentedTargetNamespace(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "ClusterMemcached")
+	e.role("memcached", `- kubernetes.core.k8s:
+    state: "{{ state | default('present') }}"
+    definition: {apiVersion: v1, kind: ConfigMap, metadata: {name: explicit, namespace: "{{ ansible_operator_meta.namespace }}"}, data: {text: a}}
+- kubernetes.core.k8s:
+    definition: {apiVersion: v1, kind: ConfigMap, metadata: {name: implicit}, data: {text: "{{ state | default('present') }}"}}
+`)
+	example := documented.Example(t, "ansible.md", "- version", "targetNamespaceFrom:")
+	example = strings.NewReplacer("v1alpha1", "v1", "cache.example.com", "GROUP", "kind: Memcached", "kind: ClusterMemcached").Replace(example)
+	e.start(strings.TrimRight(example, "\n") + "\n  reconcilePeriod: 0s\n  finalizer: {name: GROUP/finalizer, vars: {state: absent}}\n")
+	obj := e.resource("ClusterMemcached", "one", "spec: {targetNamespace: missing-"+e.namespace+"}")
+	e.waitMessage(obj, "does not exist; create it, or correct the name")
+	e.patch(obj.DeepCopy(), "spec: {targetNamespace: "+e.namespace+"}")
+	obj = e.waitReady(obj, "True/Successful")
+	if got := obj.GetAnnotations()[ansibleoperator.AnnotationTargetNamespace]; got != e.namespace {
+		t.Errorf("annotations %v", obj.GetAnnotations())
+	}
+	for _, name := range []string{"explicit", "implicit"} {
+		config, err := e.get("v1", "ConfigMap", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owners := config.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != obj.GetUID() {
+			t.Errorf("%s: owners %v", name, owners)
+		}
+	}
+	// Changes of owned objects start runs.
+	config, err := e.get("v1", "ConfigMap", "explicit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.patch(config, "data: {text: changed}")
+	e.eventually("the ConfigMap is repaired", func() error {
+		config, err := e.get("v1", "ConfigMap", "explicit")
+		if text, _, _ := unstructured.NestedString(config.Object, "data", "text"); err == nil && text != "a" {
+			err = fmt.Errorf("data %v", config.Object["data"])
+		}
+		return err
+	})
+	e.patch(obj.DeepCopy(), "spec: {targetNamespace: default}")
+	e.waitMessage(obj, fmt.Sprintf("is in the namespace %q and can't be moved to \"default\"", e.namespace))
+	// The finalizer runs where the objects are. Nothing collects objects on this control plane.
+	e.delete(obj)
+	if _, err := e.get("v1", "ConfigMap", "explicit"); !apierrors.IsNotFound(err) {
+		t.Errorf("explicit: %v", err)
+	}
+	config, err = e.get("v1", "ConfigMap", "implicit")
+	if text, _, _ := unstructured.NestedString(config.Object, "data", "text"); err != nil || text != "absent" {
+		t.Errorf("implicit: data %v, %v", config.Object["data"], err)
+	}
+	config.SetNamespace(metav1.NamespaceDefault)
+	if _, err := e.read(config); !apierrors.IsNotFound(err) {
+		t.Errorf("implicit in the other namespace: %v", err)
+	}
+}
+
+// TestTargetOfNamespacedKind refuses a target for a resource in a namespace, which could be used to write to those of others.
+func TestTargetOfNamespacedKind(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "Memcached")
+	e.role("memcached", "- ansible.builtin.file: {path: "+e.dir+"/ran, state: touch}\n")
+	e.start("- {version: v1, group: GROUP, kind: Memcached, role: memcached, targetNamespace: default}\n")
+	e.waitMessage(e.resource("Memcached", "one", ""), "are for cluster-scoped kinds")
+}
