@@ -29,16 +29,18 @@ func (e *env) waitMessage(obj *unstructured.Unstructured, want string) {
 }
 
 // TestDocumentedTargetNamespace executes the example of cluster-scoped kinds in docs/ansible.md: runs write to the namespace that the
-// resource names, which is also the default of modules. The resource owns the objects, waits for its namespace, and stays there until its
+// resource names, which is also the one of their kubeconfig. The resource owns the objects, waits for its namespace, and stays there until its
 // finalizer has run.
 func TestDocumentedTargetNamespace(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, "ClusterMemcached")
 	e.role("memcached", `- kubernetes.core.k8s:
     state: "{{ state | default('present') }}"
-    definition: {apiVersion: v1, kind: ConfigMap, metadata: {name: explicit, namespace: "{{ ansible_operator_meta.namespace }}"}, data: {text: a}}
-- kubernetes.core.k8s:
-    definition: {apiVersion: v1, kind: ConfigMap, metadata: {name: implicit}, data: {text: "{{ state | default('present') }}"}}
+    definition:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: one, namespace: "{{ ansible_operator_meta.namespace }}"}
+      data: {text: "{{ (lookup('file', lookup('env', 'K8S_AUTH_KUBECONFIG')) | from_yaml).contexts[0].context.namespace }}"}
 `)
 	example := documented.Example(t, "ansible.md", "- version", "targetNamespaceFrom:")
 	example = strings.NewReplacer("v1alpha1", "v1", "cache.example.com", "GROUP", "kind: Memcached", "kind: ClusterMemcached").Replace(example)
@@ -50,42 +52,36 @@ func TestDocumentedTargetNamespace(t *testing.T) {
 	if got := obj.GetAnnotations()[ansibleoperator.AnnotationTargetNamespace]; got != e.namespace {
 		t.Errorf("annotations %v", obj.GetAnnotations())
 	}
-	for _, name := range []string{"explicit", "implicit"} {
-		config, err := e.get("v1", "ConfigMap", name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if owners := config.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != obj.GetUID() {
-			t.Errorf("%s: owners %v", name, owners)
-		}
-	}
-	// Changes of owned objects start runs.
-	config, err := e.get("v1", "ConfigMap", "explicit")
+	config, err := e.get("v1", "ConfigMap", "one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.patch(config, "data: {text: changed}")
-	e.eventually("the ConfigMap is repaired", func() error {
-		config, err := e.get("v1", "ConfigMap", "explicit")
-		if text, _, _ := unstructured.NestedString(config.Object, "data", "text"); err == nil && text != "a" {
+	if owners := config.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != obj.GetUID() {
+		t.Errorf("owners %v", owners)
+	}
+	checkNamespace := func() error {
+		config, err := e.get("v1", "ConfigMap", "one")
+		if text, _, _ := unstructured.NestedString(config.Object, "data", "text"); err == nil && text != e.namespace {
 			err = fmt.Errorf("data %v", config.Object["data"])
 		}
 		return err
-	})
+	}
+	if err := checkNamespace(); err != nil {
+		t.Errorf("kubeconfig: %v", err)
+	}
+	// Changes of owned objects start runs.
+	e.patch(config, "data: {text: changed}")
+	e.eventually("the ConfigMap is repaired", checkNamespace)
 	e.patch(obj.DeepCopy(), "spec: {targetNamespace: default}")
 	e.waitMessage(obj, fmt.Sprintf("is in the namespace %q and can't be moved to \"default\"", e.namespace))
-	// The finalizer runs where the objects are. Nothing collects objects on this control plane.
+	// The finalizer runs where the object is. Nothing collects objects on this control plane.
 	e.delete(obj)
-	if _, err := e.get("v1", "ConfigMap", "explicit"); !apierrors.IsNotFound(err) {
-		t.Errorf("explicit: %v", err)
-	}
-	config, err = e.get("v1", "ConfigMap", "implicit")
-	if text, _, _ := unstructured.NestedString(config.Object, "data", "text"); err != nil || text != "absent" {
-		t.Errorf("implicit: data %v, %v", config.Object["data"], err)
+	if _, err := e.get("v1", "ConfigMap", "one"); !apierrors.IsNotFound(err) {
+		t.Errorf("the ConfigMap: %v", err)
 	}
 	config.SetNamespace(metav1.NamespaceDefault)
 	if _, err := e.read(config); !apierrors.IsNotFound(err) {
-		t.Errorf("implicit in the other namespace: %v", err)
+		t.Errorf("in the other namespace: %v", err)
 	}
 }
 
