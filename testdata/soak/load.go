@@ -115,8 +115,9 @@ func (e *env) checkCreatedOnce(what string) {
 	}
 }
 
-// maxDiscovery is how many requests for discovery a process may send in a minute, however many resources there are.
-const maxDiscovery = 3
+// maxDiscovery is how many requests for discovery a process may send in a minute, however many resources there are: a Helm operator sends
+// three in each reconcile period, of which two can begin in a minute.
+const maxDiscovery = 6
 
 // atRest counts what the operator does while nothing changes.
 func (e *env) atRest(ctx context.Context, o *operator, n int) error {
