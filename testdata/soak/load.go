@@ -83,7 +83,7 @@ func (e *env) createMany(ctx context.Context, n int) error {
 // waitReady waits until n resources are ready, and reports the progress.
 func (e *env) waitReady(ctx context.Context, n int) error {
 	reported := time.Now()
-	return poll(ctx, time.Hour, time.Second, func(ctx context.Context) error {
+	return poll(ctx, 2*time.Hour, time.Second, func(ctx context.Context) error {
 		list := newList(e.flavor.apiVersion(), e.flavor.kind)
 		if err := e.plane.client.List(ctx, list, client.InNamespace(e.namespace)); err != nil {
 			return err
@@ -197,7 +197,8 @@ func (e *env) changeMany(ctx context.Context, o *operator, n int) error {
 	}
 	before := len(e.gateway.Writes())
 	start := time.Now()
-	if err := e.verify(ctx, "changes", convergence); err != nil {
+	const perChange = 5 * time.Second // a run of Ansible on a slow machine
+	if err := e.verify(ctx, "changes", convergence+time.Duration(2*tenth)*perChange); err != nil {
 		return err
 	}
 	e.progressf("%d changed and %d deleted in %.0f s", tenth, tenth, time.Since(start).Seconds())

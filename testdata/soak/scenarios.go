@@ -19,7 +19,7 @@ type scenario struct {
 
 func scenarios() []scenario {
 	return []scenario{
-		{"load", 40 * time.Minute, false, runLoad},
+		{"load", 2 * time.Hour, false, runLoad},
 		{"memory", 20 * time.Minute, true, runMemory},
 		{"faults", 30 * time.Minute, false, runFaults},
 		{"leaders", 20 * time.Minute, true, runLeaders},
