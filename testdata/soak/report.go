@@ -24,7 +24,7 @@ func newReport() *report { return &report{total: map[string]int{}} }
 // rowOrder are the keys of all rows.
 func rowOrder() []string {
 	return []string{
-		"resources", "install", "install-cpu", "install-requests", "load-rss", "rest", "rest-discovery", "rest-writes", "rest-cpu",
+		"resources", "install", "install-cpu", "install-requests", "load-rss", "rest", "rest-process", "rest-writes", "rest-cpu",
 		"periods", "memory", "faults", "faults-exits", "restarts", "leaders", "leader-gap",
 		"kills", "kill-install", "kill-upgrade", "kill-rollback", "kill-uninstall", "full", "tokens", "certificates", "violations",
 	}

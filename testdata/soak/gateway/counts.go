@@ -15,8 +15,8 @@ type Key struct {
 	Code           int
 }
 
-// IsDiscovery reports whether the requests read what the API server offers, and no resource.
-func (k Key) IsDiscovery() bool { return strings.HasPrefix(k.Resource, "/") }
+// IsOfProcess reports whether the requests are for all resources: discovery, and watches, which the API server ends after some minutes.
+func (k Key) IsOfProcess() bool { return k.Verb == "watch" || strings.HasPrefix(k.Resource, "/") }
 
 // Counts are numbers of requests.
 type Counts map[Key]int
