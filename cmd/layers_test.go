@@ -58,7 +58,7 @@ func layers() map[string][]string {
 		"pkg/action/helmkinds":          {"pkg/action", "pkg/action/rename", "pkg/action/runtimekinds", "pkg/bundle/base", "pkg/codegen", "pkg/diag", "pkg/helmchart", "pkg/manifest", "pkg/merge", "pkg/project", "pkg/rbac", "pkg/refactor", "pkg/scaffold", "pkg/textdiff", "pkg/watches", "pkg/worktree"},
 		"pkg/action/layouts":            {"pkg/action", "pkg/action/ansiblekinds", "pkg/action/gokinds", "pkg/action/helmkinds", "pkg/layout"},
 		"pkg/action/rename":             {"pkg/action", "pkg/diag", "pkg/layout", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/worktree"},
-		"pkg/action/runtimekinds":       {"pkg/action", "pkg/codegen", "pkg/diag", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/watches", "pkg/worktree"},
+		"pkg/action/runtimekinds":       {"pkg/action", "pkg/codegen", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/watches", "pkg/worktree"},
 		"pkg/action/upgrade":            {"pkg/action", "pkg/codegen", "pkg/diag", "pkg/gotool", "pkg/layout", "pkg/migrate", "pkg/migrate/gocode", "pkg/project", "pkg/refactor", "pkg/scaffold", "pkg/vcs", "pkg/worktree"},
 		"pkg/action/wiring":             {"pkg/action", "pkg/codegen", "pkg/codegen/calls", "pkg/diag", "pkg/manifest", "pkg/project", "pkg/rolebinding", "pkg/safeyaml", "pkg/scaffold", "pkg/textdiff", "pkg/worktree"},
 		"pkg/ansibleoperator":           {"pkg/ansibleoperator/proxy", "pkg/ansibleoperator/runner", "pkg/ansibleoperator/variables", "pkg/customresource", "pkg/dependents", "pkg/dependson", "pkg/diag", "pkg/outputs", "pkg/redact", "pkg/valuesfrom", "pkg/watches"},
