@@ -234,6 +234,9 @@ func (tr *tracer) record(pid int) error {
 		tr.connections = append(tr.connections, address(read(arguments[1], int(min(arguments[2], 128)))))
 		return nil
 	}
+	if _, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil {
+		return nil // the process has been ended, and the call with it
+	}
 	call := pathCalls[number]
 	for i := range 2 {
 		text := cString(read(arguments[call.path+2*i], unix.PathMax))
