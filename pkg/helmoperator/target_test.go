@@ -82,7 +82,7 @@ func TestDocumentedTargetNamespace(t *testing.T) {
 	e.waitGone("rbac.authorization.k8s.io/v1", "ClusterRole", clusterRole)
 }
 
-// TestTargetOfNamespacedKind refuses a target for a resource in a namespace, which could be used to write to those of others.
+// TestTargetOfNamespacedKind refuses a target for a resource in a namespace: its users could write to other namespaces.
 func TestTargetOfNamespacedKind(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
