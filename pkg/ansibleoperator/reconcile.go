@@ -78,12 +78,14 @@ func (r *Reconciler) hasFinalizer(obj *unstructured.Unstructured) bool {
 // reconcileObject adds the finalizer, runs and writes the status.
 func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unstructured) (reconcile.Result, error) {
 	deleted := obj.GetDeletionTimestamp() != nil
+	p := &pass{Reconciler: r, obj: obj, generation: obj.GetGeneration(), deleted: deleted}
+	r.kind.Rollout.Enter(client.ObjectKeyFromObject(obj))
+	defer func() { p.kind.Rollout.End(client.ObjectKeyFromObject(p.obj), p.digest, p.asked) }()
 	if r.finalizer != nil && !deleted {
 		if err := r.kind.TakeOver(ctx, obj, r.finalizer.Name, r.isFinalizer); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
-	p := &pass{Reconciler: r, obj: obj, generation: obj.GetGeneration(), deleted: deleted}
 	p.secrets.AddValues(obj.Object["spec"])
 	p.secrets.AddValues(r.vars)
 	p.secrets.AddEnviron(r.engine.environ)
@@ -101,7 +103,6 @@ func (r *Reconciler) reconcileObject(ctx context.Context, obj *unstructured.Unst
 	if runs := readFailedRuns(obj); p.settings.retries >= 0 && runs.generation == p.generation {
 		p.failed = runs
 	}
-	defer func() { p.kind.Rollout.End(client.ObjectKeyFromObject(p.obj), p.digest, p.asked) }()
 	return p.run(ctx)
 }
 

@@ -49,7 +49,8 @@ type Rollout struct {
 	listed    bool
 	digest    string // empty until the first pass
 	resources map[types.NamespacedName]*rolloutResource
-	stopped   string // the message about the failures that have stopped the rollout
+	entered   map[types.NamespacedName]bool // resources whose pass may still call Begin
+	stopped   string                        // the message about the failures that have stopped the rollout
 }
 
 // A Turn is the answer to a resource that is to be upgraded. If it has to wait, Reason and Message belong to ConditionOutdated.
@@ -64,8 +65,19 @@ func (k *Kind) SetRollout(maxConcurrent intstr.IntOrString, maxFailures int) err
 	if err != nil || n < 1 || n > 100 && maxConcurrent.Type == intstr.String {
 		return fmt.Errorf("maximum of concurrent upgrades %q: must be a number, at least 1, or a percentage from 1%% to 100%%", maxConcurrent.String())
 	}
-	k.Rollout = &Rollout{maxConcurrent: maxConcurrent, kind: k, resources: map[types.NamespacedName]*rolloutResource{}}
+	k.Rollout = &Rollout{maxConcurrent: maxConcurrent, kind: k, resources: map[types.NamespacedName]*rolloutResource{}, entered: map[types.NamespacedName]bool{}}
 	return SetNotNegative(&k.Rollout.maxFailures, "maximum of failed upgrades", maxFailures)
+}
+
+// Enter begins a pass of a resource, which ends with End. Until it calls Begin, it isn't told that it is its turn: it will ask itself, and
+// the notification would add another pass. Without a rollout, it does nothing.
+func (r *Rollout) Enter(key types.NamespacedName) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entered[key] = true
 }
 
 // Begin returns whether the upgrade of obj to the version with a digest may begin. If now is set, it doesn't wait for a slot, but occupies
@@ -78,6 +90,7 @@ func (r *Rollout) Begin(ctx context.Context, obj *unstructured.Unstructured, dig
 	}
 	r.setDigest(digest)
 	key := client.ObjectKeyFromObject(obj)
+	delete(r.entered, key)
 	r.update(obj, false)
 	own := r.resources[key]
 	if own == nil || own.state.Digest == digest { // it is gone, or was upgraded already
@@ -101,6 +114,7 @@ func (r *Rollout) End(key types.NamespacedName, digest string, asked bool) {
 		return
 	}
 	r.mu.Lock()
+	delete(r.entered, key)
 	if own := r.resources[key]; own != nil {
 		own.reserved = false
 		if !asked {
@@ -215,7 +229,7 @@ func (r *Rollout) notifyAndUnlock() {
 	stopped := r.failures()
 	if stopped == "" {
 		for _, key := range r.next() {
-			if resource := r.resources[key]; !resource.called {
+			if resource := r.resources[key]; !resource.called && !r.entered[key] {
 				resource.called = true
 				turns = append(turns, key)
 			}
@@ -224,7 +238,7 @@ func (r *Rollout) notifyAndUnlock() {
 	if stopped != r.stopped {
 		r.stopped = stopped
 		for key, resource := range r.resources {
-			if resource.waiting && !resource.called {
+			if resource.waiting && !resource.called && !r.entered[key] {
 				waiting = append(waiting, key)
 			}
 		}

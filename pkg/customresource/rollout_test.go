@@ -136,6 +136,37 @@ func TestRolloutOrder(t *testing.T) {
 	r.takeTurns("e")
 }
 
+// TestRolloutEnter doesn't notify a resource whose pass has begun and will ask for its turn itself: the notification would add a pass.
+func TestRolloutEnter(t *testing.T) {
+	t.Parallel()
+	r := newRolloutTest(t, intstr.FromInt32(1), 0)
+	events := rolloutEvents{r.Rollout}
+	a := types.NamespacedName{Namespace: "ns", Name: "a"}
+	r.Enter(a) // also before the event
+	for _, name := range []string{"a", "b", "c"} {
+		events.set(r.object(name, RolloutState{Digest: "old"}))
+	}
+	if r.pass("b", false).Granted {
+		t.Error("b doesn't wait for a")
+	}
+	r.takeTurns()
+	if !r.pass("a", false).Granted {
+		t.Error("a has to wait")
+	}
+	r.Enter(a)
+	r.Written(r.object("a", RolloutState{Digest: "new"}))
+	r.takeTurns("b")
+	r.End(a, "new", false)
+	// A pass that has asked, and waits, is notified as soon as it is its turn.
+	r.Enter(types.NamespacedName{Namespace: "ns", Name: "c"})
+	if r.pass("c", false).Granted || !r.pass("b", false).Granted {
+		t.Error("c has to wait for b")
+	}
+	r.turns = nil
+	r.Written(r.object("b", RolloutState{Digest: "new"}))
+	r.takeTurns("c")
+}
+
 // TestRolloutFailures stops after more failures than permitted, tells all that wait, and goes on.
 func TestRolloutFailures(t *testing.T) {
 	t.Parallel()

@@ -72,6 +72,7 @@ func (r *Reconciler) reconcileFull(ctx context.Context, op *operation, obj *unst
 	}
 	p := &pass{Reconciler: r, obj: obj, change: newStatusChange(), tracked: tracked, operation: op}
 	p.requested = r.kind.Requested(obj, AnnotationReconcileRequestedAt)
+	p.kind.Rollout.Enter(client.ObjectKeyFromObject(obj))
 	defer func() { p.kind.Rollout.End(client.ObjectKeyFromObject(p.obj), p.digest, p.asked) }()
 	return p.run(ctx)
 }
