@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/operon-sdk/operon/testdata/soak/gateway"
+	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
 //go:embed projects
@@ -43,6 +43,7 @@ type env struct {
 	namespace string
 	dir       string
 	gateway   *gateway.Gateway
+	requests  requests
 	rand      *rand.Rand
 	expected  map[string]*resource
 
@@ -60,7 +61,7 @@ func (s *soak) newEnv(ctx context.Context, scenario string, f *flavor) (*env, er
 	fmt.Fprint(h, scenario, f.name)
 	name := scenario + "-" + f.name
 	e := &env{
-		soak: s, scenario: scenario, flavor: f, namespace: name, dir: filepath.Join(s.dir, name), expected: map[string]*resource{},
+		soak: s, scenario: scenario, flavor: f, namespace: name, dir: filepath.Join(s.dir, name), expected: map[string]*resource{}, requests: requests{counts: counts{}},
 		rand: rand.New(rand.NewPCG(s.seed, h.Sum64())), //nolint:gosec // the same operations for the same seed
 	}
 	project, err := fs.Sub(projects, "projects/"+f.name)
@@ -76,7 +77,7 @@ func (s *soak) newEnv(ctx context.Context, scenario string, f *flavor) (*env, er
 	if err != nil {
 		return nil, fmt.Errorf("creating the namespace: %w", err)
 	}
-	e.gateway, err = gateway.Start(gateway.Options{URL: s.plane.URL, CAData: s.plane.CAData, Token: s.plane.Token, Seed: s.seed})
+	e.gateway, err = gateway.Start(gateway.Options{URL: s.plane.URL, CAData: s.plane.CAData, Token: s.plane.Token, Seed: s.seed, Record: e.requests.record})
 	if err != nil {
 		return nil, err
 	}

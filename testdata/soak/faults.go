@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/operon-sdk/operon/testdata/soak/gateway"
+	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
 // A phase is a time in which something fails.
@@ -63,7 +63,7 @@ func runFaults(ctx context.Context, e *env) error {
 	}
 	created, injected, restarts := n, 0, 0
 	for _, phase := range phases() {
-		before := e.gateway.Counts()
+		before := e.requests.counted()
 		if err := e.runPhase(ctx, phase, &created, n); err != nil {
 			return err
 		}
@@ -71,9 +71,9 @@ func runFaults(ctx context.Context, e *env) error {
 		if err := e.verify(ctx, phase.name, convergence); err != nil {
 			return err
 		}
-		counts := e.gateway.Counts().Minus(before)
-		faults := counts.Total(func(k gateway.Key) bool { return k.Code == 0 || k.Code == 429 || k.Code >= 500 })
-		e.progressf("%s: %d of %d requests failed, as expected %.0f s later", phase.name, faults, counts.Total(nil), time.Since(start).Seconds())
+		counts := e.requests.counted().minus(before)
+		faults := counts.total(func(k key) bool { return k.code == 0 || k.code == 429 || k.code >= 500 })
+		e.progressf("%s: %d of %d requests failed, as expected %.0f s later", phase.name, faults, counts.total(nil), time.Since(start).Seconds())
 		injected += faults
 		e.quiet(ctx, phase.name, 2*time.Second)
 		if phase.name == "API server killed" || phase.name == "API server restarted" {

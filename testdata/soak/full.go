@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/operon-sdk/operon/testdata/soak/gateway"
+	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
 // fullTime is how long etcd has no space.
@@ -47,7 +47,7 @@ func runFull(ctx context.Context, e *env) error {
 			times++
 		}
 	}
-	refused := e.gateway.Counts().Total(func(k gateway.Key) bool { return k.Code == http.StatusInternalServerError })
+	refused := e.requests.counted().total(func(k key) bool { return k.code == http.StatusInternalServerError })
 	if refused == 0 {
 		e.violatef("etcd has refused no write")
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/operon-sdk/operon/testdata/soak/gateway"
+	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
 // An operation is a change of a custom resource that the operator is killed during.

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/operon-sdk/operon/testdata/soak/gateway"
+	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
 // runLoad installs many resources, counts what the operator does at rest, and changes and deletes a tenth.
@@ -32,7 +32,7 @@ func runLoad(ctx context.Context, e *env) error {
 		return err
 	}
 	took := time.Since(start)
-	requests := e.gateway.Counts()
+	requests := e.requests.counted()
 	cpu := cpuSeconds(o.marker)
 	if err := e.verify(ctx, "load", convergence); err != nil {
 		return err
@@ -42,7 +42,7 @@ func runLoad(ctx context.Context, e *env) error {
 	e.figure("resources", "Custom resources", "%s", thousands(n))
 	e.figure("install", "All are installed after", "%.0f s", took.Seconds())
 	e.figure("install-cpu", "CPU time of the operator per installation", "%.2f s", cpu/float64(n))
-	e.figure("install-requests", "Requests per installation", "%.1f", float64(requests.Total(nil))/float64(n))
+	e.figure("install-requests", "Requests per installation", "%.1f", float64(requests.total(nil))/float64(n))
 	if err := e.atRest(ctx, o, n); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ const maxOfProcess = 10
 func (e *env) atRest(ctx context.Context, o *operator, n int) error {
 	e.settle(ctx)
 	e.progressf("at rest for %s", e.rest)
-	before, writes, since := e.gateway.Counts(), len(e.gateway.Writes()), time.Now()
+	before, writes, since := e.requests.counted(), len(e.requests.written()), time.Now()
 	cpuBefore := cpuSeconds(o.marker)
 	sleep(ctx, e.rest)
 	cpu := cpuSeconds(o.marker)
@@ -131,9 +131,9 @@ func (e *env) atRest(ctx context.Context, o *operator, n int) error {
 	if err != nil {
 		return err
 	}
-	counts := e.gateway.Counts().Minus(before)
-	process := float64(counts.Total(gateway.Key.IsOfProcess)) / e.rest.Minutes()
-	rate := float64(counts.Total(nil))/float64(n)/e.rest.Minutes() - process/float64(n)
+	counts := e.requests.counted().minus(before)
+	process := float64(counts.total(key.isOfProcess)) / e.rest.Minutes()
+	rate := float64(counts.total(nil))/float64(n)/e.rest.Minutes() - process/float64(n)
 	rest := e.restWrites(writes)
 	if rate > 1 || process > maxOfProcess {
 		e.violatef("at rest, %.2f requests per resource and minute and %.1f of the process, at most 1 and %d are allowed:\n%s", rate, process, maxOfProcess, counts)
@@ -195,7 +195,7 @@ func (e *env) changeMany(ctx context.Context, o *operator, n int) error {
 			return err
 		}
 	}
-	before := len(e.gateway.Writes())
+	before := len(e.requests.written())
 	start := time.Now()
 	const perChange = 5 * time.Second // a run of Ansible on a slow machine
 	if err := e.verify(ctx, "changes", convergence+time.Duration(2*tenth)*perChange); err != nil {
@@ -203,7 +203,7 @@ func (e *env) changeMany(ctx context.Context, o *operator, n int) error {
 	}
 	e.progressf("%d changed and %d deleted in %.0f s", tenth, tenth, time.Since(start).Seconds())
 	touched := names[:2*tenth]
-	unexpected := slices.DeleteFunc(e.restWrites(before), func(w gateway.Write) bool {
+	unexpected := slices.DeleteFunc(e.restWrites(before), func(w gateway.Record) bool {
 		return w.Resource == "events" || slices.ContainsFunc(touched, func(name string) bool { return e.isWriteOf(name)(w.Request) })
 	})
 	if len(unexpected) > 0 {

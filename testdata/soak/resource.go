@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/operon-sdk/operon/testdata/soak/gateway"
+	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
 // A resource is what is expected of a custom resource.
@@ -183,7 +183,7 @@ func (e *env) compareIdentities(what string, s *snapshot, r *resource) {
 func (e *env) createdTwice() map[string][]string {
 	created := map[string]int{}
 	twice := map[string][]string{}
-	for _, w := range e.gateway.Writes() {
+	for _, w := range e.requests.written() {
 		if !w.Created() || w.Namespace != e.namespace {
 			continue
 		}
@@ -206,10 +206,10 @@ func (e *env) isWriteOf(name string) func(gateway.Request) bool {
 // quiet records a violation if the operator continues to write while nothing changes: it must write nothing for a time d soon.
 func (e *env) quiet(ctx context.Context, what string, d time.Duration) {
 	err := poll(ctx, time.Minute, 0, func(ctx context.Context) error {
-		before := len(e.gateway.Writes())
+		before := len(e.requests.written())
 		sleep(ctx, d)
 		// Events are written in the background.
-		writes := slices.DeleteFunc(e.restWrites(before), func(w gateway.Write) bool { return w.Resource == "events" })
+		writes := slices.DeleteFunc(e.restWrites(before), func(w gateway.Record) bool { return w.Resource == "events" })
 		if len(writes) > 0 {
 			return fmt.Errorf("%d writes in %s, such as %s", len(writes), d, writes[0])
 		}
@@ -221,6 +221,6 @@ func (e *env) quiet(ctx context.Context, what string, d time.Duration) {
 }
 
 // restWrites returns the writes since the first n, except renewals of leases.
-func (e *env) restWrites(n int) []gateway.Write {
-	return slices.DeleteFunc(e.gateway.Writes()[n:], func(w gateway.Write) bool { return w.Resource == "leases" })
+func (e *env) restWrites(n int) []gateway.Record {
+	return slices.DeleteFunc(e.requests.written()[n:], func(w gateway.Record) bool { return w.Resource == "leases" })
 }

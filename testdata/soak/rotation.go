@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/operon-sdk/operon/testdata/soak/gateway"
 )
 
 // runRotation replaces the token, whose predecessor is refused at once, and the certificate of the API server, while the operator
@@ -41,7 +39,7 @@ func runRotation(ctx context.Context, e *env) error {
 		}
 		e.detailf("%s: as expected after %.1f s", what, time.Since(start).Seconds())
 	}
-	refused := e.gateway.Counts().Total(func(k gateway.Key) bool { return k.Code == 401 })
+	refused := e.requests.counted().total(func(k key) bool { return k.code == 401 })
 	e.quiet(ctx, "after all rotations", 3*time.Second)
 	o.checkExits()
 	e.figure("tokens", "New tokens, and requests with an old one", "%d, %d", rounds/2, refused)

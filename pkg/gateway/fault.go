@@ -63,10 +63,41 @@ func LoseResponse() Fault {
 
 // An Exchange is a request that a fault handles, and its answer. A fault calls one method, once.
 type Exchange struct {
-	Request
+	Record
 	gateway *Gateway
 	writer  http.ResponseWriter
 	request *http.Request
+	// silent keeps the answer from the program, and recorded is set with the first record.
+	silent, recorded bool
+}
+
+// exchangeKey is the key of the Exchange in the context of a request.
+type exchangeKey struct{}
+
+func exchangeOf(r *http.Request) *Exchange { return r.Context().Value(exchangeKey{}).(*Exchange) }
+
+// answered records the answer of the API server.
+func (x *Exchange) answered(answer *http.Response) error {
+	x.ServerCode = answer.StatusCode
+	if err := x.readAnswer(answer); err != nil {
+		return err
+	}
+	if !x.silent {
+		x.Code = answer.StatusCode
+	}
+	x.end()
+	return nil
+}
+
+// end records the exchange, unless that was done.
+func (x *Exchange) end() {
+	if x.recorded {
+		return
+	}
+	x.recorded, x.Duration = true, time.Since(x.Start)
+	if x.gateway.record != nil {
+		x.gateway.record(x.Record)
+	}
 }
 
 // Forward forwards the request to the API server, and its answer.
@@ -77,12 +108,13 @@ func (x *Exchange) Reset() { panic(http.ErrAbortHandler) }
 
 // forwardSilently forwards the request, also if the program ends, and drops the answer.
 func (x *Exchange) forwardSilently() {
-	sink := &sink{header: http.Header{}}
-	x.gateway.proxy.ServeHTTP(sink, x.request.WithContext(context.WithoutCancel(x.request.Context())))
-	x.gateway.recordWrite(x.Request, sink.code)
+	x.silent = true
+	x.gateway.proxy.ServeHTTP(sink{}, x.request.WithContext(context.WithoutCancel(x.request.Context())))
 }
 
 func (x *Exchange) reply(code int, reason, message string, retryAfter time.Duration) {
+	x.Code, x.Reason, x.Message = code, reason, message
+	x.end()
 	status := map[string]any{
 		"apiVersion": "v1", "kind": "Status", "status": "Failure", "metadata": map[string]any{},
 		"code": code, "reason": reason, "message": message,
@@ -97,15 +129,12 @@ func (x *Exchange) reply(code int, reason, message string, retryAfter time.Durat
 }
 
 // A sink is a ResponseWriter that drops the answer.
-type sink struct {
-	header http.Header
-	code   int
-}
+type sink struct{}
 
-func (s *sink) Header() http.Header         { return s.header }
-func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
-func (s *sink) WriteHeader(code int)        { s.code = code }
-func (s *sink) Flush()                      {}
+func (sink) Header() http.Header         { return http.Header{} }
+func (sink) Write(p []byte) (int, error) { return len(p), nil }
+func (sink) WriteHeader(int)             {}
+func (sink) Flush()                      {}
 
 // An activeRule is a rule with its state, which the mutex of the gateway guards.
 type activeRule struct {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -14,13 +13,15 @@ type Request struct {
 	// Verb is get, list, watch, create, update, patch, delete or deletecollection, or the lower-case method of a request without a
 	// resource.
 	Verb string
-	// Group and Resource are empty for requests without a resource, such as /readyz and discovery.
-	Group, Resource, Subresource string
+	// Group, Version and Resource are empty for requests without a resource, such as /readyz and discovery.
+	Group, Version, Resource, Subresource string
 	// Name is also known for objects that are created.
 	Namespace, Name string
 	DryRun          bool
-	// Path is the path of the URL.
-	Path string
+	// FieldManager is the parameter of a write. Without it, the API server uses the user agent.
+	FieldManager string
+	// Path is the path of the URL, and Query its parameters.
+	Path, Query string
 }
 
 // GroupResource returns the resource with its group and subresource, such as deployments.apps/status. It is the first two elements
@@ -76,13 +77,13 @@ const maxBody = 4 << 20
 // parseRequest describes a request. It reads the body of those that create objects, and replaces it.
 func parseRequest(r *http.Request) (Request, error) {
 	query := r.URL.Query()
-	request := Request{Path: r.URL.Path, DryRun: query.Has("dryRun")}
+	request := Request{Path: r.URL.Path, Query: r.URL.RawQuery, FieldManager: query.Get("fieldManager"), DryRun: query.Has("dryRun")}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		parts = parts[2:]
+		request.Version, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		request.Group, parts = parts[1], parts[3:]
+		request.Group, request.Version, parts = parts[1], parts[2], parts[3:]
 	default:
 		request.Verb = strings.ToLower(r.Method)
 		return request, nil
@@ -108,21 +109,8 @@ func parseRequest(r *http.Request) (Request, error) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
-	request.Name = nameOf(body)
+	request.Name = decode(body).Metadata.Name
 	return request, nil
-}
-
-// nameOf returns the name of an object in JSON or in the protobuf encoding of Kubernetes; empty if it has none.
-func nameOf(body []byte) string {
-	if message, ok := bytes.CutPrefix(body, []byte("k8s\x00")); ok {
-		const raw, metadata, name = 2, 1, 1 // runtime.Unknown.raw, metadata of all objects, ObjectMeta.name
-		return string(field(field(field(message, raw), metadata), name))
-	}
-	var object struct{ Metadata struct{ Name string } }
-	if json.Unmarshal(body, &object) != nil {
-		return ""
-	}
-	return object.Metadata.Name
 }
 
 // field returns the first field of a protobuf message with a number, if it has a length; nil otherwise.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Options are the options of Start.
@@ -27,6 +29,8 @@ type Options struct {
 	Token  string
 	// Seed chooses the requests that rules with a share apply to.
 	Seed uint64
+	// Record is called for each request before the program gets the answer, by several goroutines at a time. It may be nil.
+	Record func(Record)
 }
 
 // A Gateway is a running proxy.
@@ -40,13 +44,12 @@ type Gateway struct {
 	proxy     *httputil.ReverseProxy
 	transport *http.Transport
 	listener  *listener
-	token     string
+	token     atomic.Pointer[string]
 	seed      uint64
+	record    func(Record)
 
 	mu      sync.Mutex
 	rules   []*activeRule
-	counts  Counts
-	writes  []Write
 	tokens  []string
 	watches map[*http.Request]context.CancelFunc
 	// failing is the number of requests that the API server couldn't be reached for.
@@ -63,7 +66,8 @@ func Start(o Options) (*Gateway, error) {
 	if !pool.AppendCertsFromPEM(o.CAData) {
 		return nil, errors.New("the certificate authority of the API server can't be parsed")
 	}
-	g := &Gateway{counts: Counts{}, watches: map[*http.Request]context.CancelFunc{}, token: o.Token, seed: o.Seed}
+	g := &Gateway{watches: map[*http.Request]context.CancelFunc{}, seed: o.Seed, record: o.Record}
+	g.SetServerToken(o.Token)
 	if g.authority, err = newAuthority(); err != nil {
 		return nil, err
 	}
@@ -79,17 +83,22 @@ func Start(o Options) (*Gateway, error) {
 	g.transport = &http.Transport{
 		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:   true,
+		DisableCompression:  true, // the program decides
 		MaxIdleConnsPerHost: 100,
 	}
 	quiet := log.New(io.Discard, "", 0)
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(backend)
-			r.Out.Header.Set("Authorization", "Bearer "+g.token)
+			r.Out.Header.Set("Authorization", "Bearer "+*g.token.Load())
+			if x := exchangeOf(r.In); x.IsWrite() {
+				r.Out.Header.Del("Accept-Encoding") // the gateway reads the answer
+			}
 		},
-		Transport:     g.transport,
-		FlushInterval: -1,
-		ErrorLog:      quiet,
+		ModifyResponse: func(answer *http.Response) error { return exchangeOf(answer.Request).answered(answer) },
+		Transport:      g.transport,
+		FlushInterval:  -1,
+		ErrorLog:       quiet,
 		// An API server that doesn't run refuses connections, it doesn't answer 502.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
 			g.mu.Lock()
@@ -149,22 +158,21 @@ func (g *Gateway) CutWatches() int {
 
 // serve handles one request.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
 	request, err := parseRequest(r)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the program has gone
 	}
-	answer := &recorder{ResponseWriter: w, answered: func(code int) {
-		g.count(request, code)
-		g.recordWrite(request, code)
-	}}
-	defer answer.end()
-	x := &Exchange{Request: request, gateway: g, writer: answer, request: r}
+	x := &Exchange{Record: Record{Request: request, Start: start, UserAgent: r.UserAgent()}, gateway: g, writer: w}
+	defer x.end()
+	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
+	x.request = r.WithContext(ctx)
 	if !g.authenticated(r) {
 		x.reply(http.StatusUnauthorized, "Unauthorized", "Unauthorized", 0)
 		return
 	}
 	if request.Verb == "watch" {
-		ctx, cancel := context.WithCancel(r.Context())
+		ctx, cancel := context.WithCancel(ctx)
 		x.request = r.WithContext(ctx)
 		g.mu.Lock()
 		g.watches[r] = cancel
@@ -195,8 +203,13 @@ func (g *Gateway) authenticated(r *http.Request) bool {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return ok && slices.Contains(g.tokens, token)
+	return ok && slices.ContainsFunc(g.tokens, func(accepted string) bool {
+		return subtle.ConstantTimeCompare([]byte(token), []byte(accepted)) == 1
+	})
 }
+
+// SetServerToken replaces the bearer token that the API server accepts.
+func (g *Gateway) SetServerToken(token string) { g.token.Store(&token) }
 
 // SetTokens replaces the bearer tokens that the gateway accepts.
 func (g *Gateway) SetTokens(tokens ...string) {
@@ -220,37 +233,4 @@ users:
 - name: gateway
   user: {tokenFile: %q}
 `, g.URL, g.authority.encoded(), tokenFile)
-}
-
-// A recorder reports the code of an answer, once: 0 if there is none.
-type recorder struct {
-	http.ResponseWriter
-	answered func(code int)
-	done     bool
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(code int) {
-	if code >= 200 || code == http.StatusSwitchingProtocols {
-		r.report(code)
-	}
-	r.ResponseWriter.WriteHeader(code)
-}
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(p []byte) (int, error) {
-	r.report(http.StatusOK)
-	return r.ResponseWriter.Write(p)
-}
-
-// Unwrap is for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-func (r *recorder) end() { r.report(0) }
-
-func (r *recorder) report(code int) {
-	if !r.done {
-		r.done = true
-		r.answered(code)
-	}
 }

@@ -1,4 +1,4 @@
-// Package gateway is a TLS proxy in front of an API server that counts requests, records writes and injects faults, so that a test sees
+// Package gateway is a TLS proxy in front of an API server that records requests and injects faults, so that a test sees
 // what a program asks of the API server, and decides what the program gets.
 //
 // A program connects to [Gateway.URL] with the credentials of [Gateway.Kubeconfig]; the gateway forwards its requests with the
