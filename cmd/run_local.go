@@ -19,13 +19,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/stage"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // runLocalOptions are the flags of run local.
 type runLocalOptions struct {
 	watch, samples, webhooks bool
-	yes                      bool
+	yes, asAdmin             bool
 	kubeconfig, namespace    string
 	controlPlane, logs, name string
 }
@@ -50,6 +51,10 @@ Ansible, ansible-runner, the Python package kubernetes and the collections in re
 
 The manager gets the environment variables in config/manager/manager.yaml, except for PATH, HOME and
 others that name programs or directories of the pod.
+
+In a temporary control plane, the manager has the permissions that config/default grants to its
+service account, as in a cluster. A request that is forbidden is reported with the marker or the rule
+that permits it. With --as-admin, the manager has all permissions.
 
 While a temporary control plane runs, 'tool kubectl' uses it, and other programs find a copy of its
 kubeconfig in .operon/kubeconfig. A project runs once at a time; to run it again, use --name, and
@@ -83,6 +88,7 @@ fields. Stack traces and repeated fields are left out.`,
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
+	flags.BoolVar(&o.asAdmin, "as-admin", false, "run the manager as an administrator of the embedded control plane (default: with the permissions of config/default)")
 	a.addAllowRemote(flags)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
 	flags.StringVar(&o.name, "name", "", "`name` of this run, to run the project more than once at the same time")
@@ -171,10 +177,19 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	}
 	return local.Run(ctx, local.Options{
 		Root: root, Config: config, StateDirs: p.StateDirs, Name: o.name, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
-		Watch: watch, Samples: o.samples, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
+		Watch: watch, Samples: o.samples, AsAdmin: o.asAdmin, Denied: func(d stage.Denial) { a.print.Warn(deniedFinding(config, d)) }, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
 		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: managerLog(a.Env, o.logs), Now: a.Now, Command: a.commandLine(),
 		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
 	})
+}
+
+// deniedFinding says which permission the manager lacks, and what grants it.
+func deniedFinding(config *project.Config, d stage.Denial) diag.Finding {
+	fix := "add the marker to the controller: " + d.Marker()
+	if config.Facts().Runtime != nil {
+		fix = "add the rule to " + project.RoleFile + ": " + d.Rule()
+	}
+	return diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: fix}
 }
 
 // localProgram returns the manager of a project without Go code, or the zero Program, and what checks this machine before a run, or nil.

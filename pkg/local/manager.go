@@ -86,7 +86,11 @@ func (r *runner) command() (args, env []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	env = slices.Concat(r.o.Environ, declared, r.o.Program.Environ, []string{"KUBECONFIG=" + r.kubeconfig})
+	kubeconfig := r.kubeconfig
+	if r.access != nil {
+		kubeconfig = r.access.Kubeconfig
+	}
+	env = slices.Concat(r.o.Environ, declared, r.o.Program.Environ, []string{"KUBECONFIG=" + kubeconfig})
 	if r.o.Config.Namespaced() || r.o.Namespace != "" {
 		env = append(env, "WATCH_NAMESPACE="+r.namespace)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/stage"
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
@@ -42,6 +43,10 @@ type Options struct {
 	Locator      kube.Locator
 	// Namespace is the samples' namespace, and the only one that the manager watches. Empty means default for the samples, and that the manager watches all.
 	Namespace string
+	// AsAdmin gives the manager all permissions in an embedded control plane, instead of those of config/default.
+	AsAdmin bool
+	// Denied is called for each permission that the manager lacks, once.
+	Denied func(stage.Denial)
 	// Watch detects the changes after which the manager is restarted; nil disables it.
 	Watch *Watch
 	// Samples applies config/samples.
@@ -95,6 +100,10 @@ type runner struct {
 	cluster    *kube.Client
 	kubeconfig string
 	plane      *controlplane.ControlPlane
+	// access is the manager's way to the plane; nil if the manager is an administrator. denying guards denials.
+	access  *stage.Access
+	denying sync.Mutex
+	denials stage.Denials
 	// namespace is used for namespaced objects that don't name one; empty until objects are applied.
 	namespace string
 	// published reports whether the kubeconfig of the plane is in the project.
@@ -247,13 +256,16 @@ func (r *runner) timedBuild(ctx context.Context) (took string, err error) {
 	return fmt.Sprintf("%.1f s", r.o.Now().Sub(start).Seconds()), err
 }
 
-// install applies the CRDs and waits until they are served.
+// install applies the CRDs, waits until they are served, and grants the manager its permissions.
 func (r *runner) install(ctx context.Context) error {
 	names, err := r.applyCRDs(ctx)
 	if err == nil && len(names) > 0 {
 		r.progressf("installed %s", strings.Join(names, ", "))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.grant(ctx)
 }
 
 // launch starts the manager and applies the samples.
@@ -288,6 +300,10 @@ func (r *runner) close() error {
 		r.progressf("the manager did not stop by itself and was killed")
 	}
 	r.o.Log.Flush()
+	r.reportDenials()
+	if r.access != nil {
+		r.access.Close()
+	}
 	if r.plane == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), unregisterTimeout)
 		errs = append(errs, r.unregister(ctx))

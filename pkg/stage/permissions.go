@@ -1,0 +1,99 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// Permissions are the service account of an operator and what grants it its permissions.
+type Permissions struct {
+	// Namespace and ServiceAccount are those of the manager's Deployment.
+	Namespace, ServiceAccount string
+	// objects are the namespace, service accounts, roles and bindings of the manifests.
+	objects []*kube.Object
+}
+
+// PermissionsOf finds permissions in the manifests of an operator, as 'kustomize build config/default' writes them. namespace, unless it
+// is empty, replaces the operator's, so that the roles of an operator that watches its own namespace are for that one.
+func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, error) {
+	i := slices.IndexFunc(manifests, func(o *kube.Object) bool { return o.GetKind() == "Deployment" })
+	if i < 0 {
+		return nil, errors.New("the manifests have no Deployment, whose service account has the permissions of the manager")
+	}
+	deployment := manifests[i]
+	from := deployment.GetNamespace()
+	p := &Permissions{
+		Namespace:      first(namespace, from, "default"),
+		ServiceAccount: first(kube.StringAt(deployment.Object, "spec", "template", "spec", "serviceAccountName"), "default"),
+	}
+	p.objects = append(p.objects, kube.Named("v1", "Namespace", "", p.Namespace), kube.Named("v1", "ServiceAccount", p.Namespace, p.ServiceAccount))
+	for _, o := range manifests {
+		switch o.GetKind() {
+		case "Role", "ClusterRole":
+		case "RoleBinding", "ClusterRoleBinding":
+			o = o.DeepCopy()
+			for _, subject := range kube.ListAt(o.Object, "subjects") {
+				if fields, ok := subject.(map[string]any); ok && kube.StringAt(fields, "kind") == "ServiceAccount" && kube.StringAt(fields, "namespace") == from {
+					fields["namespace"] = p.Namespace
+				}
+			}
+		default:
+			continue
+		}
+		if o.GetNamespace() == from && from != "" {
+			o = o.DeepCopy()
+			o.SetNamespace(p.Namespace)
+		}
+		p.objects = append(p.objects, o)
+	}
+	return p, nil
+}
+
+func first(texts ...string) string {
+	i := slices.IndexFunc(texts, func(text string) bool { return text != "" })
+	return texts[i]
+}
+
+// apply applies the permissions and removes those of former, which may be nil, that they don't have.
+func (p *Permissions) apply(ctx context.Context, client *kube.Client, former *Permissions) error {
+	for _, o := range p.objects {
+		if err := client.Apply(ctx, o, p.Namespace); err != nil {
+			return fmt.Errorf("applying %s: %w", kube.Name(o), err)
+		}
+	}
+	if former == nil {
+		return nil
+	}
+	for _, old := range former.objects {
+		switch {
+		case old.GetKind() == "Namespace" || old.GetKind() == "ServiceAccount":
+		case slices.ContainsFunc(p.objects, func(o *kube.Object) bool { return kube.FullName(o) == kube.FullName(old) }):
+		default:
+			if err := client.Delete(ctx, old, former.Namespace); err != nil && !kube.IsNotFound(err) {
+				return fmt.Errorf("removing %s: %w", kube.Name(old), err)
+			}
+		}
+	}
+	return nil
+}
+
+// tokenSeconds is the life of a token: no run is longer.
+const tokenSeconds = 365 * 24 * 60 * 60
+
+// token returns a token of the service account.
+func (p *Permissions) token(ctx context.Context, client *kube.Client) (string, error) {
+	path := fmt.Sprintf("/api/v1/namespaces/%s/serviceaccounts/%s/token", p.Namespace, p.ServiceAccount)
+	request := map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{"expirationSeconds": tokenSeconds},
+	}
+	var answer struct{ Status struct{ Token string } }
+	if err := client.Do(ctx, http.MethodPost, path, "", request, &answer); err != nil {
+		return "", fmt.Errorf("requesting a token of the service account %s/%s: %w", p.Namespace, p.ServiceAccount, err)
+	}
+	return answer.Status.Token, nil
+}
