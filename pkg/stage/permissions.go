@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 type Permissions struct {
 	// Namespace and ServiceAccount are those of the manager's Deployment.
 	Namespace, ServiceAccount string
-	// objects are the namespace, service accounts, roles and bindings of the manifests.
+	// objects are namespaces, the service account, roles and bindings.
 	objects []*kube.Object
 }
 
@@ -28,8 +29,8 @@ func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, er
 	deployment := manifests[i]
 	from := deployment.GetNamespace()
 	p := &Permissions{
-		Namespace:      first(namespace, from, "default"),
-		ServiceAccount: first(kube.StringAt(deployment.Object, "spec", "template", "spec", "serviceAccountName"), "default"),
+		Namespace:      cmp.Or(namespace, from, "default"),
+		ServiceAccount: cmp.Or(kube.StringAt(deployment.Object, "spec", "template", "spec", "serviceAccountName"), "default"),
 	}
 	p.objects = append(p.objects, kube.Named("v1", "Namespace", "", p.Namespace), kube.Named("v1", "ServiceAccount", p.Namespace, p.ServiceAccount))
 	for _, o := range manifests {
@@ -49,14 +50,13 @@ func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, er
 			o = o.DeepCopy()
 			o.SetNamespace(p.Namespace)
 		}
-		p.objects = append(p.objects, o)
+		namespaces := []*kube.Object{kube.Named("v1", "Namespace", "", o.GetNamespace())}
+		if o.GetNamespace() == "" || slices.ContainsFunc(p.objects, func(known *kube.Object) bool { return kube.FullName(known) == kube.FullName(namespaces[0]) }) {
+			namespaces = nil
+		}
+		p.objects = slices.Concat(p.objects, namespaces, []*kube.Object{o})
 	}
 	return p, nil
-}
-
-func first(texts ...string) string {
-	i := slices.IndexFunc(texts, func(text string) bool { return text != "" })
-	return texts[i]
 }
 
 // apply applies the permissions and removes those of former, which may be nil, that they don't have.
