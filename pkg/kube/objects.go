@@ -149,7 +149,7 @@ func (c *Client) WaitEstablished(ctx context.Context, name string, timeout time.
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		crd := &Object{}
-		if err := c.Do(ctx, http.MethodGet, CRDs().path("")+"/"+name, "", nil, &crd.Object); err != nil {
+		if err := c.Do(ctx, http.MethodGet, CRDs().Path("")+"/"+name, "", nil, &crd.Object); err != nil {
 			return false, err
 		}
 		for _, condition := range Conditions(crd) {

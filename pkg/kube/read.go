@@ -32,7 +32,8 @@ func (r Resource) Group() string {
 	return group
 }
 
-func (r Resource) path(namespace string) string {
+// Path returns the path of the objects in a namespace, or in all if it is empty.
+func (r Resource) Path(namespace string) string {
 	root := versionPath(r.APIVersion)
 	if namespace != "" {
 		root += "/namespaces/" + url.PathEscape(namespace)
@@ -107,7 +108,7 @@ func (c *Client) list(ctx context.Context, r Resource, namespace string, query u
 			Metadata struct{ Continue string }
 			Items    []json.RawMessage
 		}
-		stream, err := c.open(ctx, http.MethodGet, r.path(namespace)+"?"+parameters.Encode(), "", nil, accept)
+		stream, err := c.open(ctx, http.MethodGet, r.Path(namespace)+"?"+parameters.Encode(), "", nil, accept)
 		if IsNotFound(err) {
 			return nil, nil
 		}

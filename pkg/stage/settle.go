@@ -1,0 +1,90 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// A Settling is when an API server counts as settled.
+type Settling struct {
+	// Quiet is how long no object must change, apart from those that change all the time.
+	Quiet time.Duration
+	// Limit is how long to wait for that.
+	Limit time.Duration
+	// Busy says what keeps an operator busy besides changes, or "". It may be nil.
+	Busy func() string
+}
+
+// An UnsettledError says what kept an API server from settling.
+type UnsettledError struct {
+	Limit time.Duration
+	// Last is the last change, and Busy what Settling.Busy said; either can be empty.
+	Last *Change
+	Busy string
+}
+
+// Error implements error.
+func (e *UnsettledError) Error() string {
+	text := fmt.Sprintf("not settled within %s", e.Limit)
+	if e.Last != nil {
+		text += fmt.Sprintf("; the last change was that of %s", kube.FullName(e.Last.After))
+	}
+	if e.Busy != "" {
+		text += "; " + e.Busy
+	}
+	return text
+}
+
+// settlePause is the pause between two looks.
+const settlePause = 50 * time.Millisecond
+
+// Settle waits until nothing happens. It returns an *UnsettledError after the limit.
+func (h *History) Settle(ctx context.Context, s Settling) error {
+	start := h.now()
+	for {
+		now := h.now()
+		last, busy := h.last(), ""
+		if s.Busy != nil {
+			busy = s.Busy()
+		}
+		since := start // a step counts as a change
+		if last != nil && last.Time.After(start) {
+			since = last.Time
+		}
+		if busy == "" && now.Sub(since) >= s.Quiet {
+			return nil
+		}
+		if now.Sub(start) >= s.Limit {
+			return &UnsettledError{Limit: s.Limit, Last: last, Busy: busy}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(settlePause):
+		}
+	}
+}
+
+// last returns the last change of an object that doesn't change all the time, or nil.
+func (h *History) last() *Change {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(h.changes) - 1; i >= 0; i-- {
+		if c := h.changes[i]; !IsHeartbeat(c.After) {
+			return &c
+		}
+	}
+	return nil
+}
+
+// IsHeartbeat reports whether an object changes while nothing happens: leases are renewed, and nodes report that they are alive.
+func IsHeartbeat(o *kube.Object) bool {
+	switch o.GetKind() {
+	case "Lease", "Event", "Node":
+		return true
+	}
+	return false
+}
