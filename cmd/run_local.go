@@ -132,27 +132,60 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	config, err := project.Load(a.FS, root, a.Facts()...)
-	if err != nil {
-		return err
-	}
-	program, check, err := a.localProgram(root, config)
-	if err != nil {
-		return err
-	}
 	// The reader of the output may end first, as tee does when a terminal is closed.
 	ctx, stop := signal.NotifyContext(c.Context(), append(env.EndSignals(), syscall.SIGPIPE)...)
 	defer stop()
-	p := a.at(root)
-	generate := func(ctx context.Context) error {
-		return a.runAt(ctx, a.actions(), root, func(p *action.Project) error {
-			return a.print.Outcome(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
-		})
+	options, check, err := a.localOptions(ctx, root)
+	if err != nil {
+		return err
 	}
 	if a.dryRun {
-		return env.Interrupted(ctx, generate(ctx))
+		return env.Interrupted(ctx, options.Generate(ctx))
 	}
-	if err := a.confirmCode(root, o.yes); err != nil {
+	if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
+		return err
+	}
+	if o.watch {
+		if options.Watch, err = a.watch(root); err != nil {
+			return err
+		}
+	}
+	options.Name, options.Namespace, options.Samples, options.AsAdmin = o.name, o.namespace, o.samples, o.asAdmin
+	options.ControlPlane, options.Locator = o.controlPlane, a.locator(o.kubeconfig)
+	options.Webhooks, options.RemoteWebhooks = o.webhooks, c.Flags().Changed("webhooks")
+	options.Log = managerLog(a.Env, o.logs)
+	return local.Run(ctx, options)
+}
+
+// localOptions returns the options that commands which run the manager of a project share, and what checks this machine before a run,
+// or nil.
+func (a *app) localOptions(ctx context.Context, root string) (o local.Options, check func(context.Context) error, err error) {
+	config, err := project.Load(a.FS, root, a.Facts()...)
+	if err != nil {
+		return o, nil, err
+	}
+	program, check, err := a.localProgram(root, config)
+	if err != nil {
+		return o, nil, err
+	}
+	p := a.at(root)
+	o = local.Options{
+		Root: root, Config: config, Program: program, StateDirs: p.StateDirs, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Now: a.Now, Command: a.commandLine(),
+		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) },
+		Generate: func(ctx context.Context) error {
+			return a.runAt(ctx, a.actions(), root, func(p *action.Project) error {
+				return a.print.Outcome(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
+			})
+		},
+		Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
+		Denied: func(d stage.Denial) { a.print.Warn(deniedFinding(config, d)) },
+	}
+	return o, check, nil
+}
+
+// prepareLocal asks whether the project's code may run, and checks that this machine can run it.
+func (a *app) prepareLocal(ctx context.Context, o *local.Options, check func(context.Context) error, yes bool) error {
+	if err := a.confirmCode(o.Root, yes); err != nil {
 		return err
 	}
 	if check != nil {
@@ -160,27 +193,16 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 			return err
 		}
 	}
-	var watch *local.Watch
-	if o.watch {
-		if watch, err = a.watch(root); err != nil {
-			return err
-		}
+	if o.Program.Name != "" {
+		return nil
 	}
-	kept := ""
-	if program.Name == "" {
-		if err := goenv.New(a.Environ, false).Check(root); err != nil {
-			return err
-		}
-		if kept = p.OpenCache(); kept != "" {
-			kept = filepath.Join(kept, "manager")
-		}
+	if err := goenv.New(a.Environ, false).Check(o.Root); err != nil {
+		return err
 	}
-	return local.Run(ctx, local.Options{
-		Root: root, Config: config, StateDirs: p.StateDirs, Name: o.name, ControlPlane: o.controlPlane, Locator: a.locator(o.kubeconfig), Namespace: o.namespace,
-		Watch: watch, Samples: o.samples, AsAdmin: o.asAdmin, Denied: func(d stage.Denial) { a.print.Warn(deniedFinding(config, d)) }, Webhooks: o.webhooks, RemoteWebhooks: c.Flags().Changed("webhooks"),
-		Program: program, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Keep: kept, Log: managerLog(a.Env, o.logs), Now: a.Now, Command: a.commandLine(),
-		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) }, Generate: generate, Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
-	})
+	if kept := a.at(o.Root).OpenCache(); kept != "" {
+		o.Keep = filepath.Join(kept, "manager")
+	}
+	return nil
 }
 
 // deniedFinding says which permission the manager lacks, and what grants it.

@@ -45,23 +45,23 @@ func (r *runner) grant(ctx context.Context) error {
 	return nil
 }
 
-// record reports a request of the manager that was denied, once.
+// record reports a request of the manager that was denied, once, and keeps requests for Options.Drive.
 func (r *runner) record(request gateway.Record) {
-	denial, ok := stage.DenialOf(request)
-	if !ok {
-		return
-	}
-	r.denying.Lock()
-	defer r.denying.Unlock()
-	if r.denials.Add(denial) {
+	denial, denied := stage.DenialOf(request)
+	r.recording.Lock()
+	defer r.recording.Unlock()
+	if denied && r.denials.Add(denial) {
 		r.o.Denied(denial)
+	}
+	if r.o.Drive != nil {
+		r.requests = append(r.requests, request)
 	}
 }
 
 // reportDenials reports which permissions were missing.
 func (r *runner) reportDenials() {
-	r.denying.Lock()
-	defer r.denying.Unlock()
+	r.recording.Lock()
+	defer r.recording.Unlock()
 	list := r.denials.List()
 	if len(list) == 0 {
 		return

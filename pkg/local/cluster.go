@@ -115,6 +115,9 @@ func (r *runner) embed(ctx context.Context) error {
 		return err
 	}
 	r.kubeconfig = r.plane.KubeconfigPath()
+	if r.o.Drive != nil {
+		return nil // nobody else uses it
+	}
 	if err := r.claim.publish(r.plane.Kubeconfig()); err != nil {
 		r.progressf("the API server is at %s, its kubeconfig is %s; 'tool kubectl' will not find it: %v", r.plane.URL, r.kubeconfig, err)
 		return nil

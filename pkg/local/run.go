@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/stage"
@@ -47,6 +48,8 @@ type Options struct {
 	AsAdmin bool
 	// Denied is called for each permission that the manager lacks, once.
 	Denied func(stage.Denial)
+	// Drive, if it isn't nil, uses the running manager. Run ends when Drive returns, with its error.
+	Drive func(context.Context, *Session) error
 	// Watch detects the changes after which the manager is restarted; nil disables it.
 	Watch *Watch
 	// Samples applies config/samples.
@@ -100,10 +103,11 @@ type runner struct {
 	cluster    *kube.Client
 	kubeconfig string
 	plane      *controlplane.ControlPlane
-	// access is the manager's way to the plane; nil if the manager is an administrator. denying guards denials.
-	access  *stage.Access
-	denying sync.Mutex
-	denials stage.Denials
+	// access is the manager's way to the plane; nil if the manager is an administrator. recording guards what is known of its requests.
+	access    *stage.Access
+	recording sync.Mutex
+	denials   stage.Denials
+	requests  []gateway.Record
 	// namespace is used for namespaced objects that don't name one; empty until objects are applied.
 	namespace string
 	// published reports whether the kubeconfig of the plane is in the project.
@@ -171,6 +175,9 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	if err := r.launch(ctx); err != nil && !r.survives(ctx, err, false) {
 		return err
+	}
+	if r.o.Drive != nil {
+		return r.drive(ctx)
 	}
 	r.progressf("press Ctrl-C to stop")
 	return r.follow(ctx)
