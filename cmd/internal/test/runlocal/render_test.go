@@ -37,7 +37,7 @@ func TestRender(t *testing.T) {
 		t.Errorf("files %s", got)
 	}
 	render(0, "--check", "test/render")
-	clitest.EditFile(t, dir, "internal/controller/memcached_controller.go", `"app.kubernetes.io/name": `, `"app.kubernetes.io/component": "cache", "app.kubernetes.io/name": `)
+	clitest.EditFile(t, dir, "internal/controller/memcached_controller.go", `"app.kubernetes.io/instance": obj.Name,`, `"app.kubernetes.io/instance": obj.Name, "app.kubernetes.io/component": "cache",`)
 	if out := render(1, "--check", "test/render"); !strings.Contains(out, "+    app.kubernetes.io/component: cache") {
 		t.Errorf("output:\n%s", out)
 	}
