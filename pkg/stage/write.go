@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gateway"
 )
@@ -38,17 +39,24 @@ func (h *History) Writes(records []gateway.Record) []Write {
 	return writes
 }
 
-// ChangedFields returns the paths of the fields in which two versions of an object differ, such as spec.replicas or
-// status.conditions[0].message, without those that the API server maintains. A nil version has no fields.
-func (c *Change) ChangedFields() []string {
+// A Difference is a field in which two versions of an object differ.
+type Difference struct {
+	// Path is the path of the field, such as spec.replicas or status.conditions[0].message.
+	Path string
+	// Before and After are its values, nil where there is none. The values of lists of other lengths are the lists.
+	Before, After any
+}
+
+// Differences returns what a change has changed, in the order of the paths, without what the API server maintains. The former version of
+// a created object has no fields.
+func (c *Change) Differences() []Difference {
 	var before map[string]any
 	if c.Before != nil {
 		before = c.Before.Object
 	}
-	var fields []string
-	compareFields("", before, c.After.Object, &fields)
-	return slices.DeleteFunc(fields, func(field string) bool {
-		switch field {
+	differences := compareFields("", before, c.After.Object, nil)
+	return slices.DeleteFunc(differences, func(d Difference) bool {
+		switch d.Path {
 		case "metadata.resourceVersion", "metadata.generation", "metadata.managedFields":
 			return true
 		}
@@ -56,37 +64,32 @@ func (c *Change) ChangedFields() []string {
 	})
 }
 
-func compareFields(path string, a, b any, fields *[]string) {
-	mapA, okA := a.(map[string]any)
-	mapB, okB := b.(map[string]any)
-	if okA || okB {
-		if path == "metadata.managedFields" || (a != nil && !okA) || (b != nil && !okB) {
-			*fields = append(*fields, path)
-			return
-		}
-		keys := maps.Clone(mapA)
-		if keys == nil {
-			keys = map[string]any{}
-		}
-		maps.Copy(keys, mapB)
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			child := key
-			if path != "" {
-				child = path + "." + key
+// compareFields appends the differences of two values.
+func compareFields(path string, a, b any, differences []Difference) []Difference {
+	mapA, isMapA := a.(map[string]any)
+	mapB, isMapB := b.(map[string]any)
+	if (isMapA || a == nil) && (isMapB || b == nil) && (isMapA || isMapB) {
+		keys := map[string]bool{}
+		for _, fields := range []map[string]any{mapA, mapB} {
+			for key := range fields {
+				keys[key] = true
 			}
-			compareFields(child, mapA[key], mapB[key], fields)
 		}
-		return
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			differences = compareFields(strings.TrimPrefix(path+"."+key, "."), mapA[key], mapB[key], differences)
+		}
+		return differences
 	}
-	listA, okA := a.([]any)
-	listB, okB := b.([]any)
-	if okA && okB && len(listA) == len(listB) && path != "metadata.managedFields" {
+	listA, isListA := a.([]any)
+	listB, isListB := b.([]any)
+	if isListA && isListB && len(listA) == len(listB) && path != "metadata.managedFields" {
 		for i := range listA {
-			compareFields(fmt.Sprintf("%s[%d]", path, i), listA[i], listB[i], fields)
+			differences = compareFields(fmt.Sprintf("%s[%d]", path, i), listA[i], listB[i], differences)
 		}
-		return
+		return differences
 	}
 	if !reflect.DeepEqual(a, b) {
-		*fields = append(*fields, path)
+		differences = append(differences, Difference{path, a, b})
 	}
+	return differences
 }

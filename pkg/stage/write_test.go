@@ -8,7 +8,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-func TestChangedFields(t *testing.T) {
+func TestDifferences(t *testing.T) {
 	t.Parallel()
 	const before = `{apiVersion: v1, kind: A, metadata: {name: a, resourceVersion: "1", generation: 1, managedFields: [{manager: a}]},
  spec: {replicas: 1, list: [a, b], map: {x: 1, w: 2}, gone: 1}, status: {conditions: [{type: Ready, message: old}]}}`
@@ -19,13 +19,17 @@ func TestChangedFields(t *testing.T) {
 		want   []string
 	}{
 		{stage.Change{Before: decodeOne(t, before), After: decodeOne(t, after)}, []string{
-			"metadata.labels.l", "spec.gone", "spec.list", "spec.map.w", "spec.replicas", "status.conditions[0].message",
+			"metadata.labels.l: <nil> m", "spec.gone: 1 <nil>", "spec.list: [a b] [a]", "spec.map.w: 2 3", "spec.replicas: 1 2", "status.conditions[0].message: old new",
 		}},
 		{stage.Change{Before: decodeOne(t, before), After: decodeOne(t, before)}, nil},
-		{stage.Change{After: decodeOne(t, "{apiVersion: v1, kind: A, metadata: {name: a}}")}, []string{"apiVersion", "kind", "metadata.name"}},
+		{stage.Change{After: decodeOne(t, "{apiVersion: v1, kind: A, metadata: {name: a}}")}, []string{"apiVersion: <nil> v1", "kind: <nil> A", "metadata.name: <nil> a"}},
 	} {
-		if got := test.change.ChangedFields(); !slices.Equal(got, test.want) {
-			t.Errorf("got %s, want %s", fmt.Sprintf("%q", got), fmt.Sprintf("%q", test.want))
+		var got []string
+		for _, d := range test.change.Differences() {
+			got = append(got, fmt.Sprintf("%s: %v %v", d.Path, d.Before, d.After))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }
