@@ -68,6 +68,7 @@ func layers() map[string][]string {
 		"pkg/ansibleoperator/proxy":     {"pkg/customresource", "pkg/dependents", "pkg/safeyaml"},
 		"pkg/ansibleoperator/runner":    {"pkg/ansibletool"},
 		"pkg/ansibleoperator/variables": {},
+		"pkg/behavior":                  {"pkg/diag", "pkg/gateway", "pkg/kube", "pkg/stage"},
 		"pkg/buildinfo":                 {},
 		"pkg/bundle":                    {"pkg/bundle/base", "pkg/diag", "pkg/manifest", "pkg/safeyaml", "templates"},
 		"pkg/bundle/base":               {"pkg/codegen", "pkg/diag", "pkg/manifest", "pkg/safeyaml"},

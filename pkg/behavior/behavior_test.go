@@ -1,0 +1,150 @@
+package behavior_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/behavior"
+	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+// at returns a time in seconds.
+func at(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
+
+func request(second int, verb, resource, name string, code int) gateway.Record {
+	r := gateway.Record{Start: at(second), Code: code, ServerCode: code, Request: gateway.Request{Verb: verb, Version: "v1", Resource: resource, Name: name}}
+	if name != "" {
+		r.Namespace = "a"
+	}
+	return r
+}
+
+func object(t *testing.T, text string) *kube.Object {
+	t.Helper()
+	objects, err := kube.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects[0]
+}
+
+// write returns a write that changes nothing, or what two versions of a ConfigMap differ in.
+func write(t *testing.T, second int, verb string, versions ...string) stage.Write {
+	t.Helper()
+	w := stage.Write{Record: request(second, verb, "configmaps", "one", 200)}
+	if len(versions) == 2 {
+		full := func(fields string) *kube.Object {
+			return object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: a, uid: u}, "+fields+"}")
+		}
+		w.Change = &stage.Change{Time: at(second), Before: full(versions[0]), After: full(versions[1])}
+	}
+	return w
+}
+
+func withRecord(r gateway.Record, change func(*gateway.Record)) gateway.Record {
+	change(&r)
+	return r
+}
+
+// TestFindings checks each rule with what it finds, and with what is near and correct.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	denied := withRecord(request(1, "list", "secrets", "", 403), func(r *gateway.Record) {
+		r.Message = `secrets is forbidden: User "x" cannot list resource "secrets" in API group "" at the cluster scope`
+	})
+	times := func(n int) (writes []stage.Write) {
+		for i := range n {
+			status := func(i int) string {
+				return fmt.Sprintf("status: {checked: %q, passes: %d}", at(i).UTC().Format(time.RFC3339), i)
+			}
+			writes = append(writes, write(t, i, "update", status(i), status(i+1)))
+		}
+		return writes
+	}
+	flips := func(n int) (changes []stage.Change) {
+		for i := range n {
+			changes = append(changes, *write(t, i, "update", fmt.Sprintf("spec: {n: %d}", i%2), fmt.Sprintf("spec: {n: %d}", (i+1)%2)).Change)
+		}
+		return changes
+	}
+	lists := func(n int, query string) (records []gateway.Record) {
+		for i := range n {
+			records = append(records, withRecord(request(i, "list", "pods", "", 200), func(r *gateway.Record) { r.Query = query }))
+		}
+		return records
+	}
+	step := behavior.Step{Name: "create", Start: at(0), Settled: at(10), End: at(20)}
+	for name, test := range map[string]struct {
+		observed behavior.Observation
+		want     []string
+	}{
+		"forbidden": {
+			behavior.Observation{Requests: []gateway.Record{denied, denied, request(2, "get", "secrets", "one", 404)}},
+			[]string{`forbidden-request : the operator has no permission to list secrets in the whole cluster (2) fix // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch`},
+		},
+		"without change": {
+			behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch"), write(t, 3, "patch"), write(t, 4, "patch"), write(t, 5, "patch", "data: {}", "data: {a: b}")}},
+			[]string{"write-without-change configmaps a/one: 4 of 5 writes change nothing (4)"},
+		},
+		"twice without change": {observed: behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch")}}},
+		"at rest": {
+			behavior.Observation{Steps: []behavior.Step{step}, Writes: []stage.Write{write(t, 9, "patch"), write(t, 15, "patch")}},
+			[]string{"write-at-rest configmaps a/one: is written while nothing happens (1)"},
+		},
+		"times":     {behavior.Observation{Writes: times(3)}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},
+		"two times": {observed: behavior.Observation{Writes: times(2)}},
+		"times with something else": {observed: behavior.Observation{Writes: slices.Repeat([]stage.Write{
+			write(t, 1, "update", `status: {checked: "2026-01-01T00:00:00Z"}`, `status: {checked: "2026-01-01T00:00:01Z", ready: true}`),
+		}, 5)}},
+		"fight": {
+			behavior.Observation{Changes: flips(5)},
+			[]string{"fight-over-field configmap a/one: changes between 0 and 1 again and again"},
+		},
+		"back and forth":       {observed: behavior.Observation{Changes: flips(3)}},
+		"lists":                {behavior.Observation{Requests: lists(4, "limit=500")}, []string{"uncached-list pods: is listed 4 times without a cache (4)"}},
+		"lists of an informer": {observed: behavior.Observation{Requests: lists(9, "limit=500&resourceVersion=0")}},
+		"conflict": {
+			behavior.Observation{Requests: []gateway.Record{request(1, "update", "configmaps", "one", 409)}},
+			[]string{"lost-conflict configmaps a/one: was changed by someone else during a write, and the write isn't repeated (1)"},
+		},
+		"repeated after a conflict": {observed: behavior.Observation{Requests: []gateway.Record{
+			request(1, "update", "configmaps", "one", 409), request(2, "update", "configmaps", "one", 200),
+		}}},
+		"read after a conflict": {observed: behavior.Observation{Requests: []gateway.Record{
+			request(1, "update", "configmaps", "one", 409), request(2, "get", "configmaps", "one", 200),
+		}}},
+		"unsettled": {
+			behavior.Observation{Steps: []behavior.Step{{Name: "create", Unsettled: errors.New("not settled within 1s")}}},
+			[]string{"unsettled create: not settled within 1s"},
+		},
+		"left": {
+			behavior.Observation{Left: []*kube.Object{
+				object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}"),
+				object(t, `{apiVersion: v1, kind: Secret, metadata: {name: two, namespace: a, deletionTimestamp: "2026-01-01T00:00:00Z"}}`),
+			}},
+			[]string{"left-behind secret a/one: is left after the custom resource", "left-behind secret a/two: is being deleted, and waits for its finalizers"},
+		},
+	} {
+		test.observed.Grant = stage.Denial.Marker
+		var got []string
+		for _, f := range test.observed.Findings() {
+			text := fmt.Sprintf("%s %s: %s", f.Rule, f.Object, f.Problem)
+			if n := len(f.Related); n > 0 {
+				text += fmt.Sprintf(" (%s)", strings.TrimSuffix(fmt.Sprint(n), " more"))
+			}
+			if f.Rule == behavior.RuleForbidden {
+				text += " fix " + f.Fix
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package behavior
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+// forbidden finds requests without a permission.
+func (o *Observation) forbidden() (findings diag.Findings) {
+	var denials stage.Denials
+	requests := map[string][]gateway.Record{}
+	for _, r := range o.Requests {
+		if d, ok := stage.DenialOf(r); ok {
+			denials.Add(d)
+			requests[d.Rule()] = append(requests[d.Rule()], r)
+		}
+	}
+	for _, d := range denials.List() {
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Error, Rule: RuleForbidden, Problem: fmt.Sprintf("the operator has no permission to %s", d), Fix: o.Grant(d),
+		}, requests[d.Rule()]...))
+	}
+	return findings
+}
+
+// maxLists is how many times an operator may list a resource itself: once when it starts, and perhaps again.
+const maxLists = 3
+
+// uncachedLists finds lists that the API server reads from etcd, again and again. An informer lists once and watches, and its lists may be
+// as old as the cache of the API server.
+func (o *Observation) uncachedLists() (findings diag.Findings) {
+	lists, keys := grouped(o.Requests, func(r gateway.Record) string {
+		query, err := url.ParseQuery(r.Query)
+		if r.Verb != "list" || r.Resource == "" || r.Code != http.StatusOK || err != nil || query.Get("resourceVersion") != "" || query.Get("continue") != "" || isUpkeep(r.Request) {
+			return ""
+		}
+		return r.GroupResource()
+	})
+	for _, key := range keys {
+		if len(lists[key]) <= maxLists {
+			continue
+		}
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Warning, Rule: RuleList, Object: key,
+			Problem: fmt.Sprintf("is listed %d times without a cache", len(lists[key])),
+			Fix:     "read with the client of the manager, whose cache is kept up to date by one watch",
+		}, lists[key]...))
+	}
+	return findings
+}
+
+// lostConflicts finds writes that failed because of another write, and after which the operator didn't write the object again.
+func (o *Observation) lostConflicts() (findings diag.Findings) {
+	writes, keys := grouped(o.Requests, func(r gateway.Record) string {
+		if !r.IsWrite() || isUpkeep(r.Request) || r.Verb == "create" {
+			return ""
+		}
+		return r.GroupResource() + " " + r.Namespace + "/" + r.Name
+	})
+	for _, key := range keys {
+		last := writes[key][len(writes[key])-1]
+		if last.ServerCode != http.StatusConflict || slices.ContainsFunc(o.Requests, func(r gateway.Record) bool {
+			return r.Start.After(last.Start) && r.Verb == "get" && r.Object() == last.Object() // it has looked, and found nothing to do
+		}) {
+			continue
+		}
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Warning, Rule: RuleConflict, Object: key, Problem: "was changed by someone else during a write, and the write isn't repeated",
+			Fix: "return the error of the write from Reconcile, so that it is called again with the current object",
+		}, last))
+	}
+	return findings
+}

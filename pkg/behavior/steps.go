@@ -1,0 +1,28 @@
+package behavior
+
+import (
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// unsettled finds steps after which the operator doesn't come to rest.
+func (o *Observation) unsettled() (findings diag.Findings) {
+	for _, step := range o.Steps {
+		if step.Unsettled != nil {
+			findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RuleUnsettled, Object: step.Name, Problem: step.Unsettled.Error()})
+		}
+	}
+	return findings
+}
+
+// leftBehind finds objects that are left after their custom resource.
+func (o *Observation) leftBehind() (findings diag.Findings) {
+	for _, left := range o.Left {
+		problem, fix := "is left after the custom resource", "set an owner reference, or delete it in a finalizer"
+		if left.GetDeletionTimestamp() != nil {
+			problem, fix = "is being deleted, and waits for its finalizers", "remove the finalizer when its work is done"
+		}
+		findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RuleLeft, Object: kube.FullName(left), Problem: problem, Fix: fix})
+	}
+	return findings
+}

@@ -1,0 +1,178 @@
+package behavior
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+// writesByObject returns the writes of each object and subresource.
+func (o *Observation) writesByObject() (map[string][]stage.Write, []string) {
+	return grouped(o.Writes, func(w stage.Write) string {
+		if isUpkeep(w.Request) {
+			return ""
+		}
+		return w.GroupResource() + " " + w.Namespace + "/" + w.Name
+	})
+}
+
+// minRepeated is how many times something must happen to be a habit.
+const minRepeated = 3
+
+// withoutChange finds objects that the operator writes again and again as they are.
+func (o *Observation) withoutChange() (findings diag.Findings) {
+	writes, keys := o.writesByObject()
+	for _, key := range keys {
+		var same []gateway.Record
+		for _, w := range writes[key] {
+			if w.Change == nil {
+				same = append(same, w.Record)
+			}
+		}
+		if len(same) < minRepeated {
+			continue
+		}
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Warning, Rule: RuleNoChange, Object: key, Problem: fmt.Sprintf("%d of %d writes change nothing", len(same), len(writes[key])),
+			Fix: "compare with the object in the cache, and write only what differs",
+		}, same...))
+	}
+	return findings
+}
+
+// atRest finds objects that the operator writes while nothing happens.
+func (o *Observation) atRest() (findings diag.Findings) {
+	writes, keys := o.writesByObject()
+	for _, key := range keys {
+		var resting []gateway.Record
+		for _, w := range writes[key] {
+			for _, step := range o.Steps {
+				if !step.Settled.IsZero() && w.Start.After(step.Settled) && w.Start.Before(step.End) {
+					resting = append(resting, w.Record)
+				}
+			}
+		}
+		if len(resting) == 0 {
+			continue
+		}
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Warning, Rule: RuleRest, Object: key, Problem: "is written while nothing happens",
+			Fix: "write only when the object differs from what it should be",
+		}, resting...))
+	}
+	return findings
+}
+
+// changingStatus finds objects in which the operator only changes times or counters of the status, again and again. Each change calls
+// Reconcile again.
+func (o *Observation) changingStatus() (findings diag.Findings) {
+	writes, keys := o.writesByObject()
+	for _, key := range keys {
+		var repeated []gateway.Record
+		field := ""
+		for _, w := range writes[key] {
+			if w.Change == nil || w.Change.Before == nil {
+				continue
+			}
+			differences := w.Change.Differences()
+			if len(differences) > 0 && allTick(differences) {
+				repeated, field = append(repeated, w.Record), differences[0].Path
+			}
+		}
+		if len(repeated) < minRepeated {
+			continue
+		}
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Warning, Rule: RuleTime, Object: key, Field: field, Problem: fmt.Sprintf("%d writes change nothing else", len(repeated)),
+			Fix: "set times only together with what they are about, as a condition does with lastTransitionTime",
+		}, repeated...))
+	}
+	return findings
+}
+
+// allTick reports whether differences are only times or counters.
+func allTick(differences []stage.Difference) bool {
+	for _, d := range differences {
+		if !strings.HasPrefix(d.Path, "status.") && !strings.HasPrefix(d.Path, "metadata.annotations.") || !isTime(d) && !isCounter(d) {
+			return false
+		}
+	}
+	return true
+}
+
+func isTime(d stage.Difference) bool {
+	for _, value := range []any{d.Before, d.After} {
+		text, _ := value.(string)
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func isCounter(d stage.Difference) bool {
+	return number(d.After) == number(d.Before)+1 && !strings.HasSuffix(d.Path, "observedGeneration")
+}
+
+// number returns a number, or NaN.
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// fights finds fields that alternate between two values.
+func (o *Observation) fights() (findings diag.Findings) {
+	type flips struct {
+		object *kube.Object
+		values []any
+		count  int
+		path   string
+	}
+	fields := map[string]*flips{}
+	var keys []string
+	for _, c := range o.Changes {
+		if c.Before == nil || c.Deleted || stage.IsHeartbeat(c.After) {
+			continue
+		}
+		for _, d := range c.Differences() {
+			if strings.HasPrefix(d.Path, "status.") {
+				continue
+			}
+			key := string(c.After.GetUID()) + " " + d.Path
+			if fields[key] == nil {
+				fields[key] = &flips{object: c.After, path: d.Path, values: []any{d.Before}}
+				keys = append(keys, key)
+			}
+			f := fields[key]
+			if n := len(f.values); n > 1 && reflect.DeepEqual(f.values[n-2], d.After) {
+				f.count++
+			}
+			f.values = append(f.values, d.After)
+		}
+	}
+	for _, key := range keys {
+		f := fields[key]
+		if f.count < minRepeated {
+			continue
+		}
+		n := len(f.values)
+		findings = append(findings, diag.Finding{
+			Severity: diag.Error, Rule: RuleFight, Object: kube.FullName(f.object), Field: f.path,
+			Problem: fmt.Sprintf("changes between %v and %v again and again", f.values[n-2], f.values[n-1]),
+			Fix:     "leave the field to one writer: remove it from what the operator writes, or from the other one",
+		})
+	}
+	return findings
+}
