@@ -31,6 +31,8 @@ const (
 	RuleConflict = "lost-conflict"
 	// RuleUnsettled is a step after which the operator doesn't come to rest.
 	RuleUnsettled = "unsettled"
+	// RuleRepair are objects that the operator doesn't make again.
+	RuleRepair = "not-repaired"
 	// RuleLeft are objects that are left after their custom resource.
 	RuleLeft = "left-behind"
 )
@@ -56,13 +58,15 @@ type Observation struct {
 	Steps   []Step
 	// Left are objects that exist in the end and not in the beginning.
 	Left []*kube.Object
+	// NotRepaired are objects that were deleted by hand and that the operator hasn't made again.
+	NotRepaired []*kube.Object
 	// Grant returns how to grant a permission, such as a marker.
 	Grant func(stage.Denial) string
 }
 
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.
 func (o *Observation) Findings() diag.Findings {
-	return slices.Concat(o.forbidden(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.lostConflicts(), o.unsettled(), o.leftBehind())
+	return slices.Concat(o.forbidden(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.lostConflicts(), o.unsettled(), o.notRepaired(), o.leftBehind())
 }
 
 // maxEvidence is the number of requests that a finding lists.

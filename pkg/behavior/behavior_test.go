@@ -123,6 +123,10 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Steps: []behavior.Step{{Name: "create", Unsettled: errors.New("not settled within 1s")}}},
 			[]string{"unsettled create: not settled within 1s"},
 		},
+		"not repaired": {
+			behavior.Observation{NotRepaired: []*kube.Object{object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}")}},
+			[]string{"not-repaired secret a/one: was deleted by hand, and the operator doesn't make it again"},
+		},
 		"left": {
 			behavior.Observation{Left: []*kube.Object{
 				object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}"),

@@ -15,6 +15,17 @@ func (o *Observation) unsettled() (findings diag.Findings) {
 	return findings
 }
 
+// notRepaired finds objects that the operator doesn't make again.
+func (o *Observation) notRepaired() (findings diag.Findings) {
+	for _, gone := range o.NotRepaired {
+		findings = append(findings, diag.Finding{
+			Severity: diag.Warning, Rule: RuleRepair, Object: kube.FullName(gone), Problem: "was deleted by hand, and the operator doesn't make it again",
+			Fix: "watch its kind with Owns in SetupWithManager, and create what is missing in each pass",
+		})
+	}
+	return findings
+}
+
 // leftBehind finds objects that are left after their custom resource.
 func (o *Observation) leftBehind() (findings diag.Findings) {
 	for _, left := range o.Left {

@@ -1,0 +1,136 @@
+package behavior
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+// RunOptions are the options of Run. All are required.
+type RunOptions struct {
+	// Client is an administrator's.
+	Client *kube.Client
+	// Requests returns the requests of the operator so far.
+	Requests func() []gateway.Record
+	// Samples are the custom resources to create and delete, in the Namespace if they don't name one.
+	Samples   []*kube.Object
+	Namespace string
+	// Watched are the resources that the operator must watch before it counts as settled.
+	Watched []string
+	// Settling is when a step ends, and Rest how long the operator is left alone afterwards.
+	Settling stage.Settling
+	Rest     time.Duration
+	Now      func() time.Time
+	// Progress receives a line about each step.
+	Progress func(string)
+}
+
+// A run is one call of Run.
+type run struct {
+	o        RunOptions
+	history  *stage.History
+	observed Observation
+}
+
+// Run creates each sample, changes and deletes what the operator made for it, deletes the sample, and returns what the operator did. It
+// waits after each step until the operator is at rest.
+func Run(ctx context.Context, o RunOptions) (*Observation, error) {
+	history, err := stage.NewHistory(ctx, o.Client, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	defer history.Close()
+	r := &run{o: o, history: history}
+	before := uids(history.Objects())
+	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil {
+		return nil, err
+	}
+	for _, sample := range o.Samples {
+		if err := r.step(ctx, "create "+kube.Name(sample), func() error { return r.o.Client.Apply(ctx, sample, o.Namespace) }); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.repairs(ctx); err != nil {
+		return nil, err
+	}
+	for _, sample := range slices.Backward(o.Samples) {
+		if err := r.step(ctx, "delete "+kube.Name(sample), func() error { return r.o.Client.Delete(ctx, sample, o.Namespace) }); err != nil {
+			return nil, err
+		}
+	}
+	for _, object := range history.Objects() {
+		if !before[string(object.GetUID())] && !stage.IsHeartbeat(object) {
+			r.observed.Left = append(r.observed.Left, object)
+		}
+	}
+	r.observed.Requests = o.Requests()
+	r.observed.Writes = history.Writes(r.observed.Requests)
+	r.observed.Changes = history.Changes(0)
+	return &r.observed, nil
+}
+
+func uids(objects []*kube.Object) map[string]bool {
+	set := map[string]bool{}
+	for _, o := range objects {
+		set[string(o.GetUID())] = true
+	}
+	return set
+}
+
+// step does something, waits until the operator has settled, and leaves it alone.
+func (r *run) step(ctx context.Context, name string, do func() error) error {
+	r.o.Progress(name)
+	step := Step{Name: name, Start: r.o.Now()}
+	if err := do(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	err := r.history.Settle(ctx, r.o.Settling)
+	var unsettled *stage.UnsettledError
+	switch {
+	case errors.As(err, &unsettled):
+		step.Unsettled = err
+	case err != nil:
+		return err
+	default:
+		step.Settled = r.o.Now()
+		select {
+		case <-time.After(r.o.Rest):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	step.End = r.o.Now()
+	r.observed.Steps = append(r.observed.Steps, step)
+	return nil
+}
+
+// repairs deletes each object that the operator has made, and records those that it doesn't make again.
+func (r *run) repairs(ctx context.Context) error {
+	made := map[string]bool{}
+	for _, w := range r.history.Writes(r.o.Requests()) {
+		if w.Created() {
+			made[w.UID] = true
+		}
+	}
+	for _, object := range r.history.Objects() {
+		if !made[string(object.GetUID())] || len(object.GetOwnerReferences()) == 0 || stage.IsHeartbeat(object) {
+			continue
+		}
+		err := r.step(ctx, "delete "+kube.FullName(object)+" by hand", func() error { return r.o.Client.Delete(ctx, object, object.GetNamespace()) })
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(r.history.Objects(), func(o *kube.Object) bool {
+			return o.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() && o.GetNamespace() == object.GetNamespace() && o.GetName() == object.GetName()
+		}) {
+			r.observed.NotRepaired = append(r.observed.NotRepaired, object)
+		}
+	}
+	return nil
+}
