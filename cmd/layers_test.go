@@ -33,7 +33,7 @@ func layers() map[string][]string {
 		"": {"cmd", "pkg/startup"},
 		"cmd": {
 			"cmd/internal/complete", "cmd/internal/describe", "cmd/internal/env", "cmd/internal/follow", "cmd/internal/help", "cmd/internal/images", "cmd/internal/old", "cmd/internal/output", "cmd/internal/prompt", "cmd/internal/words",
-			"pkg/action", "pkg/action/bundles", "pkg/action/gokinds", "pkg/action/helmkinds", "pkg/action/layouts", "pkg/action/rename", "pkg/action/upgrade", "pkg/ansibletool", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
+			"pkg/action", "pkg/action/bundles", "pkg/action/gokinds", "pkg/action/helmkinds", "pkg/action/layouts", "pkg/action/rename", "pkg/action/upgrade", "pkg/ansibletool", "pkg/behavior", "pkg/buildinfo", "pkg/bundle", "pkg/bundle/base", "pkg/bundle/catalog",
 			"pkg/bundle/validate", "pkg/codegen", "pkg/codegen/calls", "pkg/controlplane", "pkg/diag", "pkg/goenv", "pkg/gotool", "pkg/helmchart", "pkg/image",
 			"pkg/kube", "pkg/layout", "pkg/local", "pkg/manifest", "pkg/olm", "pkg/olm/operator", "pkg/operatorimage", "pkg/project",
 			"pkg/scaffold", "pkg/scorecard", "pkg/stage", "pkg/tempdir",

@@ -25,7 +25,6 @@ func oldCommands(a *app) []*cobra.Command {
 			newOldAddAPI(a), newOldAddController(a), newOldAddCRD(a)),
 		a.commandGroup("up", "Run the manager locally (now 'run local')", "  %s up local --namespace default", newOldUpLocal(a)),
 		a.commandGroup("olm-catalog", "Generate a bundle (now 'bundle')", "  %s olm-catalog gen-csv --csv-version 0.0.1", newOldGenCSV(a)),
-		a.commandGroup("test", "Run the project's tests (now 'make test')", "  %s test local ./test/e2e", newOldTestLocal(a)),
 	}
 	for _, c := range commands {
 		c.Hidden = true

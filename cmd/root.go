@@ -107,7 +107,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	}
 	helpCommand := newHelp(a)
 	group("Develop", newInit(a), newCreate(a), newGenerate(a), newEdit(a), newRename(a), newDelete(a))
-	group("Run and install", newRun(a), newRender(a), newCleanup(a), newOLM(a), newHelmOperator(a), newAnsibleOperator(a))
+	group("Run and install", newRun(a), newTest(a), newRender(a), newCleanup(a), newOLM(a), newHelmOperator(a), newAnsibleOperator(a))
 	group("Bundle and publish", newBundle(a), newScorecard(a), newImage(a), newCatalog(a), newPkgmanToBundle(a))
 	group("Maintain", newUpgrade(a), newChart(a), newAlpha(a))
 	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), helpCommand)

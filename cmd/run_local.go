@@ -207,11 +207,7 @@ func (a *app) prepareLocal(ctx context.Context, o *local.Options, check func(con
 
 // deniedFinding says which permission the manager lacks, and what grants it.
 func deniedFinding(config *project.Config, d stage.Denial) diag.Finding {
-	fix := "add the marker to the controller: " + d.Marker()
-	if config.Facts().Runtime != nil {
-		fix = "add the rule to " + project.RoleFile + ": " + d.Rule()
-	}
-	return diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: fix}
+	return diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: grant(config, d)}
 }
 
 // localProgram returns the manager of a project without Go code, or the zero Program, and what checks this machine before a run, or nil.

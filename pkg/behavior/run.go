@@ -46,6 +46,7 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 		return nil, err
 	}
 	defer history.Close()
+	o.Settling.Busy = func() string { return stage.Unwatched(o.Watched, o.Requests()) }
 	r := &run{o: o, history: history}
 	before := uids(history.Objects())
 	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil {

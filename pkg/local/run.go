@@ -52,8 +52,9 @@ type Options struct {
 	Drive func(context.Context, *Session) error
 	// Watch detects the changes after which the manager is restarted; nil disables it.
 	Watch *Watch
-	// Samples applies config/samples.
-	Samples bool
+	// Samples applies config/samples. SampleObjects, unless it is empty, replaces them in a Session.
+	Samples       bool
+	SampleObjects []*kube.Object
 	// Webhooks enables the project's webhooks, RemoteWebhooks also for the cluster of the kubeconfig.
 	Webhooks, RemoteWebhooks bool
 	// Environ is the environment of go, the manager and the control plane.

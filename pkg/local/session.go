@@ -14,17 +14,26 @@ type Session struct {
 	Client *kube.Client
 	// Namespace is that of objects that don't name one.
 	Namespace string
+	// Samples are Options.SampleObjects, or the objects of config/samples.
+	Samples []*kube.Object
 	// Requests returns the requests of the manager so far. They are recorded only if it isn't an administrator.
 	Requests func() []gateway.Record
 }
 
 // drive calls Options.Drive and returns its error. If the manager or the control plane ends first, it ends Drive, and returns why.
 func (r *runner) drive(ctx context.Context) error {
+	samples := r.o.SampleObjects
+	if len(samples) == 0 {
+		var err error
+		if samples, err = r.manifests().samples(); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	driven := make(chan error, 1)
 	go func() {
-		driven <- r.o.Drive(ctx, &Session{Client: r.cluster, Namespace: r.namespace, Requests: func() []gateway.Record {
+		driven <- r.o.Drive(ctx, &Session{Client: r.cluster, Namespace: r.namespace, Samples: samples, Requests: func() []gateway.Record {
 			r.recording.Lock()
 			defer r.recording.Unlock()
 			return slices.Clone(r.requests)

@@ -53,7 +53,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 			uids[string(applied.GetUID())] = true
 		}
 	}
-	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: func() string { return unwatched(o.Watched, o.Requests()) }})
+	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: func() string { return Unwatched(o.Watched, o.Requests()) }})
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 	return Normalize(slices.DeleteFunc(h.Objects(), func(object *kube.Object) bool { return !uids[string(object.GetUID())] })), nil
 }
 
-// unwatched says which of the resources, such as memcacheds.cache.example.com, the operator doesn't watch yet, or "".
-func unwatched(resources []string, requests []gateway.Record) string {
+// Unwatched says which of the resources, such as memcacheds.cache.example.com, the operator doesn't watch yet, or "".
+func Unwatched(resources []string, requests []gateway.Record) string {
 	for _, resource := range resources {
 		if !slices.ContainsFunc(requests, func(r gateway.Record) bool {
 			return r.Verb == "watch" && r.Code == 200 && r.GroupResource() == resource

@@ -1,9 +1,10 @@
-package stage
+package stage_test
 
 import (
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/stage"
 )
 
 func TestUnwatched(t *testing.T) {
@@ -12,10 +13,10 @@ func TestUnwatched(t *testing.T) {
 	refused := watch
 	refused.Code, refused.Resource = 403, "others"
 	resources := []string{"apps.example.com", "others.example.com"}
-	if got := unwatched(resources, []gateway.Record{watch, refused}); got != "the operator doesn't watch others.example.com" {
+	if got := stage.Unwatched(resources, []gateway.Record{watch, refused}); got != "the operator doesn't watch others.example.com" {
 		t.Errorf("got %q", got)
 	}
-	if got := unwatched(resources[:1], []gateway.Record{watch}); got != "" {
+	if got := stage.Unwatched(resources[:1], []gateway.Record{watch}); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

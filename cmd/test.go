@@ -1,0 +1,124 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/cmd/internal/output"
+	"github.com/operon-sdk/operon/pkg/behavior"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+func newTest(a *app) *cobra.Command {
+	c := a.commandGroup("test", "Test the operator in a temporary control plane", "  %[1]s test behavior", newTestBehavior(a))
+	old := newOldTestLocal(a)
+	old.Hidden = true
+	c.AddCommand(old)
+	return c
+}
+
+type testBehaviorOptions struct {
+	files         []string
+	namespace     string
+	timeout, rest time.Duration
+	yes           bool
+}
+
+func newTestBehavior(a *app) *cobra.Command {
+	o := &testBehaviorOptions{}
+	c := &cobra.Command{
+		Use:   "behavior",
+		Short: "Find faults in what the operator does",
+		Long: `Run the operator in a temporary control plane with the permissions of config/default, and look at each
+of its requests. Create the samples, delete by hand what the operator made for them, and delete the
+samples. After each step, the operator must come to rest, and nothing may be left in the end.
+
+Faults are requests that are forbidden, writes that change nothing or happen at rest, a status that
+changes at each pass, fields that two writers change back and forth, lists without a cache, writes
+that are lost in conflicts, objects that the operator doesn't make again, and objects that are left
+behind. The exit code is 1 if there is one. Containers are simulated.`,
+		Example: fmt.Sprintf(`  # With the samples of the project:
+  %[1]s test behavior
+
+  # With other custom resources, as SARIF for the code host:
+  %[1]s test behavior -f test/resources -o sarif > behavior.sarif`, a.program),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.namespace != "" {
+				if err := checkNamespace("--namespace", o.namespace).Err(); err != nil {
+					return err
+				}
+			}
+			return a.testBehavior(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringSliceVarP(&o.files, "filename", "f", nil, "`file` or directory with custom resources (default: config/samples); - is the standard input; can be repeated")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of objects that don't name one, and the only one that a namespaced manager watches (default: default)")
+	f.DurationVar(&o.timeout, "timeout", time.Minute, "how long a step may take until nothing changes")
+	f.DurationVar(&o.rest, "rest", 5*time.Second, "how long to look at the operator at rest after each step")
+	f.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
+	a.addAllowRemote(f)
+	a.addOutput(c, output.Text, output.JSON, output.SARIF)
+	return c
+}
+
+func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
+	root, err := a.ProjectRoot()
+	if err != nil {
+		return err
+	}
+	ctx, stop := env.UntilInterrupted(ctx)
+	defer stop()
+	options, check, err := a.localOptions(ctx, root)
+	if err != nil {
+		return err
+	}
+	if len(o.files) > 0 {
+		if options.SampleObjects, err = a.readObjects(o.files); err != nil {
+			return err
+		}
+	}
+	if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
+		return err
+	}
+	var observed *behavior.Observation
+	options.Name, options.Namespace, options.ControlPlane = fmt.Sprintf("test-%d", os.Getpid()), o.namespace, local.PlaneEmbedded
+	options.Webhooks, options.Log = true, &local.LogWriter{Out: io.Discard}
+	options.Denied = func(stage.Denial) {} // a finding says so
+	options.Generate = func(ctx context.Context) error { return a.checkGenerated(ctx, root) }
+	options.Drive = func(ctx context.Context, s *local.Session) (err error) {
+		observed, err = behavior.Run(ctx, behavior.RunOptions{
+			Client: s.Client, Requests: s.Requests, Samples: s.Samples, Namespace: s.Namespace, Watched: watchedResources(options.Config, s.Samples),
+			Settling: stage.Settling{Quiet: 2 * time.Second, Limit: o.timeout}, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
+		})
+		return err
+	}
+	if err := local.Run(ctx, options); err != nil {
+		return env.Interrupted(ctx, err)
+	}
+	observed.Grant = func(d stage.Denial) string { return grant(options.Config, d) }
+	if findings := observed.Findings(); len(findings) > 0 {
+		return diag.Lines("the operator has faults:", findings)
+	}
+	a.print.Progressf("no faults: %s, of which %s, in %s",
+		diag.Count(len(observed.Requests), "request"), diag.Count(len(observed.Writes), "write"), diag.Count(len(observed.Steps), "step"))
+	return nil
+}
+
+// grant returns how to grant a permission to the manager.
+func grant(config *project.Config, d stage.Denial) string {
+	if config.Facts().Runtime != nil {
+		return "add the rule to " + project.RoleFile + ": " + d.Rule()
+	}
+	return "add the marker to the controller: " + d.Marker()
+}
