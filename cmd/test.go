@@ -43,9 +43,8 @@ of its requests. Create the samples, delete by hand what the operator made for t
 samples. After each step, the operator must come to rest, and nothing may be left in the end.
 
 Faults are requests that are forbidden, writes that change nothing or happen at rest, a status that
-changes at each pass, fields that two writers change back and forth, lists without a cache, writes
-that are lost in conflicts, objects that the operator doesn't make again, and objects that are left
-behind. The exit code is 1 if there is one. Containers are simulated.`,
+changes at each pass, fields that two writers change back and forth, lists without a cache, objects
+that the operator doesn't make again, and objects that are left behind. The exit code is 1 if there is one. Containers are simulated.`,
 		Example: fmt.Sprintf(`  # With the samples of the project:
   %[1]s test behavior
 

@@ -27,8 +27,6 @@ const (
 	RuleFight = "fight-over-field"
 	// RuleList are requests for lists that a cache could answer.
 	RuleList = "uncached-list"
-	// RuleConflict is a write that failed because of another one, and wasn't repeated.
-	RuleConflict = "lost-conflict"
 	// RuleUnsettled is a step after which the operator doesn't come to rest.
 	RuleUnsettled = "unsettled"
 	// RuleRepair are objects that the operator doesn't make again.
@@ -66,7 +64,7 @@ type Observation struct {
 
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.
 func (o *Observation) Findings() diag.Findings {
-	return slices.Concat(o.forbidden(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.lostConflicts(), o.unsettled(), o.notRepaired(), o.leftBehind())
+	return slices.Concat(o.forbidden(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.unsettled(), o.notRepaired(), o.leftBehind())
 }
 
 // maxEvidence is the number of requests that a finding lists.

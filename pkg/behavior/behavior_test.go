@@ -109,16 +109,6 @@ func TestFindings(t *testing.T) {
 		"back and forth":       {observed: behavior.Observation{Changes: flips(3)}},
 		"lists":                {behavior.Observation{Requests: lists(4, "limit=500")}, []string{"uncached-list pods: is listed 4 times without a cache (4)"}},
 		"lists of an informer": {observed: behavior.Observation{Requests: lists(9, "limit=500&resourceVersion=0")}},
-		"conflict": {
-			behavior.Observation{Requests: []gateway.Record{request(1, "update", "configmaps", "one", 409)}},
-			[]string{"lost-conflict configmaps a/one: was changed by someone else during a write, and the write isn't repeated (1)"},
-		},
-		"repeated after a conflict": {observed: behavior.Observation{Requests: []gateway.Record{
-			request(1, "update", "configmaps", "one", 409), request(2, "update", "configmaps", "one", 200),
-		}}},
-		"read after a conflict": {observed: behavior.Observation{Requests: []gateway.Record{
-			request(1, "update", "configmaps", "one", 409), request(2, "get", "configmaps", "one", 200),
-		}}},
 		"unsettled": {
 			behavior.Observation{Steps: []behavior.Step{{Name: "create", Unsettled: errors.New("not settled within 1s")}}},
 			[]string{"unsettled create: not settled within 1s"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
@@ -51,29 +50,6 @@ func (o *Observation) uncachedLists() (findings diag.Findings) {
 			Problem: fmt.Sprintf("is listed %d times without a cache", len(lists[key])),
 			Fix:     "read with the client of the manager, whose cache is kept up to date by one watch",
 		}, lists[key]...))
-	}
-	return findings
-}
-
-// lostConflicts finds writes that failed because of another write, and after which the operator didn't write the object again.
-func (o *Observation) lostConflicts() (findings diag.Findings) {
-	writes, keys := grouped(o.Requests, func(r gateway.Record) string {
-		if !r.IsWrite() || isUpkeep(r.Request) || r.Verb == "create" {
-			return ""
-		}
-		return r.GroupResource() + " " + r.Namespace + "/" + r.Name
-	})
-	for _, key := range keys {
-		last := writes[key][len(writes[key])-1]
-		if last.ServerCode != http.StatusConflict || slices.ContainsFunc(o.Requests, func(r gateway.Record) bool {
-			return r.Start.After(last.Start) && r.Verb == "get" && r.Object() == last.Object() // it has looked, and found nothing to do
-		}) {
-			continue
-		}
-		findings = append(findings, evidence(diag.Finding{
-			Severity: diag.Warning, Rule: RuleConflict, Object: key, Problem: "was changed by someone else during a write, and the write isn't repeated",
-			Fix: "return the error of the write from Reconcile, so that it is called again with the current object",
-		}, last))
 	}
 	return findings
 }

@@ -70,7 +70,7 @@ func (p *Process) Output() string {
 // test of a run.
 func StartProcess(t *testing.T, dir string, env []string, args ...string) *Process {
 	t.Helper()
-	if args[0] == "run" {
+	if args[0] == "run" || args[0] == "render" || args[0] == "test" {
 		needWorkloads(t, dir)
 	}
 	p := &Process{t: t, TempDir: t.TempDir(), Done: make(chan struct{})}
