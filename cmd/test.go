@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,7 +65,7 @@ that the operator doesn't make again, and objects that are left behind. The exit
 	f.StringSliceVarP(&o.files, "filename", "f", nil, "`file` or directory with custom resources (default: config/samples); - is the standard input; can be repeated")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of objects that don't name one, and the only one that a namespaced manager watches (default: default)")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "how long a step may take until nothing changes")
-	f.DurationVar(&o.rest, "rest", 5*time.Second, "how long to look at the operator at rest after each step")
+	f.DurationVar(&o.rest, "rest", 5*time.Second, "how long to look at the operator at rest, with all samples")
 	f.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
 	a.addAllowRemote(f)
 	a.addOutput(c, output.Text, output.JSON, output.SARIF)
@@ -98,7 +99,7 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	options.Drive = func(ctx context.Context, s *local.Session) (err error) {
 		observed, err = behavior.Run(ctx, behavior.RunOptions{
 			Client: s.Client, Requests: s.Requests, Samples: s.Samples, Namespace: s.Namespace, Watched: watchedResources(options.Config, s.Samples),
-			Settling: stage.Settling{Quiet: 2 * time.Second, Limit: o.timeout}, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
+			Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
 		})
 		return err
 	}
@@ -107,7 +108,10 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	}
 	observed.Grant = func(d stage.Denial) string { return grant(options.Config, d) }
 	if findings := observed.Findings(); len(findings) > 0 {
-		return diag.Lines("the operator has faults:", findings)
+		for i := range findings {
+			findings[i].Long = true
+		}
+		return &diag.Group{Heading: "the operator has faults:", Err: errors.Join(findings.Unwrap()...)}
 	}
 	a.print.Progressf("no faults: %s, of which %s, in %s",
 		diag.Count(len(observed.Requests), "request"), diag.Count(len(observed.Writes), "write"), diag.Count(len(observed.Steps), "step"))

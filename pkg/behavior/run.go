@@ -23,10 +23,9 @@ type RunOptions struct {
 	Namespace string
 	// Watched are the resources that the operator must watch before it counts as settled.
 	Watched []string
-	// Settling is when a step ends, and Rest how long the operator is left alone afterwards.
-	Settling stage.Settling
-	Rest     time.Duration
-	Now      func() time.Time
+	// Timeout is how long a step may take until the operator is at rest, and Rest how long it is then left alone once, with all samples.
+	Timeout, Rest time.Duration
+	Now           func() time.Time
 	// Progress receives a line about each step.
 	Progress func(string)
 }
@@ -34,9 +33,13 @@ type RunOptions struct {
 // A run is one call of Run.
 type run struct {
 	o        RunOptions
+	settling stage.Settling
 	history  *stage.History
 	observed Observation
 }
+
+// quiet is how long nothing must change after a step.
+const quiet = 2 * time.Second
 
 // Run creates each sample, changes and deletes what the operator made for it, deletes the sample, and returns what the operator did. It
 // waits after each step until the operator is at rest.
@@ -46,8 +49,7 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 		return nil, err
 	}
 	defer history.Close()
-	o.Settling.Busy = func() string { return stage.Unwatched(o.Watched, o.Requests()) }
-	r := &run{o: o, history: history}
+	r := &run{o: o, history: history, settling: stage.Settling{Quiet: quiet, Limit: o.Timeout, Busy: stage.AwaitWatches(o.Watched, o.Requests)}}
 	before := uids(history.Objects())
 	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil {
 		return nil, err
@@ -56,6 +58,9 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 		if err := r.step(ctx, "create "+kube.Name(sample), func() error { return r.o.Client.Apply(ctx, sample, o.Namespace) }); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.rest(ctx); err != nil {
+		return nil, err
 	}
 	if err := r.repairs(ctx); err != nil {
 		return nil, err
@@ -84,14 +89,14 @@ func uids(objects []*kube.Object) map[string]bool {
 	return set
 }
 
-// step does something, waits until the operator has settled, and leaves it alone.
+// step does something, and waits until the operator has settled.
 func (r *run) step(ctx context.Context, name string, do func() error) error {
 	r.o.Progress(name)
 	step := Step{Name: name, Start: r.o.Now()}
 	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	err := r.history.Settle(ctx, r.o.Settling)
+	err := r.history.Settle(ctx, r.settling)
 	var unsettled *stage.UnsettledError
 	switch {
 	case errors.As(err, &unsettled):
@@ -100,14 +105,25 @@ func (r *run) step(ctx context.Context, name string, do func() error) error {
 		return err
 	default:
 		step.Settled = r.o.Now()
-		select {
-		case <-time.After(r.o.Rest):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
 	}
 	step.End = r.o.Now()
 	r.observed.Steps = append(r.observed.Steps, step)
+	return nil
+}
+
+// rest leaves the operator alone, if it has settled: the last step ends later.
+func (r *run) rest(ctx context.Context) error {
+	last := &r.observed.Steps[len(r.observed.Steps)-1]
+	if last.Unsettled != nil {
+		return nil
+	}
+	r.o.Progress("leave the operator alone")
+	select {
+	case <-time.After(r.o.Rest):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	last.End = r.o.Now()
 	return nil
 }
 

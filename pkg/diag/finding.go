@@ -168,5 +168,5 @@ func (f Finding) Is(target error) bool {
 // Unwrap returns the cause.
 func (f Finding) Unwrap() error { return f.Err }
 
-// UsageError reports whether the finding is about a value that the user gave, not about a file.
-func (f Finding) UsageError() bool { return f.File == "" && f.Field != "" }
+// UsageError reports whether the finding is about a value that the user gave, not about a file or an object.
+func (f Finding) UsageError() bool { return f.File == "" && f.Object == "" && f.Field != "" }

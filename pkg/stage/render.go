@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -53,7 +54,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 			uids[string(applied.GetUID())] = true
 		}
 	}
-	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: func() string { return Unwatched(o.Watched, o.Requests()) }})
+	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: AwaitWatches(o.Watched, o.Requests)})
 	if err != nil {
 		return nil, err
 	}
@@ -62,17 +63,27 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 			uids[r.UID] = true
 		}
 	}
-	return Normalize(slices.DeleteFunc(h.Objects(), func(object *kube.Object) bool { return !uids[string(object.GetUID())] })), nil
+	all := h.Objects()
+	return Normalize(slices.DeleteFunc(slices.Clone(all), func(object *kube.Object) bool { return !uids[string(object.GetUID())] }), all), nil
 }
 
-// Unwatched says which of the resources, such as memcacheds.cache.example.com, the operator doesn't watch yet, or "".
-func Unwatched(resources []string, requests []gateway.Record) string {
-	for _, resource := range resources {
-		if !slices.ContainsFunc(requests, func(r gateway.Record) bool {
-			return r.Verb == "watch" && r.Code == 200 && r.GroupResource() == resource
-		}) {
-			return "the operator doesn't watch " + resource
+// AwaitWatches returns a Settling.Busy that says which of the resources, such as memcacheds.cache.example.com, the operator doesn't watch
+// yet.
+func AwaitWatches(resources []string, requests func() []gateway.Record) func() string {
+	missing := slices.Clone(resources)
+	return func() string {
+		if len(missing) == 0 {
+			return "" // without another look at all requests
 		}
+		records := requests()
+		missing = slices.DeleteFunc(missing, func(resource string) bool {
+			return slices.ContainsFunc(records, func(r gateway.Record) bool {
+				return r.Verb == "watch" && r.Code == http.StatusOK && r.GroupResource() == resource
+			})
+		})
+		if len(missing) == 0 {
+			return ""
+		}
+		return "the operator doesn't watch " + missing[0]
 	}
-	return ""
 }

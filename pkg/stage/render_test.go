@@ -7,16 +7,18 @@ import (
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-func TestUnwatched(t *testing.T) {
+func TestAwaitWatches(t *testing.T) {
 	t.Parallel()
-	watch := gateway.Record{Request: gateway.Request{Verb: "watch", Group: "example.com", Resource: "apps"}, Code: 200}
-	refused := watch
-	refused.Code, refused.Resource = 403, "others"
-	resources := []string{"apps.example.com", "others.example.com"}
-	if got := stage.Unwatched(resources, []gateway.Record{watch, refused}); got != "the operator doesn't watch others.example.com" {
+	watch := func(resource string, code int) gateway.Record {
+		return gateway.Record{Request: gateway.Request{Verb: "watch", Group: "example.com", Resource: resource}, Code: code}
+	}
+	requests := []gateway.Record{watch("apps", 200), watch("others", 403)}
+	busy := stage.AwaitWatches([]string{"apps.example.com", "others.example.com"}, func() []gateway.Record { return requests })
+	if got := busy(); got != "the operator doesn't watch others.example.com" {
 		t.Errorf("got %q", got)
 	}
-	if got := stage.Unwatched(resources[:1], []gateway.Record{watch}); got != "" {
+	requests = append(requests, watch("others", 200))
+	if got := busy(); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -15,16 +15,16 @@ import (
 
 // Normalize returns copies of objects in the order of their kinds and names, without what differs between two runs of the same steps:
 // UIDs, versions, times, managed fields, and addresses and ports that the cluster has chosen. Generated names are numbered in the order of
-// creation for each prefix, also where other objects refer to them. The content of Secrets is replaced by its length. What a cluster adds
-// to each namespace, Events, and Leases are left out.
-func Normalize(objects []*kube.Object) []*kube.Object {
+// creation for each prefix, also where an object refers to another one among all. The content of Secrets is replaced by its length. What a
+// cluster adds to each namespace, Events, and Leases are left out.
+func Normalize(objects, all []*kube.Object) []*kube.Object {
 	objects = slices.DeleteFunc(slices.Clone(objects), isIncidental)
-	slices.SortStableFunc(objects, func(a, b *kube.Object) int {
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b *kube.Object) int {
 		created := a.GetCreationTimestamp()
 		return cmp.Or(created.Compare(b.GetCreationTimestamp().Time), compareNames(a, b))
 	})
 	n := normalizer{names: map[string]string{}}
-	n.nameAll(objects)
+	n.nameAll(all)
 	normalized := make([]*kube.Object, len(objects))
 	for i, o := range objects {
 		normalized[i] = n.normalize(o)

@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-// run is what two runs of the same operator leave, with SUFFIX, UID, TIME and VERSION of the run.
+// run is what two runs of the same operator leave, with SUFFIX, UID, TIME and VERSION of the run. The Job isn't rendered, but referred to.
 const run = `apiVersion: v1
 kind: Pod
 metadata: {name: web-SUFFIX, generateName: web-, namespace: a, uid: UID-1, resourceVersion: "VERSION", creationTimestamp: "2026-01-01T00:00:0TIMEZ", ownerReferences: [{kind: App, name: web, uid: UID-2}]}
@@ -28,6 +29,7 @@ metadata: {name: web, namespace: a, uid: UID-2, generation: TIME}
 status:
   observedGeneration: TIME
   pods: [web-SUFFIX]
+  job: import-SUFFIX
   message: pod web-SUFFIX of UID-2 runs
   conditions: [{type: Ready, lastTransitionTime: "2026-01-01T00:00:0TIMEZ"}]
 ---
@@ -43,6 +45,10 @@ metadata: {name: leader-SUFFIX, namespace: a}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: kube-root-ca.crt, namespace: a}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: import-SUFFIX, generateName: import-, namespace: a}
 `
 
 func normalized(t *testing.T, pairs ...string) string {
@@ -52,7 +58,8 @@ func normalized(t *testing.T, pairs ...string) string {
 		t.Fatal(err)
 	}
 	var texts []string
-	for _, o := range stage.Normalize(objects) {
+	rendered := slices.DeleteFunc(slices.Clone(objects), func(o *kube.Object) bool { return o.GetKind() == "Job" })
+	for _, o := range stage.Normalize(rendered, objects) {
 		text, err := yaml.Marshal(o.Object)
 		if err != nil {
 			t.Fatal(err)
@@ -111,6 +118,7 @@ status:
   conditions:
   - lastTransitionTime: TIME
     type: Ready
+  job: import-1
   message: pod web-1 of UID runs
   pods:
   - web-1
