@@ -95,6 +95,7 @@ func TestIsUsage(t *testing.T) {
 		{flag, true},
 		{diag.Findings{flag}, true},
 		{inFile, false},
+		{diag.Finding{Object: "Deployment web", Field: "spec.replicas", Problem: "changes"}, false},
 		{diag.Findings{inFile}, false},
 		{diag.Findings{inFile, flag}, true},
 		{diag.Findings{{Problem: "no module"}}, false},
