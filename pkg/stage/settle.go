@@ -14,14 +14,14 @@ type Settling struct {
 	Quiet time.Duration
 	// Limit is how long to wait for that.
 	Limit time.Duration
-	// Busy says what keeps an operator busy besides changes, or "". It may be nil.
+	// Busy says what keeps an operator busy besides changes and the controllers of Kubernetes, or "". It may be nil.
 	Busy func() string
 }
 
 // An UnsettledError says what kept an API server from settling.
 type UnsettledError struct {
 	Limit time.Duration
-	// Last is the last change, and Busy what Settling.Busy said; either can be empty.
+	// Last is the last change, and Busy what there was still to do; either can be empty.
 	Last *Change
 	Busy string
 }
@@ -46,8 +46,8 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 	start := h.now()
 	for {
 		now := h.now()
-		last, busy := h.last(), ""
-		if s.Busy != nil {
+		last, busy := h.last(), h.pending()
+		if busy == "" && s.Busy != nil {
 			busy = s.Busy()
 		}
 		since := start // a step counts as a change
