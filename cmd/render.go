@@ -31,6 +31,7 @@ type renderOptions struct {
 	files            []string
 	namespace        string
 	outputDir, check string
+	output           string
 	timeout          time.Duration
 	yes              bool
 }
@@ -63,6 +64,9 @@ a review or, with --output-dir and --check, for files that CI compares. Containe
 			case o.outputDir != "" && o.check != "":
 				return usagef(c, "--output-dir writes files and --check compares them: leave one of them out")
 			}
+			if err := checkChoice("--output", o.output, "yaml", "json").Err(); err != nil {
+				return err
+			}
 			if o.namespace != "" {
 				if err := checkNamespace("--namespace", o.namespace).Err(); err != nil {
 					return err
@@ -76,6 +80,7 @@ a review or, with --output-dir and --check, for files that CI compares. Containe
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of objects that don't name one, and the only one that a namespaced manager watches (default: default)")
 	f.StringVar(&o.outputDir, "output-dir", "", "`directory` of the project to write the objects to, one file per object; files of other objects are removed")
 	f.StringVar(&o.check, "check", "", "`directory` to compare with; exit with 1 and print a diff if the objects are others")
+	choiceVar(c, &o.output, "output", "o", "yaml", "format of the objects that are printed", "yaml", "json")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "how long to wait until nothing changes")
 	f.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
 	a.addAllowRemote(f)
@@ -118,19 +123,7 @@ func (a *app) render(ctx context.Context, o *renderOptions) error {
 	if dir := o.outputDir + o.check; dir != "" {
 		return a.writeRendered(ctx, root, dir, o.check != "", rendered)
 	}
-	for i, object := range rendered {
-		text, err := manifest.Encode(object.Object)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			text = append([]byte("---\n"), text...)
-		}
-		if _, err := a.Out.Write(text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.print.Objects(rendered, o.output)
 }
 
 // checkGenerated returns an error if generated files are stale: a command that prints doesn't write to the project.
@@ -152,8 +145,7 @@ func (a *app) checkGenerated(ctx context.Context, root string) error {
 // watchedResources returns the resources among the kinds of objects that the project has a controller for.
 func watchedResources(config *project.Config, objects []*kube.Object) (names []string) {
 	for _, r := range config.Resources() {
-		isRuntime := config.Facts().Runtime != nil || config.IsChart(r)
-		if (r.HasController() || isRuntime) && slices.ContainsFunc(objects, func(o *kube.Object) bool {
+		if config.Reconciles(r) && slices.ContainsFunc(objects, func(o *kube.Object) bool {
 			gvk := o.GroupVersionKind()
 			return gvk.Group == r.APIGroup() && gvk.Kind == r.Kind
 		}) {

@@ -178,7 +178,9 @@ func (a *app) localOptions(ctx context.Context, root string) (o local.Options, c
 			})
 		},
 		Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
-		Denied: func(d stage.Denial) { a.print.Warn(deniedFinding(config, d)) },
+		Denied: func(d stage.Denial) {
+			a.print.Warn(diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: grant(program, d)})
+		},
 	}
 	return o, check, nil
 }
@@ -203,11 +205,6 @@ func (a *app) prepareLocal(ctx context.Context, o *local.Options, check func(con
 		o.Keep = filepath.Join(kept, "manager")
 	}
 	return nil
-}
-
-// deniedFinding says which permission the manager lacks, and what grants it.
-func deniedFinding(config *project.Config, d stage.Denial) diag.Finding {
-	return diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: grant(config, d)}
 }
 
 // localProgram returns the manager of a project without Go code, or the zero Program, and what checks this machine before a run, or nil.

@@ -106,7 +106,7 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	if err := local.Run(ctx, options); err != nil {
 		return env.Interrupted(ctx, err)
 	}
-	observed.Grant = func(d stage.Denial) string { return grant(options.Config, d) }
+	observed.Grant = func(d stage.Denial) string { return grant(options.Program, d) }
 	if findings := observed.Findings(); len(findings) > 0 {
 		for i := range findings {
 			findings[i].Long = true
@@ -119,8 +119,8 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 }
 
 // grant returns how to grant a permission to the manager.
-func grant(config *project.Config, d stage.Denial) string {
-	if config.Facts().Runtime != nil {
+func grant(program local.Program, d stage.Denial) string {
+	if program.Name != "" { // without code in Go
 		return "add the rule to " + project.RoleFile + ": " + d.Rule()
 	}
 	return "add the marker to the controller: " + d.Marker()

@@ -64,6 +64,11 @@ func (c *Config) Owns(r Resource) bool {
 	return !r.Core && !r.External && (!c.HasGoCode() || strings.HasPrefix(r.Path, c.Repo()+"/"))
 }
 
+// Reconciles reports whether the operator watches the resources of a kind.
+func (c *Config) Reconciles(r Resource) bool {
+	return r.HasController() || !c.HasGoCode() || c.IsChart(r)
+}
+
 // HasTypes reports whether the kind of a resource has Go types, in this project or in another module.
 func (c *Config) HasTypes(r Resource) bool { return c.HasGoCode() && !c.IsChart(r) }
 

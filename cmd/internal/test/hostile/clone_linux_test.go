@@ -19,7 +19,7 @@ import (
 
 // byNature are the commands that run code of the project, install programs or build for minutes by their nature, and alpha update, which
 // runs git; see TestAlphaUpdateClone.
-var byNature = []string{"alpha update", "image build", "run local", "tool setup-envtest", "ansible-operator", "helm-operator"}
+var byNature = []string{"alpha update", "image build", "render", "run local", "test behavior", "tool setup-envtest", "ansible-operator", "helm-operator"}
 
 // cloneArguments are the arguments of commands that do nothing without.
 var cloneArguments = map[string][]string{

@@ -18,7 +18,7 @@ func TestRunLocalPermissions(t *testing.T) {
 	const (
 		controller = "internal/controller/memcached_controller.go"
 		marker     = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update\n"
-		denial     = "forbidden: the manager has no permission to list deployments.apps in the whole cluster"
+		denial     = "forbidden: the manager has no permission to watch deployments.apps in the whole cluster"
 	)
 	clitest.EditFile(t, dir, controller, marker, "")
 
@@ -27,7 +27,7 @@ func TestRunLocalPermissions(t *testing.T) {
 		p.Cluster().Eventually("True", "get", memcached, "-o", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
 		p.Interrupt()
 		p.MustEnd(0)
-		if strings.Contains(p.Output(), "forbidden") || strings.Contains(p.Output(), "permissions") {
+		if strings.Contains(p.Output(), "forbidden") || strings.Contains(p.Output(), "the permissions of") {
 			t.Errorf("output:\n%s", p.Output())
 		}
 	})
@@ -44,5 +44,5 @@ func TestRunLocalPermissions(t *testing.T) {
 	if n := strings.Count(p.Output(), denial); n != 1 {
 		t.Errorf("%d times in the output: %s", n, denial)
 	}
-	p.WaitFor("the manager lacked permissions: list deployments.apps in the whole cluster", 1)
+	p.WaitFor("the manager lacked permissions: watch deployments.apps in the whole cluster", 1)
 }
