@@ -33,7 +33,10 @@ func (r *runner) grant(ctx context.Context) error {
 		return diag.Explain(fmt.Errorf("%s: %w", project.DefaultDir, err), remedy)
 	}
 	if r.access != nil {
-		return diag.Explain(r.access.Update(ctx, permissions), remedy)
+		if err := r.access.Update(ctx, permissions); err != nil {
+			return diag.Explain(err, remedy)
+		}
+		return nil
 	}
 	r.access, err = stage.NewAccess(ctx, stage.AccessOptions{
 		Client: r.cluster, URL: r.plane.URL, CAData: r.plane.CAData, Permissions: permissions, Dir: r.workspace.Path, Record: r.record,
