@@ -173,6 +173,8 @@ bench: build ansible ## Compare the speed of Operon and its peers; measure Helm 
 	$(TEST) -count=1 -v ./cmd/operon-runtime -run 'TestMemory$$' -bench '^BenchmarkPass$$' -args -memory
 	@echo "==> Ansible operators: a pass that changes nothing, and ansible-runner as called by hand, alternately"
 	$(TEST) -count=1 -v ./cmd/operon-runtime -run XXX -bench AnsiblePass -benchtime 7x
+	@echo "==> the gateway before the API server of 'test behavior'"
+	$(TEST) -count=1 ./pkg/gateway -run XXX -bench .
 
 # Flags of testdata/soak, such as SOAK='-resources 50 -scenario kills -v'.
 SOAK ?=

@@ -103,15 +103,19 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 		})
 		return err
 	}
-	if err := local.Run(ctx, options); err != nil {
-		return env.Interrupted(ctx, err)
+	failure := env.Interrupted(ctx, local.Run(ctx, options))
+	if observed == nil || ctx.Err() != nil {
+		return failure
 	}
 	observed.Grant = func(d stage.Denial) string { return grant(options.Program, d) }
 	if findings := observed.Findings(); len(findings) > 0 {
 		for i := range findings {
 			findings[i].Long = true
 		}
-		return &diag.Group{Heading: "the operator has faults:", Err: errors.Join(findings.Unwrap()...)}
+		return errors.Join(failure, &diag.Group{Heading: "the operator has faults:", Err: errors.Join(findings.Unwrap()...)})
+	}
+	if failure != nil {
+		return failure
 	}
 	a.print.Progressf("no faults: %s, of which %s, in %s",
 		diag.Count(len(observed.Requests), "request"), diag.Count(len(observed.Writes), "write"), diag.Count(len(observed.Steps), "step"))

@@ -27,6 +27,8 @@ const (
 	RuleFight = "fight-over-field"
 	// RuleList are requests for lists that a cache could answer.
 	RuleList = "uncached-list"
+	// RuleRefused is a custom resource that the API server, or a webhook of the operator, refuses.
+	RuleRefused = "refused-resource"
 	// RuleUnsettled is a step after which the operator doesn't come to rest.
 	RuleUnsettled = "unsettled"
 	// RuleRepair are objects that the operator doesn't make again.
@@ -46,6 +48,12 @@ type Step struct {
 	Unsettled error
 }
 
+// A Refusal is a custom resource that couldn't be created, and why.
+type Refusal struct {
+	Object *kube.Object
+	Err    error
+}
+
 // An Observation is what an operator did.
 type Observation struct {
 	// Requests are its requests in the order of their answers, and Writes those of them that the API server has done.
@@ -54,6 +62,8 @@ type Observation struct {
 	// Changes are the changes of all objects, by whomever.
 	Changes []stage.Change
 	Steps   []Step
+	// Refused are the custom resources that couldn't be created.
+	Refused []Refusal
 	// Left are objects that exist in the end and not in the beginning.
 	Left []*kube.Object
 	// NotRepaired are objects that were deleted by hand and that the operator hasn't made again.
@@ -64,7 +74,7 @@ type Observation struct {
 
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.
 func (o *Observation) Findings() diag.Findings {
-	return slices.Concat(o.forbidden(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.unsettled(), o.notRepaired(), o.leftBehind())
+	return slices.Concat(o.forbidden(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.refused(), o.unsettled(), o.notRepaired(), o.leftBehind())
 }
 
 // maxEvidence is the number of requests that a finding lists.

@@ -109,6 +109,10 @@ func TestFindings(t *testing.T) {
 		"back and forth":       {observed: behavior.Observation{Changes: flips(3)}},
 		"lists":                {behavior.Observation{Requests: lists(4, "limit=500")}, []string{"uncached-list pods: is listed 4 times without a cache (4)"}},
 		"lists of an informer": {observed: behavior.Observation{Requests: lists(9, "limit=500&resourceVersion=0")}},
+		"refused": {
+			behavior.Observation{Refused: []behavior.Refusal{{object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}"), errors.New("no such kind")}}},
+			[]string{"refused-resource secret a/one: can't be created: no such kind"},
+		},
 		"unsettled": {
 			behavior.Observation{Steps: []behavior.Step{{Name: "create", Unsettled: errors.New("not settled within 1s")}}},
 			[]string{"unsettled create: not settled within 1s"},

@@ -41,8 +41,8 @@ type run struct {
 // quiet is how long nothing must change after a step.
 const quiet = 2 * time.Second
 
-// Run creates each sample, changes and deletes what the operator made for it, deletes the sample, and returns what the operator did. It
-// waits after each step until the operator is at rest.
+// Run creates each sample, deletes what the operator made for it, deletes the sample, and returns what the operator did. It waits after
+// each step until the operator is at rest. With an error, such as that of a manager that has ended, it returns what happened before.
 func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 	history, err := stage.NewHistory(ctx, o.Client, o.Now)
 	if err != nil {
@@ -51,34 +51,54 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 	defer history.Close()
 	r := &run{o: o, history: history, settling: stage.Settling{Quiet: quiet, Limit: o.Timeout, Busy: stage.AwaitWatches(o.Watched, o.Requests)}}
 	before := uids(history.Objects())
-	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil {
-		return nil, err
-	}
-	for _, sample := range o.Samples {
-		if err := r.step(ctx, "create "+kube.Name(sample), func() error { return r.o.Client.Apply(ctx, sample, o.Namespace) }); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.rest(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.repairs(ctx); err != nil {
-		return nil, err
-	}
-	for _, sample := range slices.Backward(o.Samples) {
-		if err := r.step(ctx, "delete "+kube.Name(sample), func() error { return r.o.Client.Delete(ctx, sample, o.Namespace) }); err != nil {
-			return nil, err
-		}
-	}
-	for _, object := range history.Objects() {
-		if !before[string(object.GetUID())] && !stage.IsHeartbeat(object) {
-			r.observed.Left = append(r.observed.Left, object)
+	err = r.steps(ctx)
+	if err == nil && r.settling.Busy() == "" {
+		for _, object := range history.Objects() {
+			if !before[string(object.GetUID())] && !stage.IsHeartbeat(object) {
+				r.observed.Left = append(r.observed.Left, object)
+			}
 		}
 	}
 	r.observed.Requests = o.Requests()
 	r.observed.Writes = history.Writes(r.observed.Requests)
 	r.observed.Changes = history.Changes(0)
-	return &r.observed, nil
+	return &r.observed, err
+}
+
+// steps does what Run says. If the operator doesn't begin, the first step is the only one.
+func (r *run) steps(ctx context.Context) error {
+	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil || r.settling.Busy() != "" {
+		return err
+	}
+	var created []*kube.Object
+	for _, sample := range r.o.Samples {
+		err := r.step(ctx, "create "+kube.Name(sample), func() error {
+			err := r.o.Client.Apply(ctx, sample, r.o.Namespace)
+			switch {
+			case err == nil:
+				created = append(created, sample)
+			case ctx.Err() == nil:
+				r.observed.Refused = append(r.observed.Refused, Refusal{sample, err})
+				err = nil
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.rest(ctx); err != nil {
+		return err
+	}
+	if err := r.repairs(ctx); err != nil {
+		return err
+	}
+	for _, sample := range slices.Backward(created) {
+		if err := r.step(ctx, "delete "+kube.Name(sample), func() error { return r.o.Client.Delete(ctx, sample, r.o.Namespace) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func uids(objects []*kube.Object) map[string]bool {

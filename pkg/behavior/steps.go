@@ -5,6 +5,17 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
+// refused finds custom resources that couldn't be created.
+func (o *Observation) refused() (findings diag.Findings) {
+	for _, r := range o.Refused {
+		findings = append(findings, diag.Finding{
+			Severity: diag.Error, Rule: RuleRefused, Object: kube.FullName(r.Object), Problem: "can't be created: " + diag.Escape(r.Err.Error()),
+			Fix: "correct it, or pass others with -f",
+		})
+	}
+	return findings
+}
+
 // unsettled finds steps after which the operator doesn't come to rest.
 func (o *Observation) unsettled() (findings diag.Findings) {
 	for _, step := range o.Steps {

@@ -77,7 +77,7 @@ func (r *records) texts() (texts []string) {
 }
 
 // start returns a gateway before a backend, and a client of the gateway.
-func start(t *testing.T, http2 bool) (*Gateway, *backend, *http.Client) {
+func start(t testing.TB, http2 bool) (*Gateway, *backend, *http.Client) {
 	t.Helper()
 	b := &backend{lines: make(chan string)}
 	b.server = httptest.NewUnstartedServer(b)
@@ -102,7 +102,7 @@ func start(t *testing.T, http2 bool) (*Gateway, *backend, *http.Client) {
 }
 
 // send sends a request and returns the code and the body, or the error.
-func send(t *testing.T, c *http.Client, method, url, token, body string) (code int, text string, err error) {
+func send(t testing.TB, c *http.Client, method, url, token, body string) (code int, text string, err error) {
 	t.Helper()
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
