@@ -112,7 +112,7 @@ func (a *app) render(ctx context.Context, o *renderOptions) error {
 	options.Drive = func(ctx context.Context, s *local.Session) (err error) {
 		a.print.Progressf("waiting until nothing changes")
 		rendered, err = stage.Render(ctx, stage.RenderOptions{
-			Client: s.Client, Requests: s.Requests, Objects: objects, Namespace: s.Namespace,
+			Client: s.Client, Requests: s.Requests, Busy: s.Busy, Objects: objects, Namespace: s.Namespace,
 			Watched: watchedResources(options.Config, objects), Timeout: o.timeout, Now: a.Now,
 		})
 		return err

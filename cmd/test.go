@@ -98,7 +98,7 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	options.Generate = func(ctx context.Context) error { return a.checkGenerated(ctx, root) }
 	options.Drive = func(ctx context.Context, s *local.Session) (err error) {
 		observed, err = behavior.Run(ctx, behavior.RunOptions{
-			Client: s.Client, Requests: s.Requests, Samples: s.Samples, Namespace: s.Namespace, Watched: watchedResources(options.Config, s.Samples),
+			Client: s.Client, Requests: s.Requests, Busy: s.Busy, Samples: s.Samples, Namespace: s.Namespace, Watched: watchedResources(options.Config, s.Samples),
 			Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
 		})
 		return err

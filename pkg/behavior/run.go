@@ -18,6 +18,8 @@ type RunOptions struct {
 	Client *kube.Client
 	// Requests returns the requests of the operator so far.
 	Requests func() []gateway.Record
+	// Busy says what the operator is doing, or "".
+	Busy func() string
 	// Samples are the custom resources to create and delete, in the Namespace if they don't name one.
 	Samples   []*kube.Object
 	Namespace string
@@ -34,8 +36,10 @@ type RunOptions struct {
 type run struct {
 	o        RunOptions
 	settling stage.Settling
-	history  *stage.History
-	observed Observation
+	// unwatched says which of the resources the operator doesn't watch yet, or "".
+	unwatched func() string
+	history   *stage.History
+	observed  Observation
 }
 
 // quiet is how long nothing must change after a step.
@@ -49,10 +53,11 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 		return nil, err
 	}
 	defer history.Close()
-	r := &run{o: o, history: history, settling: stage.Settling{Quiet: quiet, Limit: o.Timeout, Busy: stage.AwaitWatches(o.Watched, o.Requests)}}
+	r := &run{o: o, history: history, unwatched: stage.AwaitWatches(o.Watched, o.Requests)}
+	r.settling = stage.Settling{Quiet: quiet, Limit: o.Timeout, Busy: stage.FirstOf(r.unwatched, o.Busy)}
 	before := uids(history.Objects())
 	err = r.steps(ctx)
-	if err == nil && r.settling.Busy() == "" {
+	if err == nil && r.unwatched() == "" {
 		for _, object := range history.Objects() {
 			if !before[string(object.GetUID())] && !stage.IsHeartbeat(object) {
 				r.observed.Left = append(r.observed.Left, object)
@@ -67,7 +72,7 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 
 // steps does what Run says. If the operator doesn't begin, the first step is the only one.
 func (r *run) steps(ctx context.Context) error {
-	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil || r.settling.Busy() != "" {
+	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil || r.unwatched() != "" {
 		return err
 	}
 	var created []*kube.Object

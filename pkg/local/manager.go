@@ -94,8 +94,15 @@ func (r *runner) command() (args, env []string, err error) {
 	if r.o.Config.Namespaced() || r.o.Namespace != "" {
 		env = append(env, "WATCH_NAMESPACE="+r.namespace)
 	}
+	metrics := "0"
+	if r.o.Drive != nil && r.flags["metrics-bind-address"] {
+		if r.metrics, err = freeAddress(); err != nil {
+			return nil, nil, err
+		}
+		metrics = r.metrics
+	}
 	for _, f := range []struct{ name, value string }{
-		{"metrics-bind-address", "0"}, {"metrics-addr", "0"}, {"health-probe-bind-address", "127.0.0.1:0"},
+		{"metrics-bind-address", metrics}, {"metrics-secure", "false"}, {"metrics-addr", "0"}, {"health-probe-bind-address", "127.0.0.1:0"},
 		// Operators on one machine cannot share the directories of runs for the same names.
 		{"run-directory", filepath.Join(r.workspace.Path, "runs")},
 	} {

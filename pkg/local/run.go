@@ -111,6 +111,8 @@ type runner struct {
 	requests  []gateway.Record
 	// namespace is used for namespaced objects that don't name one; empty until objects are applied.
 	namespace string
+	// metrics is the address of the manager's metrics for Options.Drive; empty if it serves none.
+	metrics string
 	// published reports whether the kubeconfig of the plane is in the project.
 	published bool
 	// running reports whether a manager has been started.

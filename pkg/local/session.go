@@ -18,6 +18,8 @@ type Session struct {
 	Samples []*kube.Object
 	// Requests returns the requests of the manager so far. They are recorded only if it isn't an administrator.
 	Requests func() []gateway.Record
+	// Busy says which controller of the manager is at work, or "". It is "", too, if the manager serves no metrics.
+	Busy func() string
 }
 
 // drive calls Options.Drive and returns its error. If the manager or the control plane ends first, it ends Drive, and returns why.
@@ -33,7 +35,7 @@ func (r *runner) drive(ctx context.Context) error {
 	defer cancel()
 	driven := make(chan error, 1)
 	go func() {
-		driven <- r.o.Drive(ctx, &Session{Client: r.cluster, Namespace: r.namespace, Samples: samples, Requests: func() []gateway.Record {
+		driven <- r.o.Drive(ctx, &Session{Client: r.cluster, Namespace: r.namespace, Samples: samples, Busy: r.reconciling, Requests: func() []gateway.Record {
 			r.recording.Lock()
 			defer r.recording.Unlock()
 			return slices.Clone(r.requests)

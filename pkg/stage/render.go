@@ -11,7 +11,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// RenderOptions are the options of Render. All but Watched are required.
+// RenderOptions are the options of Render. All but Watched and Busy are required.
 type RenderOptions struct {
 	// Client is an administrator's.
 	Client *kube.Client
@@ -22,6 +22,8 @@ type RenderOptions struct {
 	Namespace string
 	// Watched are the resources, such as memcacheds.cache.example.com, that the operator must watch: before, it can't have begun.
 	Watched []string
+	// Busy says what the operator is doing, or "". It may be nil.
+	Busy func() string
 	// Timeout is how long to wait for the operator.
 	Timeout time.Duration
 	Now     func() time.Time
@@ -54,7 +56,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 			uids[string(applied.GetUID())] = true
 		}
 	}
-	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: AwaitWatches(o.Watched, o.Requests)})
+	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: FirstOf(AwaitWatches(o.Watched, o.Requests), o.Busy)})
 	if err != nil {
 		return nil, err
 	}

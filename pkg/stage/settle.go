@@ -18,6 +18,21 @@ type Settling struct {
 	Busy func() string
 }
 
+// FirstOf returns a Settling.Busy that says the first of what others say. They may be nil.
+func FirstOf(others ...func() string) func() string {
+	return func() string {
+		for _, other := range others {
+			if other == nil {
+				continue
+			}
+			if text := other(); text != "" {
+				return text
+			}
+		}
+		return ""
+	}
+}
+
 // An UnsettledError says what kept an API server from settling.
 type UnsettledError struct {
 	Limit time.Duration
@@ -46,18 +61,22 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 	start := h.now()
 	for {
 		now := h.now()
-		last, busy := h.last(), h.pending()
-		if busy == "" && s.Busy != nil {
-			busy = s.Busy()
-		}
+		last := h.last()
 		since := start // a step counts as a change
 		if last != nil && last.Time.After(start) {
 			since = last.Time
 		}
-		if busy == "" && now.Sub(since) >= s.Quiet {
+		quiet, over := now.Sub(since) >= s.Quiet, now.Sub(start) >= s.Limit
+		busy := ""
+		if quiet || over {
+			if busy = h.pending(); busy == "" && s.Busy != nil {
+				busy = s.Busy()
+			}
+		}
+		if quiet && busy == "" {
 			return nil
 		}
-		if now.Sub(start) >= s.Limit {
+		if over {
 			return &UnsettledError{Limit: s.Limit, Last: last, Busy: busy}
 		}
 		select {

@@ -1,0 +1,49 @@
+package local
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"time"
+)
+
+// metricsTimeout is the timeout of a request for the metrics of the manager, and maxMetrics the size of the answer that is read.
+const (
+	metricsTimeout = 2 * time.Second
+	maxMetrics     = 4 << 20
+)
+
+// freeAddress returns an address of this machine that nothing listens on.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// working matches the metrics of controller-runtime for resources that are being reconciled, or wait for it.
+var working = regexp.MustCompile(`^(?:controller_runtime_active_workers|workqueue_depth)\{(?:.*,)?controller="([^"]*)".*\} [1-9]`)
+
+// reconciling says which controller of the manager is at work, by its metrics, or "". It is "", too, if there are none.
+func (r *runner) reconciling() string {
+	if r.metrics == "" {
+		return ""
+	}
+	client := &http.Client{Timeout: metricsTimeout}
+	answer, err := client.Get("http://" + r.metrics + "/metrics")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = answer.Body.Close() }() // it was read
+	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxMetrics))
+	for lines.Scan() {
+		if m := working.FindSubmatch(lines.Bytes()); m != nil {
+			return fmt.Sprintf("the controller %s is at work", m[1])
+		}
+	}
+	return ""
+}
