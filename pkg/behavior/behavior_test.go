@@ -92,6 +92,9 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch"), write(t, 3, "patch"), write(t, 4, "patch"), write(t, 5, "patch", "data: {}", "data: {a: b}")}},
 			[]string{"write-without-change configmaps a/one: 4 of 5 writes change nothing (4)"},
 		},
+		"modules of Ansible": {observed: behavior.Observation{Writes: slices.Repeat([]stage.Write{{
+			Record: withRecord(request(1, "patch", "configmaps", "one", 200), func(r *gateway.Record) { r.UserAgent = "OpenAPI-Generator/22.6.0/python" }),
+		}}, 5)}},
 		"twice without change": {observed: behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch")}}},
 		"at rest": {
 			behavior.Observation{Steps: []behavior.Step{step}, Writes: []stage.Write{write(t, 9, "patch"), write(t, 15, "patch")}},

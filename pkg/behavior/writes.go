@@ -26,13 +26,16 @@ func (o *Observation) writesByObject() (map[string][]stage.Write, []string) {
 // minRepeated is how many times something must happen to be a habit.
 const minRepeated = 3
 
+// pythonClient begins the User-Agent of the modules of Ansible. They patch objects without a comparison, and an author can't change that.
+const pythonClient = "OpenAPI-Generator/"
+
 // withoutChange finds objects that the operator writes again and again as they are.
 func (o *Observation) withoutChange() (findings diag.Findings) {
 	writes, keys := o.writesByObject()
 	for _, key := range keys {
 		var same []gateway.Record
 		for _, w := range writes[key] {
-			if w.Change == nil {
+			if w.Change == nil && !strings.HasPrefix(w.UserAgent, pythonClient) {
 				same = append(same, w.Record)
 			}
 		}

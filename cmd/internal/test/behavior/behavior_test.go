@@ -13,9 +13,9 @@ import (
 )
 
 // testBehavior runs 'test behavior' and returns the rules and objects of the findings.
-func testBehavior(t *testing.T, dir string, code int, environ ...string) []string {
+func testBehavior(t *testing.T, dir string, code int, timeout string, environ ...string) []string {
 	t.Helper()
-	p := clitest.StartProcess(t, dir, environ, "test", "behavior", "-o", "json", "--timeout", "20s")
+	p := clitest.StartProcess(t, dir, environ, "test", "behavior", "-o", "json", "--timeout", timeout)
 	p.MustEnd(code)
 	_, text, found := strings.Cut(p.Output(), "\n{\n")
 	var result struct {
@@ -122,7 +122,7 @@ func TestFaults(t *testing.T) {
 			if code, _, errOut := clitest.Run(t, dir, t.TempDir(), "generate"); code != 0 {
 				t.Fatal(errOut)
 			}
-			got := testBehavior(t, dir, 1)
+			got := testBehavior(t, dir, 1, "20s")
 			for _, want := range f.want {
 				if !slices.ContainsFunc(got, func(finding string) bool { return strings.HasPrefix(finding, want) }) {
 					t.Errorf("findings %q lack %q", got, want)
@@ -153,7 +153,7 @@ func TestNoFaults(t *testing.T) {
 			} else {
 				clitest.SetFreeWebhookPort(t, dir)
 			}
-			if got := testBehavior(t, dir, 0, environ...); len(got) > 0 {
+			if got := testBehavior(t, dir, 0, "2m", environ...); len(got) > 0 {
 				t.Errorf("findings %q", got)
 			}
 		})
