@@ -6,8 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"regexp"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // metricsTimeout is the timeout of a request for the metrics of the manager, and maxMetrics the size of the answer that is read.
@@ -26,7 +27,7 @@ func freeAddress() (string, error) {
 }
 
 // working matches the metrics of controller-runtime for resources that are being reconciled, or wait for it.
-var working = regexp.MustCompile(`^(?:controller_runtime_active_workers|workqueue_depth)\{(?:.*,)?controller="([^"]*)".*\} [1-9]`)
+var working = lazyregexp.New(`^(?:controller_runtime_active_workers|workqueue_depth)\{(?:.*,)?controller="([^"]*)".*\} [1-9]`)
 
 // reconciling says which controller of the manager is at work, by its metrics, or "". It is "", too, if there are none.
 func (r *runner) reconciling() string {

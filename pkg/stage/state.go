@@ -5,12 +5,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Normalize returns copies of objects in the order of their kinds and names, without what differs between two runs of the same steps:
@@ -147,7 +147,7 @@ func dropFields(v any, names ...string) {
 }
 
 // tokenVolume is the name of the volume that each pod gets for its service account's token.
-var tokenVolume = regexp.MustCompile(`^kube-api-access-[a-z0-9]{5}$`)
+var tokenVolume = lazyregexp.New(`^kube-api-access-[a-z0-9]{5}$`)
 
 // value normalizes the value of a field.
 func (n *normalizer) value(field string, v any) any {
