@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,10 +26,9 @@ func newTest(a *app) *cobra.Command {
 }
 
 type testBehaviorOptions struct {
-	files         []string
-	namespace     string
-	timeout, rest time.Duration
-	yes           bool
+	stageOptions
+
+	rest time.Duration
 }
 
 func newTestBehavior(a *app) *cobra.Command {
@@ -45,7 +42,8 @@ samples. After each step, the operator must come to rest, and nothing may be lef
 
 Faults are requests that are forbidden, writes that change nothing or happen at rest, a status that
 changes at each pass, fields that two writers change back and forth, lists without a cache, objects
-that the operator doesn't make again, and objects that are left behind. The exit code is 1 if there is one. Containers are simulated.`,
+that the operator doesn't make again, custom resources that are refused, and objects that are left
+behind. The exit code is 1 if there is one. Containers are simulated.`,
 		Example: fmt.Sprintf(`  # With the samples of the project:
   %[1]s test behavior
 
@@ -53,21 +51,14 @@ that the operator doesn't make again, and objects that are left behind. The exit
   %[1]s test behavior -f test/resources -o sarif > behavior.sarif`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.namespace != "" {
-				if err := checkNamespace("--namespace", o.namespace).Err(); err != nil {
-					return err
-				}
+			if err := o.checkFlags(); err != nil {
+				return err
 			}
 			return a.testBehavior(c.Context(), o)
 		},
 	}
-	f := c.Flags()
-	f.StringSliceVarP(&o.files, "filename", "f", nil, "`file` or directory with custom resources (default: config/samples); - is the standard input; can be repeated")
-	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of objects that don't name one, and the only one that a namespaced manager watches (default: default)")
-	f.DurationVar(&o.timeout, "timeout", time.Minute, "how long a step may take until nothing changes")
-	f.DurationVar(&o.rest, "rest", 5*time.Second, "how long to look at the operator at rest, with all samples")
-	f.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
-	a.addAllowRemote(f)
+	o.addTo(a, c, "custom resources (default: config/samples)", "how long a step may take until nothing changes")
+	c.Flags().DurationVar(&o.rest, "rest", 5*time.Second, "how long to look at the operator at rest, with all samples")
 	a.addOutput(c, output.Text, output.JSON, output.SARIF)
 	return c
 }
@@ -79,35 +70,23 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	}
 	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
-	options, check, err := a.localOptions(ctx, root)
-	if err != nil {
-		return err
-	}
-	if len(o.files) > 0 {
-		if options.SampleObjects, err = a.readObjects(o.files); err != nil {
+	var observed *behavior.Observation
+	var program local.Program
+	failure := a.onStage(ctx, root, &o.stageOptions, func(options *local.Options) {
+		program = options.Program
+		options.Denied = func(stage.Denial) {} // a finding says so
+		options.Drive = func(ctx context.Context, s *local.Session) (err error) {
+			observed, err = behavior.Run(ctx, behavior.RunOptions{
+				Client: s.Client, Requests: s.Requests, Busy: s.Busy, Samples: s.Samples, Namespace: s.Namespace,
+				Watched: watchedResources(options.Config, s.Samples), Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
+			})
 			return err
 		}
-	}
-	if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
-		return err
-	}
-	var observed *behavior.Observation
-	options.Name, options.Namespace, options.ControlPlane = fmt.Sprintf("test-%d", os.Getpid()), o.namespace, local.PlaneEmbedded
-	options.Webhooks, options.Log = true, &local.LogWriter{Out: io.Discard}
-	options.Denied = func(stage.Denial) {} // a finding says so
-	options.Generate = func(ctx context.Context) error { return a.checkGenerated(ctx, root) }
-	options.Drive = func(ctx context.Context, s *local.Session) (err error) {
-		observed, err = behavior.Run(ctx, behavior.RunOptions{
-			Client: s.Client, Requests: s.Requests, Busy: s.Busy, Samples: s.Samples, Namespace: s.Namespace, Watched: watchedResources(options.Config, s.Samples),
-			Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
-		})
-		return err
-	}
-	failure := env.Interrupted(ctx, local.Run(ctx, options))
-	if observed == nil || ctx.Err() != nil {
+	})
+	if observed == nil || failure != nil && ctx.Err() != nil {
 		return failure
 	}
-	observed.Grant = func(d stage.Denial) string { return grant(options.Program, d) }
+	observed.Grant = func(d stage.Denial) string { return grant(program, d) }
 	if findings := observed.Findings(); len(findings) > 0 {
 		for i := range findings {
 			findings[i].Long = true

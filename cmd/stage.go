@@ -1,0 +1,136 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/afero"
+	"github.com/spf13/cobra"
+
+	"github.com/operon-sdk/operon/cmd/internal/env"
+	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/worktree"
+)
+
+// stageOptions are the flags of commands that run the operator in a control plane of its own and look at what it does.
+type stageOptions struct {
+	files     []string
+	namespace string
+	timeout   time.Duration
+	yes       bool
+}
+
+// addTo adds the flags to a command. files says what -f names, and timeout what --timeout limits.
+func (o *stageOptions) addTo(a *app, c *cobra.Command, files, timeout string) {
+	f := c.Flags()
+	f.StringSliceVarP(&o.files, "filename", "f", nil, "`file` or directory with "+files+"; - is the standard input; can be repeated")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of objects that don't name one, and the only one that a namespaced manager watches (default: default)")
+	f.DurationVar(&o.timeout, "timeout", time.Minute, timeout)
+	f.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
+	a.addAllowRemote(f)
+}
+
+func (o *stageOptions) checkFlags() error {
+	if o.namespace == "" {
+		return nil
+	}
+	return checkNamespace("--namespace", o.namespace).Err()
+}
+
+// onStage runs the operator in a control plane of its own, until the Drive that use sets has returned.
+func (a *app) onStage(ctx context.Context, root string, o *stageOptions, use func(*local.Options)) error {
+	options, check, err := a.localOptions(ctx, root)
+	if err != nil {
+		return err
+	}
+	if len(o.files) > 0 {
+		if options.SampleObjects, err = a.readObjects(o.files); err != nil {
+			return err
+		}
+	}
+	if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
+		return err
+	}
+	options.Name, options.Namespace, options.ControlPlane = fmt.Sprintf("stage-%d", os.Getpid()), o.namespace, local.PlaneEmbedded
+	options.Webhooks, options.Log = true, &local.LogWriter{Out: io.Discard}
+	options.Generate = func(ctx context.Context) error { return a.checkGenerated(ctx, root) }
+	use(&options)
+	return env.Interrupted(ctx, local.Run(ctx, options))
+}
+
+// checkGenerated returns an error if generated files are stale: a command that prints doesn't write to the project.
+func (a *app) checkGenerated(ctx context.Context, root string) error {
+	config := a.actions()
+	config.DryRun = true
+	return a.runAt(ctx, config, root, func(p *action.Project) error {
+		result, err := p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) })
+		if err != nil {
+			return err
+		}
+		if len(result.Changes) > 0 {
+			return fmt.Errorf("generated files are stale, such as %s; run '%s generate' first", result.Changes[0].Path, a.program)
+		}
+		return nil
+	})
+}
+
+// watchedResources returns the resources among the kinds of objects that the project has a controller for.
+func watchedResources(config *project.Config, objects []*kube.Object) (names []string) {
+	for _, r := range config.Resources() {
+		if config.Reconciles(r) && slices.ContainsFunc(objects, func(o *kube.Object) bool {
+			gvk := o.GroupVersionKind()
+			return gvk.Group == r.APIGroup() && gvk.Kind == r.Kind
+		}) {
+			names = append(names, r.Plural+"."+r.APIGroup())
+		}
+	}
+	return names
+}
+
+// readObjects reads the objects of files, directories and the standard input.
+func (a *app) readObjects(names []string) (objects []*kube.Object, err error) {
+	for _, name := range names {
+		files := []string{name}
+		if name != "-" {
+			full := a.Absolute(name)
+			if isDir, err := afero.IsDir(a.FS, full); err == nil && isDir {
+				if files, err = afero.Glob(a.FS, filepath.Join(full, "*.y*ml")); err != nil {
+					return nil, err
+				}
+			}
+		}
+		for _, file := range files {
+			data, err := a.readInput(file)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
+			}
+			more, err := kube.Decode(data)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s: %w", name, err)
+			}
+			objects = append(objects, more...)
+		}
+	}
+	if len(objects) == 0 {
+		return nil, errors.New("the files contain no objects")
+	}
+	return objects, nil
+}
+
+func (a *app) readInput(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(a.In)
+	}
+	return afero.ReadFile(a.FS, a.Absolute(name))
+}
