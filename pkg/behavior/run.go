@@ -46,7 +46,7 @@ type run struct {
 const quiet = 2 * time.Second
 
 // Run creates each sample, deletes what the operator made for it, deletes the sample, and returns what the operator did. It waits after
-// each step until the operator is at rest. With an error, such as that of a manager that has ended, it returns what happened before.
+// each step until the operator is at rest. If it fails, for example because the manager ends, it also returns what happened before.
 func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 	history, err := stage.NewHistory(ctx, o.Client, o.Now)
 	if err != nil {

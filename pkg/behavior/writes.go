@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,78 +27,70 @@ func (o *Observation) writesByObject() (map[string][]stage.Write, []string) {
 // minRepeated is how many times something must happen to be a habit.
 const minRepeated = 3
 
+// habits returns the findings about objects of which enough writes match: least or more. finding gets these, and the number of all writes.
+func (o *Observation) habits(least int, match func(stage.Write) bool, finding func(matching []stage.Write, all int) diag.Finding) (findings diag.Findings) {
+	writes, keys := o.writesByObject()
+	for _, key := range keys {
+		var matching []stage.Write
+		var records []gateway.Record
+		for _, w := range writes[key] {
+			if match(w) {
+				matching, records = append(matching, w), append(records, w.Record)
+			}
+		}
+		if len(matching) >= least {
+			f := finding(matching, len(writes[key]))
+			f.Object = key
+			findings = append(findings, evidence(f, records...))
+		}
+	}
+	return findings
+}
+
 // pythonClient begins the User-Agent of the modules of Ansible. They patch objects without a comparison, and an author can't change that.
 const pythonClient = "OpenAPI-Generator/"
 
 // withoutChange finds objects that the operator writes again and again as they are.
-func (o *Observation) withoutChange() (findings diag.Findings) {
-	writes, keys := o.writesByObject()
-	for _, key := range keys {
-		var same []gateway.Record
-		for _, w := range writes[key] {
-			if w.Change == nil && !strings.HasPrefix(w.UserAgent, pythonClient) {
-				same = append(same, w.Record)
-			}
-		}
-		if len(same) < minRepeated {
-			continue
-		}
-		findings = append(findings, evidence(diag.Finding{
-			Severity: diag.Warning, Rule: RuleNoChange, Object: key, Problem: fmt.Sprintf("%d of %d writes change nothing", len(same), len(writes[key])),
+func (o *Observation) withoutChange() diag.Findings {
+	isSame := func(w stage.Write) bool { return w.Change == nil && !strings.HasPrefix(w.UserAgent, pythonClient) }
+	return o.habits(minRepeated, isSame, func(matching []stage.Write, all int) diag.Finding {
+		return diag.Finding{
+			Severity: diag.Warning, Rule: RuleNoChange, Problem: fmt.Sprintf("%d of %d writes change nothing", len(matching), all),
 			Fix: "compare with the object in the cache, and write only what differs",
-		}, same...))
-	}
-	return findings
+		}
+	})
 }
 
 // atRest finds objects that the operator writes while nothing happens.
-func (o *Observation) atRest() (findings diag.Findings) {
-	writes, keys := o.writesByObject()
-	for _, key := range keys {
-		var resting []gateway.Record
-		for _, w := range writes[key] {
-			for _, step := range o.Steps {
-				if !step.Settled.IsZero() && w.Start.After(step.Settled) && w.Start.Before(step.End) {
-					resting = append(resting, w.Record)
-				}
-			}
-		}
-		if len(resting) == 0 {
-			continue
-		}
-		findings = append(findings, evidence(diag.Finding{
-			Severity: diag.Warning, Rule: RuleRest, Object: key, Problem: "is written while nothing happens",
-			Fix: "write only when the object differs from what it should be",
-		}, resting...))
+func (o *Observation) atRest() diag.Findings {
+	rests := func(w stage.Write) bool {
+		return slices.ContainsFunc(o.Steps, func(s Step) bool { return !s.Settled.IsZero() && w.Start.After(s.Settled) && w.Start.Before(s.End) })
 	}
-	return findings
+	return o.habits(1, rests, func([]stage.Write, int) diag.Finding {
+		return diag.Finding{
+			Severity: diag.Warning, Rule: RuleRest, Problem: "is written while nothing happens",
+			Fix: "write only when the object differs from what it should be",
+		}
+	})
 }
 
 // changingStatus finds objects in which the operator only changes times or counters of the status, again and again. Each change calls
 // Reconcile again.
-func (o *Observation) changingStatus() (findings diag.Findings) {
-	writes, keys := o.writesByObject()
-	for _, key := range keys {
-		var repeated []gateway.Record
-		field := ""
-		for _, w := range writes[key] {
-			if w.Change == nil || w.Change.Before == nil {
-				continue
-			}
-			differences := w.Change.Differences()
-			if len(differences) > 0 && allTick(differences) {
-				repeated, field = append(repeated, w.Record), differences[0].Path
-			}
+func (o *Observation) changingStatus() diag.Findings {
+	ticks := func(w stage.Write) bool {
+		if w.Change == nil || w.Change.Before == nil {
+			return false
 		}
-		if len(repeated) < minRepeated {
-			continue
-		}
-		findings = append(findings, evidence(diag.Finding{
-			Severity: diag.Warning, Rule: RuleTime, Object: key, Field: field, Problem: fmt.Sprintf("%d writes change nothing else", len(repeated)),
-			Fix: "set times only together with what they are about, as a condition does with lastTransitionTime",
-		}, repeated...))
+		differences := w.Change.Differences()
+		return len(differences) > 0 && allTick(differences)
 	}
-	return findings
+	return o.habits(minRepeated, ticks, func(matching []stage.Write, _ int) diag.Finding {
+		last := matching[len(matching)-1].Change
+		return diag.Finding{
+			Severity: diag.Warning, Rule: RuleTime, Field: last.Differences()[0].Path, Problem: fmt.Sprintf("%d writes change nothing else", len(matching)),
+			Fix: "set times only together with what they are about, as a condition does with lastTransitionTime",
+		}
+	})
 }
 
 // allTick reports whether differences are only times or counters.

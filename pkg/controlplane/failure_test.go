@@ -144,7 +144,7 @@ func TestRealPortInUse(t *testing.T) {
 	taken := occupied(t)
 	calls := 0
 	startReal(t, StartOptions{ports: func(n int) ([]int, error) {
-		ports, err := freePorts(n)
+		ports, err := FreePorts(n)
 		if calls++; calls <= 2 && err == nil {
 			ports[calls-1] = taken // etcd's first, then the API server's
 		}
@@ -161,7 +161,7 @@ func TestRealPortInUse(t *testing.T) {
 	}
 	for i, program := range []string{Etcd, KubeAPIServer} {
 		err := startFails(t, assets, StartOptions{ports: func(n int) ([]int, error) {
-			ports, err := freePorts(n)
+			ports, err := FreePorts(n)
 			ports[i] = taken
 			return ports, err
 		}})

@@ -228,8 +228,8 @@ func failedChecks(body string) string {
 	return ": " + strings.Join(failed, ", ")
 }
 
-// freePorts returns n ports of 127.0.0.1 that were free a moment ago, all different.
-func freePorts(n int) (ports []int, err error) {
+// FreePorts returns n ports of 127.0.0.1 that were free a moment ago, all different.
+func FreePorts(n int) (ports []int, err error) {
 	for range n {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -93,7 +93,7 @@ func Start(ctx context.Context, assets Assets, o StartOptions) (*ControlPlane, e
 		}
 	}
 	if o.ports == nil {
-		o.ports = freePorts
+		o.ports = FreePorts
 	}
 	if o.Log != nil {
 		o.Log = &syncWriter{w: o.Log}

@@ -44,7 +44,7 @@ type Gateway struct {
 	proxy     *httputil.ReverseProxy
 	transport *http.Transport
 	listener  *listener
-	token     atomic.Pointer[string]
+	token     string
 	seed      uint64
 	record    func(Record)
 
@@ -66,8 +66,7 @@ func Start(o Options) (*Gateway, error) {
 	if !pool.AppendCertsFromPEM(o.CAData) {
 		return nil, errors.New("the certificate authority of the API server can't be parsed")
 	}
-	g := &Gateway{watches: map[*http.Request]context.CancelFunc{}, seed: o.Seed, record: o.Record}
-	g.SetServerToken(o.Token)
+	g := &Gateway{watches: map[*http.Request]context.CancelFunc{}, token: o.Token, seed: o.Seed, record: o.Record}
 	if g.authority, err = newAuthority(); err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func Start(o Options) (*Gateway, error) {
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(backend)
-			r.Out.Header.Set("Authorization", "Bearer "+*g.token.Load())
+			r.Out.Header.Set("Authorization", "Bearer "+g.token)
 			if x := exchangeOf(r.In); x.IsWrite() {
 				r.Out.Header.Del("Accept-Encoding") // the gateway reads the answer
 			}
@@ -207,9 +206,6 @@ func (g *Gateway) authenticated(r *http.Request) bool {
 		return subtle.ConstantTimeCompare([]byte(token), []byte(accepted)) == 1
 	})
 }
-
-// SetServerToken replaces the bearer token that the API server accepts.
-func (g *Gateway) SetServerToken(token string) { g.token.Store(&token) }
 
 // SetTokens replaces the bearer tokens that the gateway accepts.
 func (g *Gateway) SetTokens(tokens ...string) {

@@ -21,9 +21,9 @@ type Record struct {
 	Code, ServerCode int
 	// UserAgent is the header of the program.
 	UserAgent string
-	// Reason and Message are those of the API server's Status for codes from 400.
+	// Reason and Message are from the API server's Status for codes from 400.
 	Reason, Message string
-	// UID and ResourceVersion are those of the object in the answer of a write.
+	// UID and ResourceVersion are from the object in the answer of a write.
 	UID, ResourceVersion string
 }
 
@@ -65,7 +65,7 @@ func (r *Record) readAnswer(answer *http.Response) error {
 	return nil
 }
 
-// An object is what the gateway reads of objects. Reason and Message are those of a Status.
+// An object is what the gateway reads of objects. Only a Status has Reason and Message.
 type object struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -107,7 +107,7 @@ func decodeCBOR(body []byte) (o object) {
 	return o
 }
 
-// decodeProtobuf decodes a runtime.Unknown. The numbers of the fields are those of the generated.proto files of Kubernetes.
+// decodeProtobuf decodes a runtime.Unknown. The numbers of the fields are in the generated.proto files of Kubernetes.
 func decodeProtobuf(message []byte) (o object) {
 	const (
 		typeMeta, raw               = 1, 2    // runtime.Unknown

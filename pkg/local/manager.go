@@ -96,9 +96,11 @@ func (r *runner) command() (args, env []string, err error) {
 	}
 	metrics := "0"
 	if r.o.Drive != nil && r.flags["metrics-bind-address"] {
-		if r.metrics, err = freeAddress(); err != nil {
+		ports, err := controlplane.FreePorts(1)
+		if err != nil {
 			return nil, nil, err
 		}
+		r.metrics = fmt.Sprintf("127.0.0.1:%d", ports[0])
 		metrics = r.metrics
 	}
 	for _, f := range []struct{ name, value string }{

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
@@ -16,15 +15,6 @@ const (
 	metricsTimeout = 2 * time.Second
 	maxMetrics     = 4 << 20
 )
-
-// freeAddress returns an address of this machine that nothing listens on.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
 
 // working matches the metrics of controller-runtime for resources that are being reconciled, or wait for it.
 var working = lazyregexp.New(`^(?:controller_runtime_active_workers|workqueue_depth)\{(?:.*,)?controller="([^"]*)".*\} [1-9]`)

@@ -25,8 +25,8 @@ type AccessOptions struct {
 	Record func(gateway.Record)
 }
 
-// An Access is an operator's way to an API server: a gateway that accepts only this operator, and forwards its requests as those of its
-// service account.
+// An Access is an operator's way to an API server: a gateway that accepts only this operator, and forwards its requests in the
+// name of its service account.
 type Access struct {
 	Gateway *gateway.Gateway
 	// Kubeconfig is the path of the operator's kubeconfig.

@@ -57,7 +57,7 @@ func NewHistory(ctx context.Context, client *kube.Client, now func() time.Time) 
 	return h, nil
 }
 
-// Discover watches resources that are served since the last call, such as those of new CRDs, and waits until their objects are known.
+// Discover watches resources that are served since the last call, such as new kinds, and waits until their objects are known.
 func (h *History) Discover(ctx context.Context) error {
 	resources, _, err := h.client.Resources(ctx)
 	if err != nil {
@@ -95,13 +95,6 @@ func (h *History) Changes(n int) []Change {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.changes[n:])
-}
-
-// Len returns the number of changes so far.
-func (h *History) Len() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.changes)
 }
 
 // Objects returns all objects in the order of their kinds and names.

@@ -64,7 +64,7 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
 
-// TestHistory sees each change of all objects once, those of new kinds as well, and nothing where nothing changes.
+// TestHistory sees each change of all objects once, also of new kinds, and nothing where nothing changes.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	client, _ := start(t)
@@ -83,7 +83,7 @@ func TestHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	from := h.Len()
+	from := len(h.Changes(0))
 	apply(crd)
 	if err := client.WaitEstablished(ctx, "apps.example.com", time.Minute); err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, er
 	return p, nil
 }
 
-// apply applies the permissions and removes those of former, which may be nil, that they don't have.
+// apply applies the permissions. It removes what only former has, which may be nil.
 func (p *Permissions) apply(ctx context.Context, client *kube.Client, former *Permissions) error {
 	for _, o := range p.objects {
 		if err := client.Apply(ctx, o, p.Namespace); err != nil {
