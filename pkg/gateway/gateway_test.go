@@ -374,3 +374,18 @@ func TestConnections(t *testing.T) {
 		}
 	})
 }
+
+// TestCertificateLasts uses certificates that are valid for longer than a developer leaves an operator running.
+func TestCertificateLasts(t *testing.T) {
+	t.Parallel()
+	g, _, _ := start(t, false)
+	serving, err := x509.ParseCertificate(g.serving.Load().Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, certificate := range []*x509.Certificate{serving, g.authority.cert} {
+		if left := time.Until(certificate.NotAfter); left < 365*24*time.Hour {
+			t.Errorf("the certificate of %s is valid for %s", certificate.Subject.CommonName, left)
+		}
+	}
+}
