@@ -16,7 +16,6 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -55,7 +54,7 @@ func (a *app) onStage(ctx context.Context, root string, o *stageOptions, use fun
 		return err
 	}
 	if len(o.files) > 0 {
-		if options.SampleObjects, err = a.readObjects(o.files); err != nil {
+		if options.SampleObjects, err = a.readObjects(root, options.Build, o.files); err != nil {
 			return err
 		}
 	}
@@ -98,29 +97,14 @@ func watchedResources(config *project.Config, objects []*kube.Object) (names []s
 	return names
 }
 
-// readObjects reads the objects of files, directories and the standard input.
-func (a *app) readObjects(names []string) (objects []*kube.Object, err error) {
+// readObjects reads the objects of files, directories and the standard input. build builds a kustomization in a directory of the project.
+func (a *app) readObjects(root string, build func(dir string) ([]byte, error), names []string) (objects []*kube.Object, err error) {
 	for _, name := range names {
-		files := []string{name}
-		if name != "-" {
-			full := a.Absolute(name)
-			if isDir, err := afero.IsDir(a.FS, full); err == nil && isDir {
-				if files, err = afero.Glob(a.FS, filepath.Join(full, "*.y*ml")); err != nil {
-					return nil, err
-				}
-			}
+		more, err := a.readNamed(root, build, name)
+		if err != nil {
+			return nil, err
 		}
-		for _, file := range files {
-			data, err := a.readInput(file)
-			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
-			}
-			more, err := kube.Decode(data)
-			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", name, err)
-			}
-			objects = append(objects, more...)
-		}
+		objects = append(objects, more...)
 	}
 	if len(objects) == 0 {
 		return nil, errors.New("the files contain no objects")
@@ -128,9 +112,32 @@ func (a *app) readObjects(names []string) (objects []*kube.Object, err error) {
 	return objects, nil
 }
 
-func (a *app) readInput(name string) ([]byte, error) {
+func (a *app) readNamed(root string, build func(dir string) ([]byte, error), name string) ([]*kube.Object, error) {
 	if name == "-" {
-		return io.ReadAll(a.In)
+		return kube.DecodeFiles([]string{name}, func(string) ([]byte, error) { return io.ReadAll(a.In) })
 	}
-	return afero.ReadFile(a.FS, a.Absolute(name))
+	read := func(file string) ([]byte, error) { return afero.ReadFile(a.FS, a.Absolute(file)) }
+	full := a.Absolute(name)
+	if isDir, err := afero.IsDir(a.FS, full); err != nil || !isDir {
+		return kube.DecodeFiles([]string{name}, read)
+	}
+	if exists, err := afero.Exists(a.FS, filepath.Join(full, "kustomization.yaml")); err == nil && exists {
+		dir, err := filepath.Rel(root, full)
+		if err != nil || action.IsOutside(filepath.ToSlash(dir)) {
+			return nil, fmt.Errorf("the kustomization %s is outside of the project; pass its files, or build it and pass the result with -f -", name)
+		}
+		data, err := build(dir)
+		if err != nil {
+			return nil, err
+		}
+		return kube.DecodeFiles([]string{name}, func(string) ([]byte, error) { return data, nil })
+	}
+	files, err := afero.Glob(a.FS, filepath.Join(full, "*.y*ml"))
+	if err != nil {
+		return nil, err
+	}
+	for i, file := range files {
+		files[i] = filepath.Join(name, filepath.Base(file))
+	}
+	return kube.DecodeFiles(files, read)
 }

@@ -27,7 +27,7 @@ func (o *Observation) writesByObject() (map[string][]stage.Write, []string) {
 // minRepeated is how many times something must happen to be a habit.
 const minRepeated = 3
 
-// habits returns the findings about objects of which enough writes match: least or more. finding gets these, and the number of all writes.
+// habits returns the findings about objects of which at least a number of writes match. finding gets these, and the number of all writes.
 func (o *Observation) habits(least int, match func(stage.Write) bool, finding func(matching []stage.Write, all int) diag.Finding) (findings diag.Findings) {
 	writes, keys := o.writesByObject()
 	for _, key := range keys {

@@ -15,11 +15,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
 // Object is a Kubernetes object of any kind.
 type Object = unstructured.Unstructured
+
+// DecodeFiles decodes files in their order. read returns the content of the one with a name, which errors begin with.
+func DecodeFiles(names []string, read func(name string) ([]byte, error)) (objects []*Object, err error) {
+	for _, name := range names {
+		data, err := read(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
+		}
+		more, err := Decode(data)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		objects = append(objects, more...)
+	}
+	return objects, nil
+}
 
 // Decode parses a stream of YAML documents. It skips empty documents and returns the items of lists.
 func Decode(data []byte) ([]*Object, error) {

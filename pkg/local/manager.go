@@ -104,13 +104,16 @@ func (r *runner) command() (args, env []string, err error) {
 		metrics = r.metrics
 	}
 	for _, f := range []struct{ name, value string }{
-		{"metrics-bind-address", metrics}, {"metrics-secure", "false"}, {"metrics-addr", "0"}, {"health-probe-bind-address", "127.0.0.1:0"},
+		{"metrics-bind-address", metrics}, {"metrics-addr", "0"}, {"health-probe-bind-address", "127.0.0.1:0"},
 		// Operators on one machine cannot share the directories of runs for the same names.
 		{"run-directory", filepath.Join(r.workspace.Path, "runs")},
 	} {
 		if r.flags[f.name] {
 			args = append(args, "--"+f.name+"="+f.value)
 		}
+	}
+	if r.metrics != "" && r.flags["metrics-secure"] {
+		args = append(args, "--metrics-secure=false") // for this process, on the loopback address
 	}
 	switch {
 	case !r.serving:

@@ -43,24 +43,15 @@ func (m manifests) readDir(dir string, globs ...string) ([]*kube.Object, error) 
 		}
 		return objects, nil
 	}
-	var objects []*kube.Object
+	var names []string
 	for _, glob := range globs {
 		files, _ := filepath.Glob(filepath.Join(full, filepath.FromSlash(glob)))
 		sort.Strings(files)
 		for _, file := range files {
-			name := path.Join(dir, path.Dir(glob), filepath.Base(file))
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
-			}
-			more, err := kube.Decode(data)
-			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", name, err)
-			}
-			objects = append(objects, more...)
+			names = append(names, path.Join(dir, path.Dir(glob), filepath.Base(file)))
 		}
 	}
-	return objects, nil
+	return kube.DecodeFiles(names, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(m.root, filepath.FromSlash(name))) })
 }
 
 // endpoint is the endpoint of the manager's webhooks.
@@ -130,14 +121,18 @@ func webhooks(root, name string, e *endpoint) ([]*kube.Object, error) {
 	return objects, nil
 }
 
-// samples returns the objects of config/samples. A "spec:" without a value, as scaffolded by peers, becomes an empty object, since
-// API servers reject null.
+// samples returns the objects of config/samples.
 func (m manifests) samples() ([]*kube.Object, error) {
 	objects, err := m.readDir(project.SamplesDir, "*.yaml", "*.yml")
+	return withSpecs(objects), err
+}
+
+// withSpecs replaces a "spec:" without a value, as scaffolded by peers, by an empty object, since API servers reject null.
+func withSpecs(objects []*kube.Object) []*kube.Object {
 	for _, o := range objects {
 		if spec, ok := o.Object["spec"]; ok && spec == nil {
 			o.Object["spec"] = map[string]any{}
 		}
 	}
-	return objects, err
+	return objects
 }

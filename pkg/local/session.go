@@ -24,7 +24,7 @@ type Session struct {
 
 // drive calls Options.Drive and returns its error. If the manager or the control plane ends first, it ends Drive, and returns why.
 func (r *runner) drive(ctx context.Context) error {
-	samples := r.o.SampleObjects
+	samples := withSpecs(r.o.SampleObjects)
 	if len(samples) == 0 {
 		var err error
 		if samples, err = r.manifests().samples(); err != nil {
