@@ -71,7 +71,7 @@ a review or, with --output-dir and --check, for files that CI compares. Containe
 }
 
 func (a *app) render(ctx context.Context, o *renderOptions) error {
-	root, err := a.ProjectRoot()
+	root, err := a.stageRoot(&o.stageOptions)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a *app) render(ctx context.Context, o *renderOptions) error {
 			a.print.Progressf("waiting until nothing changes")
 			rendered, err = stage.Render(ctx, stage.RenderOptions{
 				Client: s.Client, Requests: s.Requests, Busy: s.Busy, Objects: s.Samples, Namespace: s.Namespace,
-				Watched: watchedResources(options.Config, s.Samples), Timeout: o.timeout, Now: a.Now,
+				Unwatched: unwatched(options, s), Timeout: o.timeout, Now: a.Now,
 			})
 			return err
 		}

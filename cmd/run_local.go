@@ -168,21 +168,26 @@ func (a *app) localOptions(ctx context.Context, root string) (o local.Options, c
 	if err != nil {
 		return o, nil, err
 	}
-	p := a.at(root)
-	o = local.Options{
-		Root: root, Config: config, Program: program, StateDirs: p.StateDirs, Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Now: a.Now, Command: a.commandLine(),
-		Build: func(dir string) ([]byte, error) { return p.Remote.Build(ctx, root, dir, nil) },
-		Generate: func(ctx context.Context) error {
-			return a.runAt(ctx, a.actions(), root, func(p *action.Project) error {
-				return a.print.Outcome(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
-			})
-		},
-		Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
-		Denied: func(d stage.Denial) {
-			a.print.Warn(diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: grant(program, d)})
-		},
+	o = a.commonOptions(ctx, root)
+	o.Config, o.Program = config, program
+	o.Generate = func(ctx context.Context) error {
+		return a.runAt(ctx, a.actions(), root, func(p *action.Project) error {
+			return a.print.Outcome(p.Update(ctx, func(tree *worktree.Tree) error { return p.GenerateIn(ctx, tree, codegen.All) }))
+		})
+	}
+	o.Denied = func(d stage.Denial) {
+		a.print.Warn(diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: grant(&o, d)})
 	}
 	return o, check, nil
+}
+
+// commonOptions returns the options that runs in a directory share, with and without a project.
+func (a *app) commonOptions(ctx context.Context, root string) local.Options {
+	return local.Options{
+		Root: root, StateDirs: a.StateDirs(), Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Now: a.Now, Command: a.commandLine(),
+		Build:    func(dir string) ([]byte, error) { return a.remote().Build(ctx, root, dir, nil) },
+		Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
+	}
 }
 
 // prepareLocal asks whether the project's code may run, and checks that this machine can run it.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/afero"
@@ -18,12 +17,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/local"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
 // stageOptions are the flags of commands that run the operator in a control plane of its own and look at what it does.
 type stageOptions struct {
+	subjectOptions
+
 	files     []string
 	namespace string
 	timeout   time.Duration
@@ -37,19 +37,29 @@ func (o *stageOptions) addTo(a *app, c *cobra.Command, files, timeout string) {
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of objects that don't name one, and the only one that a namespaced manager watches (default: default)")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, timeout)
 	f.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
+	o.subjectOptions.addTo(f)
 	a.addAllowRemote(f)
 }
 
 func (o *stageOptions) checkFlags() error {
-	if o.namespace == "" {
-		return nil
+	findings := o.subjectOptions.check(o.files)
+	if o.namespace != "" {
+		findings = append(findings, checkNamespace("--namespace", o.namespace)...)
 	}
-	return checkNamespace("--namespace", o.namespace).Err()
+	return findings.Err()
+}
+
+// stageRoot returns the directory that the operator runs in.
+func (a *app) stageRoot(o *stageOptions) (string, error) {
+	if len(o.manifests) > 0 {
+		return a.Dir, nil
+	}
+	return a.ProjectRoot()
 }
 
 // onStage runs the operator in a control plane of its own, until the Drive that use sets has returned.
 func (a *app) onStage(ctx context.Context, root string, o *stageOptions, use func(*local.Options)) error {
-	options, check, err := a.localOptions(ctx, root)
+	options, check, err := a.stagedOperator(ctx, root, &o.subjectOptions)
 	if err != nil {
 		return err
 	}
@@ -58,12 +68,19 @@ func (a *app) onStage(ctx context.Context, root string, o *stageOptions, use fun
 			return err
 		}
 	}
-	if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
-		return err
+	if o.manager == "" {
+		if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
+			return err
+		}
 	}
 	options.Name, options.Namespace, options.ControlPlane = fmt.Sprintf("stage-%d", os.Getpid()), o.namespace, local.PlaneEmbedded
 	options.Webhooks, options.Log = true, &local.LogWriter{Out: io.Discard}
-	options.Generate = func(ctx context.Context) error { return a.checkGenerated(ctx, root) }
+	options.Generate = func(ctx context.Context) error {
+		if len(o.manifests) > 0 {
+			return nil
+		}
+		return a.checkGenerated(ctx, root)
+	}
 	use(&options)
 	return env.Interrupted(ctx, local.Run(ctx, options))
 }
@@ -82,19 +99,6 @@ func (a *app) checkGenerated(ctx context.Context, root string) error {
 		}
 		return nil
 	})
-}
-
-// watchedResources returns the resources among the kinds of objects that the project has a controller for.
-func watchedResources(config *project.Config, objects []*kube.Object) (names []string) {
-	for _, r := range config.Resources() {
-		if config.Reconciles(r) && slices.ContainsFunc(objects, func(o *kube.Object) bool {
-			gvk := o.GroupVersionKind()
-			return gvk.Group == r.APIGroup() && gvk.Kind == r.Kind
-		}) {
-			names = append(names, r.Plural+"."+r.APIGroup())
-		}
-	}
-	return names
 }
 
 // readObjects reads the objects of files, directories and the standard input. build builds a kustomization in a directory of the project.
@@ -123,8 +127,8 @@ func (a *app) readNamed(root string, build func(dir string) ([]byte, error), nam
 	}
 	if exists, err := afero.Exists(a.FS, filepath.Join(full, "kustomization.yaml")); err == nil && exists {
 		dir, err := filepath.Rel(root, full)
-		if err != nil || action.IsOutside(filepath.ToSlash(dir)) {
-			return nil, fmt.Errorf("the kustomization %s is outside of the project; pass its files, or build it and pass the result with -f -", name)
+		if err != nil {
+			dir = full
 		}
 		data, err := build(dir)
 		if err != nil {

@@ -47,6 +47,9 @@ behind. The exit code is 1 if there is one. Containers are simulated.`,
 		Example: fmt.Sprintf(`  # With the samples of the project:
   %[1]s test behavior
 
+  # Any operator, with its manifests, such as one from a Helm chart:
+  helm template dist/chart | %[1]s test behavior --manager ./bin/manager --manifests - -f config/samples
+
   # With other custom resources, as SARIF for the code host:
   %[1]s test behavior -f test/resources -o sarif > behavior.sarif`, a.program),
 		Args: noArgs,
@@ -64,21 +67,21 @@ behind. The exit code is 1 if there is one. Containers are simulated.`,
 }
 
 func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
-	root, err := a.ProjectRoot()
+	root, err := a.stageRoot(&o.stageOptions)
 	if err != nil {
 		return err
 	}
 	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
 	var observed *behavior.Observation
-	var program local.Program
+	var run *local.Options
 	failure := a.onStage(ctx, root, &o.stageOptions, func(options *local.Options) {
-		program = options.Program
+		run = options
 		options.Denied = func(stage.Denial) {} // a finding says so
 		options.Drive = func(ctx context.Context, s *local.Session) (err error) {
 			observed, err = behavior.Run(ctx, behavior.RunOptions{
 				Client: s.Client, Requests: s.Requests, Busy: s.Busy, Samples: s.Samples, Namespace: s.Namespace,
-				Watched: watchedResources(options.Config, s.Samples), Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
+				Unwatched: unwatched(options, s), Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
 			})
 			return err
 		}
@@ -86,7 +89,7 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	if observed == nil || failure != nil && ctx.Err() != nil {
 		return failure
 	}
-	observed.Grant = func(d stage.Denial) string { return grant(program, d) }
+	observed.Grant = func(d stage.Denial) string { return grant(run, d) }
 	if findings := observed.Findings(); len(findings) > 0 {
 		for i := range findings {
 			findings[i].Long = true
@@ -102,8 +105,11 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 }
 
 // grant returns how to grant a permission to the manager.
-func grant(program local.Program, d stage.Denial) string {
-	if program.Name != "" { // without code in Go
+func grant(o *local.Options, d stage.Denial) string {
+	switch {
+	case len(o.Manifests) > 0:
+		return "add the rule to the role of the operator: " + d.Rule()
+	case !o.Config.HasGoCode():
 		return "add the rule to " + project.RoleFile + ": " + d.Rule()
 	}
 	return "add the marker to the controller: " + d.Marker()

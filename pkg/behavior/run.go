@@ -23,8 +23,8 @@ type RunOptions struct {
 	// Samples are the custom resources to create and delete, in the Namespace if they don't name one.
 	Samples   []*kube.Object
 	Namespace string
-	// Watched are the resources that the operator must watch before it counts as settled.
-	Watched []string
+	// Unwatched says what the operator must watch before it counts as settled, or ""; see stage.AwaitWatches.
+	Unwatched func() string
 	// Timeout is how long a step may take until the operator is at rest, and Rest how long it is then left alone once, with all samples.
 	Timeout, Rest time.Duration
 	Now           func() time.Time
@@ -36,10 +36,8 @@ type RunOptions struct {
 type run struct {
 	o        RunOptions
 	settling stage.Settling
-	// unwatched says which of the resources the operator doesn't watch yet, or "".
-	unwatched func() string
-	history   *stage.History
-	observed  Observation
+	history  *stage.History
+	observed Observation
 }
 
 // quiet is how long nothing must change after a step.
@@ -53,11 +51,11 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 		return nil, err
 	}
 	defer history.Close()
-	r := &run{o: o, history: history, unwatched: stage.AwaitWatches(o.Watched, o.Requests)}
-	r.settling = stage.Settling{Quiet: quiet, Limit: o.Timeout, Busy: stage.FirstOf(r.unwatched, o.Busy)}
+	r := &run{o: o, history: history}
+	r.settling = stage.Settling{Quiet: quiet, Limit: o.Timeout, Busy: stage.FirstOf(o.Unwatched, o.Busy)}
 	before := uids(history.Objects())
 	err = r.steps(ctx)
-	if err == nil && r.unwatched() == "" {
+	if err == nil && r.o.Unwatched() == "" {
 		for _, object := range history.Objects() {
 			if !before[string(object.GetUID())] && !stage.IsHeartbeat(object) {
 				r.observed.Left = append(r.observed.Left, object)
@@ -72,7 +70,7 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 
 // steps does what Run says. If the operator doesn't begin, the first step is the only one.
 func (r *run) steps(ctx context.Context) error {
-	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil || r.unwatched() != "" {
+	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil || r.o.Unwatched() != "" {
 		return err
 	}
 	var created []*kube.Object

@@ -18,10 +18,15 @@ func StringAt(v any, fields ...string) string {
 	return text
 }
 
-// IntAt returns the integer at a path of fields below v; 0 if there is none.
+// IntAt returns the integer at a path of fields below v; 0 if there is none. Numbers of files are decoded as float64.
 func IntAt(v any, fields ...string) int64 {
-	number, _ := ValueAt(v, fields...).(int64)
-	return number
+	switch number := ValueAt(v, fields...).(type) {
+	case int64:
+		return number
+	case float64:
+		return int64(number)
+	}
+	return 0
 }
 
 // ListAt returns the list at a path of fields below v; nil if there is none.

@@ -3,11 +3,11 @@ package local
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/stage"
 )
@@ -17,20 +17,19 @@ func (r *runner) grant(ctx context.Context) error {
 	if r.plane == nil || r.o.AsAdmin {
 		return nil
 	}
-	if !isFile(filepath.Join(r.o.Root, filepath.FromSlash(project.DefaultKustomization))) {
+	remedy := "correct the manifests, or use --as-admin to run without them"
+	if r.o.Drive != nil { // its commands have no such flag
+		remedy = "correct the manifests"
+	}
+	permissions, err := r.permissions()
+	if err != nil {
+		return diag.Explain(err, remedy)
+	}
+	if permissions == nil {
 		if !r.running {
 			r.progressf("there is no %s: the manager runs as an administrator, and missing permissions don't show", project.DefaultKustomization)
 		}
 		return nil
-	}
-	const remedy = "correct the manifests, or use --as-admin to run without them"
-	objects, err := r.manifests().readDir(project.DefaultDir)
-	if err != nil {
-		return diag.Explain(err, remedy)
-	}
-	permissions, err := stage.PermissionsOf(objects, r.namespace)
-	if err != nil {
-		return diag.Explain(fmt.Errorf("%s: %w", project.DefaultDir, err), remedy)
 	}
 	if r.access != nil {
 		if err := r.access.Update(ctx, permissions); err != nil {
@@ -44,8 +43,57 @@ func (r *runner) grant(ctx context.Context) error {
 	if err != nil {
 		return diag.Explain(err, remedy)
 	}
-	r.progressf("the manager runs as %s/%s, with the permissions of %s", permissions.Namespace, permissions.ServiceAccount, project.DefaultDir)
+	if err := r.provide(ctx); err != nil {
+		return err
+	}
+	r.progressf("the manager runs as %s/%s, with the permissions of %s", permissions.Namespace, permissions.ServiceAccount, r.deployedFrom())
 	return nil
+}
+
+// provide applies the other objects of Options.Manifests. Those of unknown kinds, such as certificates and monitors, are left out.
+func (r *runner) provide(ctx context.Context) error {
+	var unknown []string
+	for _, o := range givenManifests(r.o.Manifests).supporting() {
+		err := r.cluster.Apply(ctx, o, r.access.Namespace())
+		if kube.IsNotFound(err) {
+			unknown = append(unknown, kube.Name(o))
+		} else if err != nil {
+			return fmt.Errorf("applying %s: %w", kube.Name(o), err)
+		}
+	}
+	if len(unknown) > 0 {
+		r.progressf("left out, since nothing defines their kinds: %s", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// deployedFrom names the manifests of the operator.
+func (r *runner) deployedFrom() string {
+	if len(r.o.Manifests) > 0 {
+		return "its manifests"
+	}
+	return project.DefaultDir
+}
+
+// permissions returns the permissions of the manager, or nil if it has no manifests. A project's are moved to the namespace of the run, which
+// its manager watches; other operators stay where their manifests put them.
+func (r *runner) permissions() (*stage.Permissions, error) {
+	objects, err := r.source().deployed()
+	if err != nil || len(objects) == 0 {
+		return nil, err
+	}
+	namespace := r.namespace
+	if len(r.o.Manifests) > 0 {
+		namespace = ""
+	}
+	permissions, err := stage.PermissionsOf(objects, namespace)
+	if err == nil && len(r.o.Manifests) > 0 && !permissions.Granted() {
+		err = fmt.Errorf("no binding of a role names the service account %s/%s", permissions.Namespace, permissions.ServiceAccount)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.deployedFrom(), err)
+	}
+	return permissions, nil
 }
 
 // record reports a request of the manager that was denied, once, and keeps requests for Options.Drive.

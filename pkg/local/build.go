@@ -61,6 +61,13 @@ func (r *runner) useProgram(ctx context.Context) error {
 	for _, name := range r.o.Program.Flags {
 		r.flags[name] = true
 	}
+	if r.o.Program.Flags == nil {
+		r.flags = r.readFlags(ctx, r.binary, r.o.Program.Args...)
+		var err error
+		if r.port, err = r.source().webhookPort(); err != nil {
+			return err
+		}
+	}
 	return ctx.Err()
 }
 
@@ -83,13 +90,13 @@ func (r *runner) buildArgs(binary, pkg string) []string {
 
 // readFlags returns the flags in the help of the manager. A manager that does not parse flags finds no cluster and ends, or is killed
 // after a time that is long enough for a busy machine: without its flags, the manager would listen on all addresses.
-func (r *runner) readFlags(ctx context.Context, binary string) map[string]bool {
+func (r *runner) readFlags(ctx context.Context, binary string, args ...string) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var out bytes.Buffer
 	environ := append(append([]string{}, r.o.Environ...), "KUBECONFIG="+filepath.Join(r.workspace.Path, "none"))
 	// The exit code of help is not significant.
-	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: r.o.Root, Env: environ, Name: binary, Args: []string{"-h"}, Stdout: &out, Stderr: &out})
+	_ = controlplane.RunTied(ctx, controlplane.Command{Dir: r.o.Root, Env: environ, Name: binary, Args: append(slices.Clone(args), "-h"), Stdout: &out, Stderr: &out})
 	flags := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\s+(?:-\w, )?--?([a-z][a-z0-9-]*)`).FindAllStringSubmatch(out.String(), -1) {
 		flags[m[1]] = true

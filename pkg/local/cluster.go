@@ -35,11 +35,11 @@ func (r *runner) choose(ctx context.Context) error {
 		r.o.Webhooks = false
 		return nil
 	}
-	pkg, err := MainPackage(r.o.Root)
+	port, err := r.source().webhookPort()
 	if err != nil {
 		return err
 	}
-	return checkPort(webhookPort(r.o.Root, pkg))
+	return checkPort(port)
 }
 
 // reach connects to the cluster of the kubeconfig, if there is one.

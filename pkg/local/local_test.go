@@ -59,8 +59,8 @@ func TestWebhookPort(t *testing.T) {
 func TestManagerEnv(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if env, err := managerEnv(dir, "n"); err != nil || env != nil {
-		t.Errorf("without config/manager: %v, %v", env, err)
+	if found, err := (projectManifests{root: dir}).manager(); err != nil || managerEnv(found, "n") != nil {
+		t.Errorf("without config/manager: %v, %v", found, err)
 	}
 	write(t, dir, "config/manager/manager.yaml", `apiVersion: v1
 kind: Namespace
@@ -92,12 +92,13 @@ spec:
         - name: GOMEMLIMIT
           valueFrom: {resourceFieldRef: {resource: limits.memory}}
 `)
-	env, err := managerEnv(dir, "team")
+	found, err := projectManifests{root: dir}.manager()
+	env := managerEnv(found, "team")
 	if want := []string{"IMAGE=a:1", "EMPTY=", "ANSIBLE_GATHERING=explicit", "WATCH_NAMESPACE=team"}; err != nil || !slices.Equal(env, want) {
 		t.Errorf("got %q, %v, want %q", env, err, want)
 	}
 	write(t, dir, "config/manager/manager.yaml", "a: {")
-	if _, err := managerEnv(dir, "n"); err == nil || !strings.Contains(err.Error(), "config/manager/manager.yaml") || strings.Contains(err.Error(), dir) {
+	if _, err := (projectManifests{root: dir}).manager(); err == nil || !strings.Contains(err.Error(), "config/manager/manager.yaml") || strings.Contains(err.Error(), dir) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -108,15 +109,20 @@ metadata: {name: as.example.com}
 spec: {group: example.com}
 `
 
+func definitions(dir string, e *endpoint) ([]*kube.Object, error) {
+	found, err := projectManifests{root: dir}.crds()
+	return converted(found, e), err
+}
+
 // TestCRDs checks what becomes of CRDs: from a kustomization or from files, with and without conversion.
 func TestCRDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if found, err := (manifests{root: dir}).crds(nil); err != nil || len(found) != 0 {
+	if found, err := definitions(dir, nil); err != nil || len(found) != 0 {
 		t.Errorf("without config: %v, %v", found, err)
 	}
 	write(t, dir, "config/crd/bases/a.yaml", crdText)
-	if found, err := (manifests{root: dir}).crds(nil); err != nil || len(found) != 1 || found[0].GetName() != "as.example.com" {
+	if found, err := definitions(dir, nil); err != nil || len(found) != 1 || found[0].GetName() != "as.example.com" {
 		t.Errorf("from bases: %v, %v", found, err)
 	}
 	write(t, dir, "config/crd/patch.yaml", strings.Replace(crdText, "spec: {group: example.com}", "spec:", 1)+`  conversion:
@@ -126,7 +132,7 @@ func TestCRDs(t *testing.T) {
       conversionReviewVersions: [v1]
 `)
 	write(t, dir, "config/crd/kustomization.yaml", "resources: [bases/a.yaml]\npatches: [{path: patch.yaml}]\n")
-	found, err := manifests{root: dir}.crds(&endpoint{port: 1234, ca: []byte("CA")})
+	found, err := definitions(dir, &endpoint{port: 1234, ca: []byte("CA")})
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
@@ -135,12 +141,12 @@ func TestCRDs(t *testing.T) {
 		kube.ValueAt(webhook, "clientConfig", "service") != nil || len(kube.ListAt(webhook, "conversionReviewVersions")) != 1 {
 		t.Errorf("conversion: %v", webhook)
 	}
-	found, err = manifests{root: dir}.crds(nil)
+	found, err = definitions(dir, nil)
 	if err != nil || kube.ValueAt(found[0].Object, "spec", "conversion", "strategy") != "None" || kube.ValueAt(found[0].Object, "spec", "conversion", "webhook") != nil {
 		t.Errorf("without webhooks: %v, %v", found, err)
 	}
 	write(t, dir, "config/crd/kustomization.yaml", "resources: [bases/b.yaml]\n")
-	if _, err := (manifests{root: dir}).crds(nil); err == nil || strings.Contains(err.Error(), dir) {
+	if _, err := definitions(dir, nil); err == nil || strings.Contains(err.Error(), dir) {
 		t.Errorf("a broken kustomization: %v", err)
 	}
 }
@@ -149,7 +155,7 @@ func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := &endpoint{port: 1234, ca: []byte("CA")}
-	if found, err := webhooks(dir, "p", e); err != nil || found != nil || hasWebhooks(dir) {
+	if found, err := (projectManifests{root: dir}).webhooks(); err != nil || found != nil {
 		t.Errorf("without webhooks: %v, %v", found, err)
 	}
 	write(t, dir, project.WebhookManifests, `---
@@ -160,10 +166,11 @@ webhooks:
 - name: m.example.com
   clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate}}
 `)
-	found, err := webhooks(dir, "p", e)
-	if err != nil || len(found) != 1 || !hasWebhooks(dir) {
+	found, err := projectManifests{root: dir}.webhooks()
+	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
+	found = configured(found, "p-run-local-", e)
 	config := kube.ValueAt(kube.ListAt(found[0].Object, "webhooks")[0], "clientConfig")
 	if found[0].GetName() != "p-run-local-mutating-webhook-configuration" || kube.ValueAt(config, "url") != "https://127.0.0.1:1234/mutate" || kube.ValueAt(config, "service") != nil {
 		t.Errorf("got %s %v", found[0].GetName(), config)
@@ -176,7 +183,7 @@ func TestSamples(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "config/samples/a.yaml", "apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec:\n  # nothing yet\n")
 	write(t, dir, "config/samples/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n")
-	found, err := manifests{root: dir}.samples()
+	found, err := projectManifests{root: dir}.samples()
 	if err != nil || len(found) != 2 {
 		t.Fatal(found, err)
 	}

@@ -21,6 +21,8 @@ type LogWriter struct {
 	Compact bool
 	// Color colors the shortened lines.
 	Color bool
+	// Failed receives the message and the error of each line of these loggers that reports one. It may be nil.
+	Failed func(message, cause string)
 	// Location is the time zone of the shortened lines; nil is UTC.
 	Location *time.Location
 
@@ -85,6 +87,9 @@ func (w *LogWriter) Flush() {
 
 // print prints a line, which has no line end.
 func (w *LogWriter) print(out *bytes.Buffer, line []byte) {
+	if w.Failed != nil {
+		w.reportError(line)
+	}
 	if w.Compact {
 		if w.skipTrace(out, line) {
 			return
@@ -101,6 +106,21 @@ func (w *LogWriter) print(out *bytes.Buffer, line []byte) {
 	out.WriteString(w.Prefix)
 	out.Write(line)
 	out.WriteByte('\n')
+}
+
+// reportError calls Failed if a line reports an error.
+func (w *LogWriter) reportError(line []byte) {
+	e, ok := parseEntry(bytes.TrimSuffix(line, []byte("\r")))
+	if !ok || e.level == "DEBUG" || e.level == "INFO" || e.level == "WARN" {
+		return
+	}
+	cause := ""
+	for _, f := range e.fields {
+		if f.key == "error" || f.key == "panic" && cause == "" {
+			cause = f.text()
+		}
+	}
+	w.Failed(e.message, cause)
 }
 
 var (

@@ -2,6 +2,8 @@ package local
 
 import (
 	"bytes"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,5 +114,26 @@ func TestLogWriterLongLine(t *testing.T) {
 		if want := "m | " + strings.Repeat(part, 1<<10) + "y\nm | z\n"; out.String() != want {
 			t.Errorf("compact %t: got %d bytes that end in %q", compact, out.Len(), out.String()[max(0, out.Len()-20):])
 		}
+	}
+}
+
+// TestLogWriterFailed checks which lines are errors.
+func TestLogWriterFailed(t *testing.T) {
+	t.Parallel()
+	var got []string
+	w := &LogWriter{Out: io.Discard, Failed: func(message, cause string) { got = append(got, message+": "+cause) }}
+	for _, line := range []string{
+		"2026-11-23T02:13:11Z\tINFO\tsetup\tStarting\t{\"error\": \"none\"}",
+		"2026-11-23T02:13:11Z\tERROR\tReconciler error\t{\"controller\": \"a\", \"error\": \"no disk\"}",
+		`{"level":"error","ts":"2026-11-23T02:13:11Z","msg":"Observed a panic","panic":"nil map","panicGoValue":"x"}`,
+		`{"level":"warn","ts":"2026-11-23T02:13:11Z","msg":"slow"}`,
+		"ERROR: of another logger",
+	} {
+		if _, err := io.WriteString(w, line+"\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"Reconciler error: no disk", "Observed a panic: nil map"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -23,10 +23,11 @@ const (
 
 // applyCRDs applies the CRDs, waits until they are served, and returns their names. It changes nothing if the cluster rejects one.
 func (r *runner) applyCRDs(ctx context.Context) (names []string, err error) {
-	definitions, err := r.manifests().crds(r.endpoint())
+	definitions, err := r.source().crds()
 	if err != nil {
 		return nil, err
 	}
+	definitions = append(converted(definitions, r.endpoint()), ofKinds(r.o.CRDs, crdKind)...)
 	for _, apply := range []func(context.Context, *kube.Object, string) error{r.cluster.Check, r.cluster.Apply} {
 		for _, crd := range definitions {
 			if err := apply(ctx, crd, ""); err != nil {
@@ -82,16 +83,16 @@ func (r *runner) start(ctx context.Context) error {
 
 // command returns the manager's flags and environment.
 func (r *runner) command() (args, env []string, err error) {
-	declared, err := managerEnv(r.o.Root, r.namespace)
+	objects, err := r.source().manager()
 	if err != nil {
 		return nil, nil, err
 	}
-	kubeconfig := r.kubeconfig
+	kubeconfig, namespace := r.kubeconfig, r.namespace
 	if r.access != nil {
-		kubeconfig = r.access.Kubeconfig
+		kubeconfig, namespace = r.access.Kubeconfig, r.access.Namespace()
 	}
-	env = slices.Concat(r.o.Environ, declared, r.o.Program.Environ, []string{"KUBECONFIG=" + kubeconfig})
-	if r.o.Config.Namespaced() || r.o.Namespace != "" {
+	env = slices.Concat(r.o.Environ, managerEnv(objects, namespace), r.o.Program.Environ, []string{"KUBECONFIG=" + kubeconfig})
+	if r.o.Config.Namespaced() || r.o.Namespace != "" && len(r.o.Manifests) == 0 {
 		env = append(env, "WATCH_NAMESPACE="+r.namespace)
 	}
 	metrics := "0"
@@ -108,19 +109,25 @@ func (r *runner) command() (args, env []string, err error) {
 		// Operators on one machine cannot share the directories of runs for the same names.
 		{"run-directory", filepath.Join(r.workspace.Path, "runs")},
 	} {
-		if r.flags[f.name] {
+		if r.flags[f.name] && !r.o.Program.sets(f.name) {
 			args = append(args, "--"+f.name+"="+f.value)
 		}
 	}
 	if r.metrics != "" && r.flags["metrics-secure"] {
 		args = append(args, "--metrics-secure=false") // for this process, on the loopback address
 	}
+	certFlag := ""
+	for _, name := range []string{"cert-dir", "webhook-cert-dir", "webhook-cert-path"} {
+		if r.flags[name] {
+			certFlag = name
+		}
+	}
 	switch {
 	case !r.serving:
 		// Scaffolds omit their webhooks with this variable.
 		env = append(env, "ENABLE_WEBHOOKS=false")
-	case r.flags["webhook-cert-path"]:
-		args = append(args, "--webhook-cert-path="+r.certDir())
+	case certFlag != "":
+		args = append(args, "--"+certFlag+"="+r.certDir())
 	default:
 		tmp := r.tempDir()
 		env = append(env, "TMPDIR="+tmp, "TMP="+tmp, "TEMP="+tmp)
@@ -133,7 +140,7 @@ func (r *runner) tempDir() string { return filepath.Join(r.workspace.Path, "tmp"
 
 // applySamples applies config/samples and returns the names of the applied objects.
 func (r *runner) applySamples(ctx context.Context) (names []string, err error) {
-	objects, err := r.manifests().samples()
+	objects, err := r.source().samples()
 	if err != nil {
 		return nil, err
 	}

@@ -16,17 +16,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
-// manifests reads the manifests of the project at root.
-type manifests struct {
+// projectManifests reads the manifests of the project at root.
+type projectManifests struct {
 	root string
 	// build builds the kustomization in a directory; nil refuses references to other machines.
 	build func(dir string) ([]byte, error)
 }
 
-func (r *runner) manifests() manifests { return manifests{root: r.o.Root, build: r.o.Build} }
-
 // readDir returns the objects of a kustomization, or of the YAML files in a directory without one.
-func (m manifests) readDir(dir string, globs ...string) ([]*kube.Object, error) {
+func (m projectManifests) readDir(dir string, globs ...string) ([]*kube.Object, error) {
 	full := filepath.Join(m.root, filepath.FromSlash(dir))
 	if isFile(filepath.Join(full, "kustomization.yaml")) {
 		build := m.build
@@ -54,23 +52,62 @@ func (m manifests) readDir(dir string, globs ...string) ([]*kube.Object, error) 
 	return kube.DecodeFiles(names, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(m.root, filepath.FromSlash(name))) })
 }
 
+func (m projectManifests) crds() ([]*kube.Object, error) {
+	objects, err := m.readDir(project.CRDDir, "bases/*.yaml", "bases/*.yml")
+	return ofKinds(objects, crdKind), err
+}
+
+func (m projectManifests) deployed() ([]*kube.Object, error) {
+	if !isFile(filepath.Join(m.root, filepath.FromSlash(project.DefaultKustomization))) {
+		return nil, nil
+	}
+	return m.readDir(project.DefaultDir)
+}
+
+func (m projectManifests) webhooks() ([]*kube.Object, error) {
+	return m.readFile(project.WebhookManifests)
+}
+
+func (m projectManifests) manager() ([]*kube.Object, error) { return m.readFile(project.ManagerFile) }
+
+// readFile returns the objects of a file, which may be missing.
+func (m projectManifests) readFile(name string) ([]*kube.Object, error) {
+	data, err := os.ReadFile(filepath.Join(m.root, filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var objects []*kube.Object
+	if err == nil {
+		objects, err = kube.Decode(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
+	}
+	return objects, nil
+}
+
+func (m projectManifests) samples() ([]*kube.Object, error) {
+	objects, err := m.readDir(project.SamplesDir, "*.yaml", "*.yml")
+	return withSpecs(objects), err
+}
+
+func (m projectManifests) webhookPort() (int, error) {
+	pkg, err := MainPackage(m.root)
+	if err != nil {
+		return 0, err
+	}
+	return webhookPort(m.root, pkg), nil
+}
+
 // endpoint is the endpoint of the manager's webhooks.
 type endpoint struct {
 	port int
 	ca   []byte
 }
 
-// crds returns the project's custom resource definitions. They convert objects with the webhook at e, or not at all if e is nil.
-func (m manifests) crds(e *endpoint) ([]*kube.Object, error) {
-	objects, err := m.readDir(project.CRDDir, "bases/*.yaml", "bases/*.yml")
-	if err != nil {
-		return nil, err
-	}
-	var definitions []*kube.Object
-	for _, o := range objects {
-		if o.GetKind() != "CustomResourceDefinition" {
-			continue
-		}
+// converted makes definitions convert objects with the webhook at e, or not at all if e is nil.
+func converted(definitions []*kube.Object, e *endpoint) []*kube.Object {
+	for _, o := range definitions {
 		if kube.ValueAt(o.Object, "spec", "conversion", "strategy") == "Webhook" {
 			conversion := map[string]any{"strategy": "None"}
 			if e != nil {
@@ -81,9 +118,8 @@ func (m manifests) crds(e *endpoint) ([]*kube.Object, error) {
 			}
 			o.Object["spec"].(map[string]any)["conversion"] = conversion
 		}
-		definitions = append(definitions, o)
 	}
-	return definitions, nil
+	return definitions
 }
 
 // clientConfig returns the configuration of a webhook at a path of the manager.
@@ -94,21 +130,10 @@ func (e *endpoint) clientConfig(path string) map[string]any {
 	}
 }
 
-// webhooks returns the project's webhook configurations for e. Their names start with the project's, so that they replace no others.
-func webhooks(root, name string, e *endpoint) ([]*kube.Object, error) {
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(project.WebhookManifests)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var objects []*kube.Object
-	if err == nil {
-		objects, err = kube.Decode(data)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", project.WebhookManifests, diag.Cause(err))
-	}
-	for _, o := range objects {
-		o.SetName(name + "-run-local-" + o.GetName())
+// configured makes configurations of webhooks call the manager at e. Their names get a prefix, so that they replace no others.
+func configured(configurations []*kube.Object, prefix string, e *endpoint) []*kube.Object {
+	for _, o := range configurations {
+		o.SetName(prefix + o.GetName())
 		for _, item := range kube.ListAt(o.Object, "webhooks") {
 			webhook, ok := item.(map[string]any)
 			if !ok {
@@ -118,13 +143,7 @@ func webhooks(root, name string, e *endpoint) ([]*kube.Object, error) {
 			webhook["clientConfig"] = e.clientConfig(path)
 		}
 	}
-	return objects, nil
-}
-
-// samples returns the objects of config/samples.
-func (m manifests) samples() ([]*kube.Object, error) {
-	objects, err := m.readDir(project.SamplesDir, "*.yaml", "*.yml")
-	return withSpecs(objects), err
+	return configurations
 }
 
 // withSpecs replaces a "spec:" without a value, as scaffolded by peers, by an empty object, since API servers reject null.

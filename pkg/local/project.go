@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/stage"
 )
 
 // defaultWebhookPort is controller-runtime's default.
@@ -27,11 +27,6 @@ func MainPackage(root string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the project has no manager: cmd/main.go and main.go not found")
-}
-
-// hasWebhooks reports whether a project has webhook configurations.
-func hasWebhooks(root string) bool {
-	return isFile(filepath.Join(root, filepath.FromSlash(project.WebhookManifests)))
 }
 
 func isFile(name string) bool {
@@ -73,38 +68,24 @@ func ofMachine(name, value string) bool {
 	return strings.HasPrefix(name, "ANSIBLE_") && strings.ContainsAny(value, `/\~`)
 }
 
-// managerEnv returns the environment variables of the manager in config/manager that have a value outside of a pod and are not
-// of the machine.
-func managerEnv(root, namespace string) ([]string, error) {
-	const name = project.ManagerFile
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-	if os.IsNotExist(err) {
-		return nil, nil
+// managerEnv returns the environment variables of the manager in its manifests that have a value outside of a pod and are not of the
+// machine. namespace is the manager's.
+func managerEnv(objects []*kube.Object, namespace string) (env []string) {
+	manager := stage.ManagerOf(objects)
+	if manager == nil {
+		return nil
 	}
-	var objects []*kube.Object
-	if err == nil {
-		objects, err = kube.Decode(data)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
-	}
-	var env []string
-	for _, o := range objects {
-		if o.GetKind() != "Deployment" {
+	for _, entry := range kube.ListAt(managerContainer(manager), "env") {
+		variable := kube.ValueAt(entry, "name")
+		if value, ok := kube.ValueAt(entry, "value").(string); ok && ofMachine(fmt.Sprint(variable), value) {
 			continue
-		}
-		for _, entry := range kube.ListAt(managerContainer(o), "env") {
-			variable := kube.ValueAt(entry, "name")
-			if value, ok := kube.ValueAt(entry, "value").(string); ok && ofMachine(fmt.Sprint(variable), value) {
-				continue
-			} else if ok {
-				env = append(env, fmt.Sprintf("%s=%s", variable, value))
-			} else if kube.ValueAt(entry, "valueFrom", "fieldRef", "fieldPath") == "metadata.namespace" {
-				env = append(env, fmt.Sprintf("%s=%s", variable, namespace))
-			}
+		} else if ok {
+			env = append(env, fmt.Sprintf("%s=%s", variable, value))
+		} else if kube.ValueAt(entry, "valueFrom", "fieldRef", "fieldPath") == "metadata.namespace" {
+			env = append(env, fmt.Sprintf("%s=%s", variable, namespace))
 		}
 	}
-	return env, nil
+	return env
 }
 
 // managerContainer returns the container named manager, or the first one.

@@ -21,10 +21,15 @@ const effectTimeout = 20 * time.Second
 
 // register applies the webhook configurations of the manager, and removes stale ones.
 func (r *runner) register(ctx context.Context) error {
-	configured, err := webhooks(r.o.Root, r.o.Config.ProjectName(), &endpoint{port: r.port, ca: r.ca})
+	found, err := r.source().webhooks()
 	if err != nil {
 		return err
 	}
+	prefix := r.o.Config.ProjectName() + "-run-local-"
+	if len(r.o.Manifests) > 0 {
+		prefix = "" // the operator may know its own, and there are no others
+	}
+	configured := configured(found, prefix, &endpoint{port: r.port, ca: r.ca})
 	stale := r.registered
 	if !r.serving {
 		// A killed run may have left them in a cluster.
@@ -94,8 +99,8 @@ func (r *runner) unregister(ctx context.Context) error {
 		errs = append(errs, r.cluster.Delete(ctx, o, ""))
 	}
 	r.registered = nil
-	definitions, err := r.manifests().crds(nil)
-	for _, crd := range definitions {
+	definitions, err := r.source().crds()
+	for _, crd := range converted(definitions, nil) {
 		if kube.ValueAt(crd.Object, "spec", "conversion") != nil {
 			errs = append(errs, r.cluster.Apply(ctx, crd, ""))
 		}

@@ -32,7 +32,7 @@ const unregisterTimeout = 10 * time.Second
 
 // Options are the options of Run.
 type Options struct {
-	// Root is the project's directory, Config its PROJECT file.
+	// Root is the project's directory, Config its PROJECT file. With Manifests, they are the directory of the Program, and empty.
 	Root   string
 	Config *project.Config
 	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs. Name distinguishes the run from others of
@@ -55,6 +55,11 @@ type Options struct {
 	// Samples applies config/samples. SampleObjects, unless it is empty, replaces them in a Session.
 	Samples       bool
 	SampleObjects []*kube.Object
+	// Manifests, unless they are empty, are those of the operator in place of the project's, with its definitions, permissions and
+	// webhooks. They need a Program.
+	Manifests []*kube.Object
+	// CRDs are definitions of others that the operator needs.
+	CRDs []*kube.Object
 	// Webhooks enables the project's webhooks, RemoteWebhooks also for the cluster of the kubeconfig.
 	Webhooks, RemoteWebhooks bool
 	// Environ is the environment of go, the manager and the control plane.
@@ -88,10 +93,18 @@ type Program struct {
 	Name string
 	// Args are the arguments before the flags of the manager.
 	Args []string
-	// Flags are the names of its flags that Run can set.
+	// Flags are the names of its flags that Run can set. If it is nil, they are read from its help.
 	Flags []string
 	// Environ are additional variables. They take precedence over Options.Environ and the manager's manifest.
 	Environ []string
+}
+
+// sets reports whether the arguments contain a flag.
+func (p Program) sets(flag string) bool {
+	return slices.ContainsFunc(p.Args, func(arg string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return strings.HasPrefix(arg, "-") && name == flag
+	})
 }
 
 // runner is one call of Run.
@@ -188,8 +201,12 @@ func (r *runner) run(ctx context.Context) error {
 
 // webhooks reports whether the manager is to serve webhooks. Those for conversion are in PROJECT only.
 func (r *runner) webhooks() bool {
-	if !r.o.Webhooks || hasWebhooks(r.o.Root) {
+	found, err := r.source().webhooks()
+	if !r.o.Webhooks || len(found) > 0 || err != nil { // the error is reported when they are registered
 		return r.o.Webhooks
+	}
+	if given, ok := r.source().(givenManifests); ok {
+		return given.webhookService() != nil
 	}
 	config, err := project.Load(afero.NewOsFs(), r.o.Root)
 	if err != nil {

@@ -27,7 +27,7 @@ func (r *runner) drive(ctx context.Context) error {
 	samples := withSpecs(r.o.SampleObjects)
 	if len(samples) == 0 {
 		var err error
-		if samples, err = r.manifests().samples(); err != nil {
+		if samples, err = r.source().samples(); err != nil {
 			return err
 		}
 	}

@@ -70,5 +70,8 @@ func (a *Access) Update(ctx context.Context, p *Permissions) error {
 	return nil
 }
 
+// Namespace is the operator's.
+func (a *Access) Namespace() string { return a.o.Permissions.Namespace }
+
 // Close ends the gateway with all its connections.
 func (a *Access) Close() { a.Gateway.Stop() }

@@ -19,14 +19,29 @@ type Permissions struct {
 	objects []*kube.Object
 }
 
+// ManagerOf returns the Deployment of the manager, or the StatefulSet, or nil: the first with a container of that name, or else the first.
+func ManagerOf(manifests []*kube.Object) (manager *kube.Object) {
+	for _, o := range manifests {
+		if o.GetKind() != "Deployment" && o.GetKind() != "StatefulSet" {
+			continue
+		}
+		if slices.ContainsFunc(kube.ListAt(o.Object, "spec", "template", "spec", "containers"), func(c any) bool { return kube.StringAt(c, "name") == "manager" }) {
+			return o
+		}
+		if manager == nil {
+			manager = o
+		}
+	}
+	return manager
+}
+
 // PermissionsOf finds permissions in the manifests of an operator, as 'kustomize build config/default' writes them. namespace, unless it
 // is empty, replaces the operator's, so that the roles of an operator that watches its own namespace are for that one.
 func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, error) {
-	i := slices.IndexFunc(manifests, func(o *kube.Object) bool { return o.GetKind() == "Deployment" })
-	if i < 0 {
+	deployment := ManagerOf(manifests)
+	if deployment == nil {
 		return nil, errors.New("the manifests have no Deployment, whose service account has the permissions of the manager")
 	}
-	deployment := manifests[i]
 	from := deployment.GetNamespace()
 	p := &Permissions{
 		Namespace:      cmp.Or(namespace, from, "default"),
@@ -57,6 +72,22 @@ func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, er
 		p.objects = slices.Concat(p.objects, namespaces, []*kube.Object{o})
 	}
 	return p, nil
+}
+
+// Granted reports whether a binding of a role names the service account, or its group.
+func (p *Permissions) Granted() bool {
+	return slices.ContainsFunc(p.objects, func(o *kube.Object) bool {
+		return slices.ContainsFunc(kube.ListAt(o.Object, "subjects"), func(subject any) bool {
+			name := kube.StringAt(subject, "name")
+			switch kube.StringAt(subject, "kind") {
+			case "ServiceAccount":
+				return name == p.ServiceAccount && kube.StringAt(subject, "namespace") == p.Namespace
+			case "Group":
+				return name == "system:serviceaccounts" || name == "system:serviceaccounts:"+p.Namespace || name == "system:authenticated"
+			}
+			return false
+		})
+	})
 }
 
 // apply applies the permissions. It removes what only former has, which may be nil.

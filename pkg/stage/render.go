@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// RenderOptions are the options of Render. All but Watched and Busy are required.
+// RenderOptions are the options of Render. All but Unwatched and Busy are required.
 type RenderOptions struct {
 	// Client is an administrator's.
 	Client *kube.Client
@@ -20,8 +19,8 @@ type RenderOptions struct {
 	// Objects are applied, in the Namespace if they don't name one.
 	Objects   []*kube.Object
 	Namespace string
-	// Watched are the resources, such as memcacheds.cache.example.com, that the operator must watch: before, it can't have begun.
-	Watched []string
+	// Unwatched says what the operator must watch before it can have begun, or ""; see AwaitWatches.
+	Unwatched func() string
 	// Busy says what the operator is doing, or "". It may be nil.
 	Busy func() string
 	// Timeout is how long to wait for the operator.
@@ -56,7 +55,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 			uids[string(applied.GetUID())] = true
 		}
 	}
-	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: FirstOf(AwaitWatches(o.Watched, o.Requests), o.Busy)})
+	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: FirstOf(o.Unwatched, o.Busy)})
 	if err != nil {
 		return nil, err
 	}
@@ -67,25 +66,4 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 	}
 	all := h.Objects()
 	return Normalize(slices.DeleteFunc(slices.Clone(all), func(object *kube.Object) bool { return !uids[string(object.GetUID())] }), all), nil
-}
-
-// AwaitWatches returns a Settling.Busy that says which of the resources, such as memcacheds.cache.example.com, the operator doesn't watch
-// yet.
-func AwaitWatches(resources []string, requests func() []gateway.Record) func() string {
-	missing := slices.Clone(resources)
-	return func() string {
-		if len(missing) == 0 {
-			return "" // without another look at all requests
-		}
-		records := requests()
-		missing = slices.DeleteFunc(missing, func(resource string) bool {
-			return slices.ContainsFunc(records, func(r gateway.Record) bool {
-				return r.Verb == "watch" && r.Code == http.StatusOK && r.GroupResource() == resource
-			})
-		})
-		if len(missing) == 0 {
-			return ""
-		}
-		return "the operator doesn't watch " + missing[0]
-	}
 }

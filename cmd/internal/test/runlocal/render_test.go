@@ -4,6 +4,7 @@ package runlocal
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestRender(t *testing.T) {
 	if got := strings.Join(names, " "); got != "deployment-memcached-sample.yaml memcached-memcached-sample.yaml" {
 		t.Errorf("files %s", got)
 	}
-	render(0, "--check", "test/render")
+	checkGivenOperator(t, dir, sample)
 	clitest.EditFile(t, dir, "internal/controller/memcached_controller.go", `"app.kubernetes.io/instance": obj.Name,`, `"app.kubernetes.io/instance": obj.Name, "app.kubernetes.io/component": "cache",`)
 	if out := render(1, "--check", "test/render"); !strings.Contains(out, "+    app.kubernetes.io/component: cache") {
 		t.Errorf("output:\n%s", out)
@@ -45,3 +46,35 @@ func TestRender(t *testing.T) {
 		t.Errorf("output:\n%s", out)
 	}
 }
+
+// checkGivenOperator checks that an operator that is given as a program and manifests makes what the project with the same code makes,
+// which is in test/render.
+func checkGivenOperator(t *testing.T, project, sample string) {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "manager.exe"), "./cmd")
+	build.Dir = project
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	others := filepath.Join(dir, "others.yaml")
+	clitest.WriteFile(t, others, otherCRD)
+	p := clitest.StartProcess(t, dir, nil, "render", "-f", filepath.Join(project, sample), "--check", filepath.Join(project, "test", "render"),
+		"--manager", "./manager.exe --leader-elect=false", "--manifests", filepath.Join(project, "config", "default"), "--crds", others)
+	p.MustEnd(0)
+	for _, want := range []string{"the manager runs as memcached-operator-system/memcached-operator-controller-manager, with the permissions of its manifests", "others.example.com"} {
+		if !strings.Contains(p.Output(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, p.Output())
+		}
+	}
+}
+
+const otherCRD = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: others.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Other, plural: others}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`

@@ -1,0 +1,130 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/operon-sdk/operon/cmd/internal/words"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+// subjectOptions are the flags for an operator that isn't built from the project, or has no project.
+type subjectOptions struct {
+	manager         string
+	manifests, crds []string
+	// words are those of manager.
+	words []string
+}
+
+func (o *subjectOptions) addTo(f *pflag.FlagSet) {
+	f.StringVar(&o.manager, "manager", "", "`command` that runs the operator, in any language, instead of a build of the project")
+	f.StringSliceVar(&o.manifests, "manifests", nil, "`file` or directory with the manifests of the operator, instead of the project's; - is the standard input; can be repeated")
+	f.StringSliceVar(&o.crds, "crds", nil, "`file` or directory with definitions of other operators that this one needs; can be repeated")
+}
+
+// check checks the flags. files are the values of -f.
+func (o *subjectOptions) check(files []string) (findings diag.Findings) {
+	if len(o.manifests) > 0 {
+		if o.manager == "" {
+			findings.Add("--manifests", strings.Join(o.manifests, ","), "needs --manager, the command that runs the operator")
+		}
+		if len(files) == 0 {
+			findings.Add("--manifests", strings.Join(o.manifests, ","), "needs custom resources with -f, since there is no project with samples")
+		}
+	}
+	if inputs := slices.DeleteFunc(slices.Concat(files, o.manifests, o.crds), func(name string) bool { return name != "-" }); len(inputs) > 1 {
+		findings.Add("--filename", "-", "the standard input can be read only once")
+	}
+	if o.manager == "" {
+		return findings
+	}
+	var err error
+	if o.words, err = words.Split(o.manager); err != nil {
+		findings.Add("--manager", o.manager, err.Error())
+		return findings
+	}
+	for _, word := range o.words[1:] {
+		if name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "="); word != name && (name == "kubeconfig" || name == "master") {
+			findings.Add("--manager", o.manager, fmt.Sprintf("must not contain --%s: the operator is to use the server of the variable KUBECONFIG", name))
+		}
+	}
+	return findings
+}
+
+// stagedOperator returns the options of a run of the operator in a directory, and what checks this machine before it, or nil.
+func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions) (options local.Options, check func(context.Context) error, err error) {
+	if len(o.manifests) > 0 {
+		options, err = a.givenOperator(ctx, root, o.manifests)
+	} else {
+		options, check, err = a.localOptions(ctx, root)
+	}
+	if err != nil {
+		return options, nil, err
+	}
+	if len(o.crds) > 0 {
+		if options.CRDs, err = a.readObjects(root, options.Build, o.crds); err != nil {
+			return options, nil, err
+		}
+	}
+	if len(o.words) > 0 {
+		options.Program = local.Program{Name: o.words[0], Args: o.words[1:]}
+		if strings.ContainsAny(options.Program.Name, "/"+string(filepath.Separator)) {
+			options.Program.Name = a.Absolute(options.Program.Name)
+		}
+	}
+	return options, check, nil
+}
+
+// givenOperator returns the options of a run of an operator with manifests of its own.
+func (a *app) givenOperator(ctx context.Context, dir string, names []string) (o local.Options, err error) {
+	o = a.commonOptions(ctx, dir)
+	if o.Manifests, err = a.readObjects(dir, o.Build, names); err != nil {
+		return o, err
+	}
+	name := "operator"
+	if manager := stage.ManagerOf(o.Manifests); manager != nil {
+		name = manager.GetName()
+	}
+	o.Config, err = project.New(project.Options{ProjectName: name})
+	return o, err
+}
+
+// unwatched returns what says which resource the operator must watch before it has begun, or "".
+func unwatched(o *local.Options, s *local.Session) func() string {
+	if len(o.Manifests) > 0 {
+		return stage.AwaitAnyWatch(definedResources(o.Manifests), s.Requests)
+	}
+	return stage.AwaitWatches(watchedResources(o.Config, s.Samples), s.Requests)
+}
+
+// definedResources returns the resources that manifests define.
+func definedResources(manifests []*kube.Object) (names []string) {
+	for _, o := range manifests {
+		if o.GetKind() == "CustomResourceDefinition" {
+			names = append(names, o.GetName())
+		}
+	}
+	return names
+}
+
+// watchedResources returns the resources among the kinds of objects that the project has a controller for.
+func watchedResources(config *project.Config, objects []*kube.Object) (names []string) {
+	for _, r := range config.Resources() {
+		if config.Reconciles(r) && slices.ContainsFunc(objects, func(o *kube.Object) bool {
+			gvk := o.GroupVersionKind()
+			return gvk.Group == r.APIGroup() && gvk.Kind == r.Kind
+		}) {
+			names = append(names, r.Plural+"."+r.APIGroup())
+		}
+	}
+	return names
+}
