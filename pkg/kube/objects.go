@@ -92,31 +92,35 @@ func (c *Client) Path(ctx context.Context, o *Object, namespace string) (string,
 
 // kindPath returns the path of an object's kind in its namespace.
 func (c *Client) kindPath(ctx context.Context, o *Object, namespace string) (string, error) {
-	root := versionPath(o.GetAPIVersion())
+	r, err := c.ResourceOf(ctx, o)
+	if err != nil || !r.Namespaced {
+		return r.Path(""), err
+	}
+	if o.GetNamespace() == "" {
+		o.SetNamespace(namespace)
+	}
+	return r.Path(o.GetNamespace()), nil
+}
+
+// ResourceOf returns the resource of an object's kind. IsNotFound is true for the error if the server has no such kind.
+func (c *Client) ResourceOf(ctx context.Context, o *Object) (Resource, error) {
 	var list struct {
 		Resources []struct {
 			Name, Kind string
 			Namespaced bool
 		}
 	}
-	if err := c.Do(ctx, http.MethodGet, root, "", nil, &list); err != nil && !IsNotFound(err) {
-		return "", fmt.Errorf("reading the resources of %[2]s: %[3]w", o.GetKind(), o.GetAPIVersion(), err)
+	if err := c.Do(ctx, http.MethodGet, versionPath(o.GetAPIVersion()), "", nil, &list); err != nil && !IsNotFound(err) {
+		return Resource{}, fmt.Errorf("reading the resources of %[2]s: %[3]w", o.GetKind(), o.GetAPIVersion(), err)
 	}
 	for _, r := range list.Resources {
-		if r.Kind != o.GetKind() || strings.Contains(r.Name, "/") {
-			continue
+		if r.Kind == o.GetKind() && !strings.Contains(r.Name, "/") {
+			return Resource{APIVersion: o.GetAPIVersion(), Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced}, nil
 		}
-		if !r.Namespaced {
-			return root + "/" + r.Name, nil
-		}
-		if o.GetNamespace() == "" {
-			o.SetNamespace(namespace)
-		}
-		return root + "/namespaces/" + url.PathEscape(o.GetNamespace()) + "/" + r.Name, nil
 	}
 	notFound := apierrors.NewNotFound(schema.GroupResource{}, o.GetKind())
 	notFound.ErrStatus.Message = fmt.Sprintf("kind %s of %s not found in the cluster", o.GetKind(), o.GetAPIVersion())
-	return "", notFound
+	return Resource{}, notFound
 }
 
 // Apply applies an object like kubectl apply --server-side --force-conflicts.

@@ -60,6 +60,34 @@ func (c *Client) ApplyOrRecreate(ctx context.Context, o *Object, formerManagers 
 	return Updated, nil
 }
 
+// Create creates an object, in a namespace if it is of a namespaced kind and doesn't name one. A generated name becomes that of o.
+func (c *Client) Create(ctx context.Context, o *Object, namespace string) error {
+	path, err := c.kindPath(ctx, o, namespace)
+	if err != nil {
+		return err
+	}
+	var created Object
+	if err := c.Do(ctx, http.MethodPost, path+"?fieldValidation=Strict&fieldManager="+Manager, "", o.Object, &created.Object); err != nil {
+		return err
+	}
+	o.SetName(created.GetName())
+	return nil
+}
+
+// Update replaces an object, whatever its version is.
+func (c *Client) Update(ctx context.Context, o *Object, namespace string) error {
+	path, err := c.Path(ctx, o, namespace)
+	if err != nil {
+		return err
+	}
+	var current Object
+	if err := c.Do(ctx, http.MethodGet, path, "", nil, &current.Object); err != nil {
+		return err
+	}
+	o.SetResourceVersion(current.GetResourceVersion())
+	return c.Do(ctx, http.MethodPut, path+"?fieldValidation=Strict&fieldManager="+Manager, "", o.Object, nil)
+}
+
 // IsImmutable reports whether a change was rejected because the object must be recreated for it.
 func IsImmutable(err error) bool {
 	return errorCode(err) == http.StatusUnprocessableEntity &&
