@@ -141,12 +141,17 @@ func writeCredentials(dir string, address net.IP) (credentials, error) {
 	if err := writeKey(filepath.Join(dir, accountKeyFile+".key"), accounts); err != nil {
 		return credentials{}, err
 	}
-	token := rand.Text()
-	line := fmt.Appendf(nil, "%s,operon,operon,\"system:masters\"\n", token)
+	token, line := newToken()
 	if err := writeSecret(filepath.Join(dir, tokenFile), line); err != nil {
 		return credentials{}, err
 	}
 	return credentials{caPEM: ca.pem, token: token}, nil
+}
+
+// newToken returns a token of an administrator, and its line in a file of tokens.
+func newToken() (token string, line []byte) {
+	token = rand.Text()
+	return token, fmt.Appendf(nil, "%s,operon,operon,\"system:masters\"\n", token)
 }
 
 func writeKey(file string, key *ecdsa.PrivateKey) error {
