@@ -70,8 +70,8 @@ func (a *Access) Update(ctx context.Context, p *Permissions) error {
 	return nil
 }
 
-// Namespace is the operator's.
-func (a *Access) Namespace() string { return a.o.Permissions.Namespace }
+// Permissions returns the permissions of the operator.
+func (a *Access) Permissions() *Permissions { return a.o.Permissions }
 
 // Close ends the gateway with all its connections.
 func (a *Access) Close() { a.Gateway.Stop() }

@@ -3,7 +3,6 @@ package stage
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
@@ -36,48 +35,41 @@ func DenialOf(r gateway.Record) (d Denial, ok bool) {
 	return Denial{Verb: m[1], Path: m[2], Resource: m[3], Group: m[4], Namespace: m[5]}, true
 }
 
-// verbs returns the verbs to grant: informers list and watch, and a client with a cache uses them to get.
-func (d Denial) verbs() []string {
-	if d.Verb == "list" || d.Verb == "watch" {
-		return []string{"get", "list", "watch"}
+// denialMessage returns the message of the API server for a request that is denied.
+func denialMessage(r gateway.Request) string {
+	user := `User "" cannot ` + r.Verb
+	if r.Resource == "" {
+		return fmt.Sprintf("%s path %q", user, r.Path)
 	}
-	return []string{d.Verb}
+	message := fmt.Sprintf("%s resource %q in API group %q", user, accessOf(r).resource, r.Group)
+	if r.Namespace != "" {
+		message += fmt.Sprintf(" in the namespace %q", r.Namespace)
+	}
+	return message
+}
+
+// permission returns what to grant.
+func (d Denial) permission() Permission {
+	p := Permission{Verbs: []string{d.Verb}, Group: d.Group, Resource: d.Resource, Path: d.Path}
+	if d.Path == "" && (d.Verb == "list" || d.Verb == "watch") {
+		p.Verbs = readVerbs()
+	}
+	return p
 }
 
 // Marker returns the marker that grants the permission to a Go operator.
-func (d Denial) Marker() string {
-	if d.Path != "" {
-		return fmt.Sprintf("// +kubebuilder:rbac:urls=%s,verbs=%s", d.Path, d.Verb)
-	}
-	group := d.Group
-	if group == "" {
-		group = `""`
-	}
-	return fmt.Sprintf("// +kubebuilder:rbac:groups=%s,resources=%s,verbs=%s", group, d.Resource, strings.Join(d.verbs(), ";"))
-}
+func (d Denial) Marker() string { return d.permission().Marker() }
 
 // Rule returns the rule of a Role or ClusterRole that grants the permission, as YAML in one line.
-func (d Denial) Rule() string {
-	if d.Path != "" {
-		return fmt.Sprintf("- {nonResourceURLs: [%q], verbs: [%s]}", d.Path, d.Verb)
-	}
-	return fmt.Sprintf("- {apiGroups: [%q], resources: [%s], verbs: [%s]}", d.Group, d.Resource, strings.Join(d.verbs(), ", "))
-}
+func (d Denial) Rule() string { return d.permission().Rule() }
 
 // String says what is forbidden.
 func (d Denial) String() string {
-	if d.Path != "" {
-		return d.Verb + " " + d.Path
-	}
-	text := d.Verb + " " + d.Resource
-	if d.Group != "" {
-		base, subresource, found := strings.Cut(d.Resource, "/")
-		text = d.Verb + " " + base + "." + d.Group
-		if found {
-			text += "/" + subresource
-		}
-	}
-	if d.Namespace != "" {
+	text := d.Verb + " " + d.permission().target()
+	switch {
+	case d.Path != "":
+		return text
+	case d.Namespace != "":
 		return text + " in the namespace " + d.Namespace
 	}
 	return text + " in the whole cluster"

@@ -2,8 +2,10 @@ package stage
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -32,16 +34,25 @@ func (h *History) pendingOf(o *kube.Object) string {
 			return text
 		}
 	}
-	owners := o.GetOwnerReferences()
-	for _, owner := range owners {
-		if h.current[string(owner.UID)] != nil {
-			return ""
-		}
-	}
-	if len(owners) > 0 && o.GetDeletionTimestamp() == nil {
-		return fmt.Sprintf("waits for the garbage collector, since %s %s is gone", owners[0].Kind, owners[0].Name)
+	if h.isGarbage(o) {
+		owner := o.GetOwnerReferences()[0]
+		return fmt.Sprintf("waits for the garbage collector, since %s %s is gone", owner.Kind, owner.Name)
 	}
 	return ""
+}
+
+// isGarbage reports whether the garbage collector is to delete an object.
+func (h *History) isGarbage(o *kube.Object) bool {
+	owners := o.GetOwnerReferences()
+	return len(owners) > 0 && o.GetDeletionTimestamp() == nil &&
+		!slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return h.current[string(owner.UID)] != nil })
+}
+
+// hasGarbage reports whether the garbage collector has work.
+func (h *History) hasGarbage() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.sorted(), h.isGarbage)
 }
 
 func pendingOfCore(o *kube.Object) string {

@@ -15,6 +15,8 @@ import (
 type Permissions struct {
 	// Namespace and ServiceAccount are those of the manager's Deployment.
 	Namespace, ServiceAccount string
+	// deployed is the namespace of the Deployment in the manifests.
+	deployed string
 	// objects are namespaces, the service account, roles and bindings.
 	objects []*kube.Object
 }
@@ -46,6 +48,7 @@ func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, er
 	p := &Permissions{
 		Namespace:      cmp.Or(namespace, from, "default"),
 		ServiceAccount: cmp.Or(kube.StringAt(deployment.Object, "spec", "template", "spec", "serviceAccountName"), "default"),
+		deployed:       cmp.Or(from, "default"),
 	}
 	p.objects = append(p.objects, kube.Named("v1", "Namespace", "", p.Namespace), kube.Named("v1", "ServiceAccount", p.Namespace, p.ServiceAccount))
 	for _, o := range manifests {

@@ -53,6 +53,10 @@ func (e *UnsettledError) Error() string {
 	return text
 }
 
+// collectorGrace is how much longer than the limit of a step the garbage collector may take, which pauses at times: that isn't a fault of an
+// operator.
+const collectorGrace = time.Minute
+
 // settlePause is the pause between two looks.
 const settlePause = 50 * time.Millisecond
 
@@ -67,6 +71,9 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 			since = last.Time
 		}
 		quiet, over := now.Sub(since) >= s.Quiet, now.Sub(start) >= s.Limit
+		if over && now.Sub(start) < s.Limit+collectorGrace {
+			over = !h.hasGarbage()
+		}
 		busy := ""
 		if quiet || over {
 			if busy = h.pending(); busy == "" && s.Busy != nil {

@@ -18,7 +18,7 @@ import (
 // creation for each prefix, also where an object refers to another one among all. The content of Secrets is replaced by its length. What a
 // cluster adds to each namespace, Events, and Leases are left out.
 func Normalize(objects, all []*kube.Object) []*kube.Object {
-	objects = slices.DeleteFunc(slices.Clone(objects), isIncidental)
+	objects = slices.DeleteFunc(slices.Clone(objects), IsIncidental)
 	all = slices.SortedStableFunc(slices.Values(all), func(a, b *kube.Object) int {
 		created := a.GetCreationTimestamp()
 		return cmp.Or(created.Compare(b.GetCreationTimestamp().Time), compareNames(a, b))
@@ -40,8 +40,8 @@ func compareNames(a, b *kube.Object) int {
 	)
 }
 
-// isIncidental reports whether an object isn't part of the state.
-func isIncidental(o *kube.Object) bool {
+// IsIncidental reports whether an object isn't part of the state: a cluster adds or changes it by itself.
+func IsIncidental(o *kube.Object) bool {
 	switch o.GetKind() {
 	case "Event", "Lease", "EndpointSlice", "Endpoints", "ControllerRevision":
 		return true
