@@ -17,6 +17,10 @@ import (
 const (
 	// RuleForbidden is a request without a permission.
 	RuleForbidden = "forbidden-request"
+	// RuleWildcard is a rule of RBAC that permits everything.
+	RuleWildcard = "wildcard-permission"
+	// RulePanic is a panic in the code of the operator.
+	RulePanic = "panic"
 	// RuleNoChange are writes that change nothing.
 	RuleNoChange = "write-without-change"
 	// RuleRest are writes while nothing happens.
@@ -35,6 +39,10 @@ const (
 	RuleRepair = "not-repaired"
 	// RuleLeft are objects that are left after their custom resource.
 	RuleLeft = "left-behind"
+	// RuleAssertion is an operation of a scenario that doesn't lead to what it must.
+	RuleAssertion = "failed-assertion"
+	// RuleCommand is a command of the user that fails.
+	RuleCommand = "failed-workload"
 )
 
 // A Step is something that was done to a stage, such as the creation of a custom resource.
@@ -54,27 +62,46 @@ type Refusal struct {
 	Err    error
 }
 
+// A Leftover is an object that is left, and the scenario after which it is, or "".
+type Leftover struct {
+	*kube.Object
+	Scenario string
+}
+
 // An Observation is what an operator did.
 type Observation struct {
 	// Requests are its requests in the order of their answers, and Writes those of them that the API server has done.
 	Requests []gateway.Record
 	Writes   []stage.Write
+	// Logged are the errors in its log.
+	Logged []LoggedError
 	// Changes are the changes of all objects, by whomever.
 	Changes []stage.Change
 	Steps   []Step
 	// Refused are the custom resources that couldn't be created.
 	Refused []Refusal
 	// Left are objects that exist in the end and not in the beginning.
-	Left []*kube.Object
+	Left []Leftover
 	// NotRepaired are objects that were deleted by hand and that the operator hasn't made again.
 	NotRepaired []*kube.Object
-	// Grant returns how to grant a permission, such as a marker.
-	Grant func(stage.Denial) string
+	// Failed are the operations of scenarios that failed, and CommandFailure is why the command of the user did, or nil.
+	Failed         diag.Findings
+	CommandFailure error
+	// Grants are the permissions of the operator, with what it used of them, or nil if it is an administrator.
+	Grants *stage.Grants
+	// Permit returns the marker or the rule of a permission, and Grant how to grant one.
+	Permit func(stage.Permission) string
+	Grant  func(stage.Denial) string
+	// Source returns where the code of the operator makes a request that was denied, if it is known. It may be nil.
+	Source func(stage.Denial) diag.Position
 }
 
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.
 func (o *Observation) Findings() diag.Findings {
-	return slices.Concat(o.forbidden(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.refused(), o.unsettled(), o.notRepaired(), o.leftBehind())
+	return slices.Concat(
+		o.forbidden(), o.wildcards(), o.panics(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.refused(),
+		o.Failed, o.commandFailed(), o.unsettled(), o.notRepaired(), o.leftBehind(),
+	)
 }
 
 // maxEvidence is the number of requests that a finding lists.
@@ -87,13 +114,13 @@ func evidence(f diag.Finding, records ...gateway.Record) diag.Finding {
 			f.Related = append(f.Related, diag.Finding{Problem: fmt.Sprintf("%d more", len(records)-i)})
 			break
 		}
-		f.Related = append(f.Related, diag.Finding{Problem: fmt.Sprintf("%s %s: %d", r.Start.UTC().Format("15:04:05.000"), r.Request, r.Code)})
+		f.Related = append(f.Related, diag.Finding{Time: r.Start, Problem: fmt.Sprintf("%s: %d", r.Request, r.Code)})
 	}
 	return f
 }
 
-// isUpkeep reports whether a request belongs to the upkeep of a process: its lease, its events, reviews of requests.
-func isUpkeep(r gateway.Request) bool {
+// IsUpkeep reports whether a request belongs to the upkeep of a process: its lease, its events, reviews of requests.
+func IsUpkeep(r gateway.Request) bool {
 	switch r.Group {
 	case "coordination.k8s.io", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io":
 		return true

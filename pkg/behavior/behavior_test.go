@@ -88,6 +88,12 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Requests: []gateway.Record{denied, denied, request(2, "get", "secrets", "one", 404)}},
 			[]string{`forbidden-request : the operator has no permission to list secrets in the whole cluster (2) fix // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch`},
 		},
+		"panics": {
+			behavior.Observation{Logged: []behavior.LoggedError{
+				{"Observed a panic", "nil map"}, {"Reconciler error", "panic: nil map [recovered]"}, {"Reconciler error", "the panic: button is missing"},
+			}},
+			[]string{"panic : the operator panics: nil map, in 2 lines of its log"},
+		},
 		"without change": {
 			behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch"), write(t, 3, "patch"), write(t, 4, "patch"), write(t, 5, "patch", "data: {}", "data: {a: b}")}},
 			[]string{"write-without-change configmaps a/one: 4 of 5 writes change nothing (4)"},
@@ -125,11 +131,15 @@ func TestFindings(t *testing.T) {
 			[]string{"not-repaired secret a/one: was deleted by hand, and the operator doesn't make it again"},
 		},
 		"left": {
-			behavior.Observation{Left: []*kube.Object{
-				object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}"),
-				object(t, `{apiVersion: v1, kind: Secret, metadata: {name: two, namespace: a, deletionTimestamp: "2026-01-01T00:00:00Z"}}`),
+			behavior.Observation{Left: []behavior.Leftover{
+				{Object: object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}"), Scenario: "basics"},
+				{Object: object(t, `{apiVersion: v1, kind: Secret, metadata: {name: two, namespace: a, deletionTimestamp: "2026-01-01T00:00:00Z"}}`)},
 			}},
-			[]string{"left-behind secret a/one: is left after the custom resource", "left-behind secret a/two: is being deleted, and waits for its finalizers"},
+			[]string{"left-behind secret a/one: is left after the custom resource (scenario basics)", "left-behind secret a/two: is being deleted, and waits for its finalizers"},
+		},
+		"failed command": {
+			behavior.Observation{CommandFailure: errors.New("exit status 3")},
+			[]string{"failed-workload --workload: the command fails: exit status 3"},
 		},
 	} {
 		test.observed.Grant = stage.Denial.Marker

@@ -4,26 +4,35 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-// forbidden finds requests without a permission.
+// forbidden finds requests without a permission, in the run and in the audit log.
 func (o *Observation) forbidden() (findings diag.Findings) {
 	var denials stage.Denials
 	requests := map[string][]gateway.Record{}
-	for _, r := range o.Requests {
+	all := slices.Clone(o.Requests)
+	if o.Grants != nil {
+		all = append(all, o.Grants.Denied()...)
+	}
+	for _, r := range all {
 		if d, ok := stage.DenialOf(r); ok {
 			denials.Add(d)
 			requests[d.Rule()] = append(requests[d.Rule()], r)
 		}
 	}
 	for _, d := range denials.List() {
-		findings = append(findings, evidence(diag.Finding{
+		f := diag.Finding{
 			Severity: diag.Error, Rule: RuleForbidden, Problem: fmt.Sprintf("the operator has no permission to %s", d), Fix: o.Grant(d),
-		}, requests[d.Rule()]...))
+		}
+		if o.Source != nil {
+			f.Position = o.Source(d)
+		}
+		findings = append(findings, evidence(f, requests[d.Rule()]...))
 	}
 	return findings
 }
@@ -36,7 +45,7 @@ const maxLists = 3
 func (o *Observation) uncachedLists() (findings diag.Findings) {
 	lists, keys := grouped(o.Requests, func(r gateway.Record) string {
 		query, err := url.ParseQuery(r.Query)
-		if r.Verb != "list" || r.Resource == "" || r.Code != http.StatusOK || err != nil || query.Get("resourceVersion") != "" || query.Get("continue") != "" || isUpkeep(r.Request) {
+		if r.Verb != "list" || r.Resource == "" || r.Code != http.StatusOK || err != nil || query.Get("resourceVersion") != "" || query.Get("continue") != "" || IsUpkeep(r.Request) {
 			return ""
 		}
 		return r.GroupResource()

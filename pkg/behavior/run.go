@@ -9,10 +9,11 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/scenario"
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-// RunOptions are the options of Run. All are required.
+// RunOptions are the options of Run. All but Scenarios, Command and Grants are required.
 type RunOptions struct {
 	// Client is an administrator's.
 	Client *kube.Client
@@ -23,6 +24,9 @@ type RunOptions struct {
 	// Samples are the custom resources to create and delete, in the Namespace if they don't name one.
 	Samples   []*kube.Object
 	Namespace string
+	// Scenarios follow the samples, and Command replaces both.
+	Scenarios []*scenario.Scenario
+	Command   *Command
 	// Unwatched says what the operator must watch before it counts as settled, or ""; see stage.AwaitWatches.
 	Unwatched func() string
 	// Timeout is how long a step may take until the operator is at rest, and Rest how long it is then left alone once, with all samples.
@@ -30,6 +34,17 @@ type RunOptions struct {
 	Now           func() time.Time
 	// Progress receives a line about each step.
 	Progress func(string)
+	// Grants are the permissions of the operator, or nil if it is an administrator. Run records what is used of them.
+	Grants *stage.Grants
+}
+
+// Objects returns the objects of samples and scenarios.
+func (o *RunOptions) Objects() []*kube.Object {
+	objects := slices.Clone(o.Samples)
+	for _, s := range o.Scenarios {
+		objects = append(objects, s.Objects()...)
+	}
+	return objects
 }
 
 // A run is one call of Run.
@@ -37,14 +52,16 @@ type run struct {
 	o        RunOptions
 	settling stage.Settling
 	history  *stage.History
+	// known are the UIDs of the objects that existed before, or were recorded as left.
+	known    map[string]bool
 	observed Observation
 }
 
 // quiet is how long nothing must change after a step.
 const quiet = 2 * time.Second
 
-// Run creates each sample, deletes what the operator made for it, deletes the sample, and returns what the operator did. It waits after
-// each step until the operator is at rest. If it fails, for example because the manager ends, it also returns what happened before.
+// Run creates each sample, deletes what the operator made for it, and deletes the sample. Then it performs the scenarios. It returns what
+// the operator did, and waits after each step until the operator is at rest. If it fails, for example because the manager ends, it also returns what happened before.
 func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 	history, err := stage.NewHistory(ctx, o.Client, o.Now)
 	if err != nil {
@@ -53,18 +70,14 @@ func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 	defer history.Close()
 	r := &run{o: o, history: history}
 	r.settling = stage.Settling{Quiet: quiet, Limit: o.Timeout, Busy: stage.FirstOf(o.Unwatched, o.Busy)}
-	before := uids(history.Objects())
+	r.know()
 	err = r.steps(ctx)
-	if err == nil && r.o.Unwatched() == "" {
-		for _, object := range history.Objects() {
-			if !before[string(object.GetUID())] && !stage.IsHeartbeat(object) {
-				r.observed.Left = append(r.observed.Left, object)
-			}
-		}
-	}
 	r.observed.Requests = o.Requests()
 	r.observed.Writes = history.Writes(r.observed.Requests)
 	r.observed.Changes = history.Changes(0)
+	if r.observed.Grants = o.Grants; o.Grants != nil {
+		r.observed.use()
+	}
 	return &r.observed, err
 }
 
@@ -73,6 +86,25 @@ func (r *run) steps(ctx context.Context) error {
 	if err := r.step(ctx, "start of the operator", func() error { return nil }); err != nil || r.o.Unwatched() != "" {
 		return err
 	}
+	if r.o.Command != nil {
+		return r.command(ctx, r.o.Command)
+	}
+	if len(r.o.Samples) > 0 || len(r.o.Scenarios) == 0 {
+		if err := r.samples(ctx); err != nil {
+			return err
+		}
+		r.recordLeft("", nil)
+	}
+	for _, s := range r.o.Scenarios {
+		if err := r.scenario(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// samples creates the samples, looks at the operator, and deletes them.
+func (r *run) samples(ctx context.Context) error {
 	var created []*kube.Object
 	for _, sample := range r.o.Samples {
 		err := r.step(ctx, "create "+kube.Name(sample), func() error {
@@ -104,12 +136,24 @@ func (r *run) steps(ctx context.Context) error {
 	return nil
 }
 
-func uids(objects []*kube.Object) map[string]bool {
-	set := map[string]bool{}
-	for _, o := range objects {
-		set[string(o.GetUID())] = true
+// know adds the objects that exist to those that don't count as left.
+func (r *run) know() {
+	if r.known == nil {
+		r.known = map[string]bool{}
 	}
-	return set
+	for _, o := range r.history.Objects() {
+		r.known[string(o.GetUID())] = true
+	}
+}
+
+// recordLeft records the objects that are left, after a scenario unless it is "". counts, if it isn't nil, selects them.
+func (r *run) recordLeft(scenario string, counts func(*kube.Object) bool) {
+	for _, o := range r.history.Objects() {
+		if !r.known[string(o.GetUID())] && !stage.IsHeartbeat(o) && !stage.IsIncidental(o) && (counts == nil || counts(o)) {
+			r.observed.Left = append(r.observed.Left, Leftover{o, scenario})
+		}
+	}
+	r.know()
 }
 
 // step does something, and waits until the operator has settled.
@@ -141,23 +185,27 @@ func (r *run) rest(ctx context.Context) error {
 		return nil
 	}
 	r.o.Progress("leave the operator alone")
-	select {
-	case <-time.After(r.o.Rest):
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := pause(ctx, r.o.Rest); err != nil {
+		return err
 	}
 	last.End = r.o.Now()
 	return nil
 }
 
-// repairs deletes each object that the operator has made, and records those that it doesn't make again.
-func (r *run) repairs(ctx context.Context) error {
+// made returns the UIDs of the objects that the operator has created.
+func (r *run) made() map[string]bool {
 	made := map[string]bool{}
 	for _, w := range r.history.Writes(r.o.Requests()) {
 		if w.Created() {
 			made[w.UID] = true
 		}
 	}
+	return made
+}
+
+// repairs deletes each object that the operator has made, and records those that it doesn't make again.
+func (r *run) repairs(ctx context.Context) error {
+	made := r.made()
 	for _, object := range r.history.Objects() {
 		if !made[string(object.GetUID())] || len(object.GetOwnerReferences()) == 0 || stage.IsHeartbeat(object) {
 			continue

@@ -44,7 +44,10 @@ func (o *Observation) leftBehind() (findings diag.Findings) {
 		if left.GetDeletionTimestamp() != nil {
 			problem, fix = "is being deleted, and waits for its finalizers", "remove the finalizer when its work is done"
 		}
-		findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RuleLeft, Object: kube.FullName(left), Problem: problem, Fix: fix})
+		if left.Scenario != "" {
+			problem += " (scenario " + left.Scenario + ")"
+		}
+		findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RuleLeft, Object: kube.FullName(left.Object), Problem: problem, Fix: fix})
 	}
 	return findings
 }

@@ -17,7 +17,7 @@ import (
 // writesByObject returns the writes of each object and subresource.
 func (o *Observation) writesByObject() (map[string][]stage.Write, []string) {
 	return grouped(o.Writes, func(w stage.Write) string {
-		if isUpkeep(w.Request) {
+		if IsUpkeep(w.Request) {
 			return ""
 		}
 		return w.GroupResource() + " " + w.Namespace + "/" + w.Name

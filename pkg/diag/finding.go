@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // A Position is a place in a file.
@@ -69,6 +70,8 @@ type Finding struct {
 	Fix string
 	// Related are circumstances that explain the problem: conditions, events, lines of a log.
 	Related []Finding
+	// Time is when a circumstance happened, or zero. The message begins with its time of day in UTC.
+	Time time.Time `json:",omitzero"`
 	// Count is the number of places that have the problem if they are many, of which this is the first. See Findings.Collapse.
 	Count int
 	// Long selects the longer of two texts: it begins with the severity, contains the object, the field and the rule, and ends with a
@@ -113,6 +116,9 @@ func (f Finding) Message() string {
 	}
 	f.Field = EscapeLine(f.Field)
 	text := f.text()
+	if !f.Time.IsZero() {
+		text = f.Time.UTC().Format("15:04:05.000 ") + text
+	}
 	for _, related := range f.Related {
 		text += "\n" + related.Error()
 	}

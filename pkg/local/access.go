@@ -54,7 +54,7 @@ func (r *runner) grant(ctx context.Context) error {
 func (r *runner) provide(ctx context.Context) error {
 	var unknown []string
 	for _, o := range givenManifests(r.o.Manifests).supporting() {
-		err := r.cluster.Apply(ctx, o, r.access.Namespace())
+		err := r.cluster.Apply(ctx, o, r.access.Permissions().Namespace)
 		if kube.IsNotFound(err) {
 			unknown = append(unknown, kube.Name(o))
 		} else if err != nil {

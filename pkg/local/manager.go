@@ -27,7 +27,7 @@ func (r *runner) applyCRDs(ctx context.Context) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	definitions = append(converted(definitions, r.endpoint()), ofKinds(r.o.CRDs, crdKind)...)
+	definitions = append(converted(definitions, r.endpoint()), ofKinds(r.o.CRDs, kube.CRDKind)...)
 	for _, apply := range []func(context.Context, *kube.Object, string) error{r.cluster.Check, r.cluster.Apply} {
 		for _, crd := range definitions {
 			if err := apply(ctx, crd, ""); err != nil {
@@ -89,7 +89,7 @@ func (r *runner) command() (args, env []string, err error) {
 	}
 	kubeconfig, namespace := r.kubeconfig, r.namespace
 	if r.access != nil {
-		kubeconfig, namespace = r.access.Kubeconfig, r.access.Namespace()
+		kubeconfig, namespace = r.access.Kubeconfig, r.access.Permissions().Namespace
 	}
 	env = slices.Concat(r.o.Environ, managerEnv(objects, namespace), r.o.Program.Environ, []string{"KUBECONFIG=" + kubeconfig})
 	if r.o.Config.Namespaced() || r.o.Namespace != "" && len(r.o.Manifests) == 0 {

@@ -54,7 +54,7 @@ func (m projectManifests) readDir(dir string, globs ...string) ([]*kube.Object, 
 
 func (m projectManifests) crds() ([]*kube.Object, error) {
 	objects, err := m.readDir(project.CRDDir, "bases/*.yaml", "bases/*.yml")
-	return ofKinds(objects, crdKind), err
+	return ofKinds(objects, kube.CRDKind), err
 }
 
 func (m projectManifests) deployed() ([]*kube.Object, error) {

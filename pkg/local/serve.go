@@ -51,9 +51,17 @@ func checkPort(port int) error {
 	return listener.Close()
 }
 
+// webhookRemedy says what to do if the manager doesn't serve webhooks.
+func (r *runner) webhookRemedy() string {
+	if len(r.o.Manifests) > 0 {
+		return "the manifests have webhooks, and this port"
+	}
+	return "if the manager has none, use --webhooks=false"
+}
+
 // waitServing waits until the webhook server accepts connections.
 func (r *runner) waitServing(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s; if the manager has none, use --webhooks=false", r.port, servingTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s; %s", r.port, servingTimeout, r.webhookRemedy()))
 	defer cancel()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(r.ca)

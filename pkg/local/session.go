@@ -6,20 +6,31 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/stage"
 )
 
 // A Session is a running manager in an embedded control plane.
 type Session struct {
-	// Client is an administrator's.
-	Client *kube.Client
+	// Client is an administrator's, and Kubeconfig the file of the same user for other programs.
+	Client     *kube.Client
+	Kubeconfig string
 	// Namespace is that of objects that don't name one.
 	Namespace string
 	// Samples are Options.SampleObjects, or the objects of config/samples.
 	Samples []*kube.Object
 	// Requests returns the requests of the manager so far. They are recorded only if it isn't an administrator.
 	Requests func() []gateway.Record
+	// Permissions are those of the manager, or nil if it is an administrator.
+	Permissions *stage.Permissions
 	// Busy says which controller of the manager is at work, or "". It is "", too, if the manager serves no metrics.
 	Busy func() string
+}
+
+// recorded returns the requests so far.
+func (r *runner) recorded() []gateway.Record {
+	r.recording.Lock()
+	defer r.recording.Unlock()
+	return slices.Clone(r.requests)
 }
 
 // drive calls Options.Drive and returns its error. If the manager or the control plane ends first, it ends Drive, and returns why.
@@ -31,15 +42,17 @@ func (r *runner) drive(ctx context.Context) error {
 			return err
 		}
 	}
+	var permissions *stage.Permissions
+	if r.access != nil {
+		permissions = r.access.Permissions()
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	driven := make(chan error, 1)
 	go func() {
-		driven <- r.o.Drive(ctx, &Session{Client: r.cluster, Namespace: r.namespace, Samples: samples, Busy: r.reconciling, Requests: func() []gateway.Record {
-			r.recording.Lock()
-			defer r.recording.Unlock()
-			return slices.Clone(r.requests)
-		}})
+		driven <- r.o.Drive(ctx, &Session{
+			Client: r.cluster, Kubeconfig: r.kubeconfig, Namespace: r.namespace, Samples: samples, Permissions: permissions, Busy: r.reconciling, Requests: r.recorded,
+		})
 	}()
 	var planeDone <-chan struct{}
 	if r.plane != nil {

@@ -29,8 +29,6 @@ func (r *runner) source() source {
 	return projectManifests{root: r.o.Root, build: r.o.Build}
 }
 
-const crdKind = "CustomResourceDefinition"
-
 // ofKinds returns the objects of some kinds.
 func ofKinds(objects []*kube.Object, kinds ...string) []*kube.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *kube.Object) bool { return !slices.Contains(kinds, o.GetKind()) })
@@ -47,7 +45,7 @@ func (m givenManifests) ofKinds(kinds ...string) ([]*kube.Object, error) {
 	return objects, nil
 }
 
-func (m givenManifests) crds() ([]*kube.Object, error) { return m.ofKinds(crdKind) }
+func (m givenManifests) crds() ([]*kube.Object, error) { return m.ofKinds(kube.CRDKind) }
 
 func (m givenManifests) webhooks() ([]*kube.Object, error) {
 	return m.ofKinds("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -116,7 +114,7 @@ func (m givenManifests) supporting() []*kube.Object {
 	var objects []*kube.Object
 	for _, o := range m {
 		switch o.GetKind() {
-		case crdKind, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Namespace", "ServiceAccount",
+		case kube.CRDKind, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Namespace", "ServiceAccount",
 			"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod", "Job", "CronJob":
 		default:
 			objects = append(objects, o.DeepCopy())
