@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
@@ -29,6 +30,9 @@ func Main(ctx context.Context, environment *Env, args []string) int {
 	a := newApp(&own, programName(args))
 	a.interrupted, a.called, a.args = ctx.Done(), calledName(args), arguments
 	a.line = strings.Join(append([]string{a.program}, arguments...), " ")
+	if assets, ours := controlplane.IsAPIServer(a.Getenv, arguments); ours {
+		return a.report(a.runAPIServer(ctx, assets))
+	}
 	tempdir.Sweep(a.Getenv("TMPDIR"))
 	root := newRoot(a)
 	if slices.Contains([]string{scorecard.Program, helmOperator, ansibleOperator}, a.called) {

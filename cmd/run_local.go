@@ -176,7 +176,7 @@ func (a *app) localOptions(ctx context.Context, root string) (o local.Options, c
 		})
 	}
 	o.Denied = func(d stage.Denial) {
-		a.print.Warn(diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: grant(&o, d)})
+		a.print.Warn(diag.Finding{Problem: fmt.Sprintf("forbidden: the manager has no permission to %s", d), Fix: grant(roleOf(program), d)})
 	}
 	return o, check, nil
 }

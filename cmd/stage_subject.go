@@ -21,8 +21,9 @@ import (
 type subjectOptions struct {
 	manager         string
 	manifests, crds []string
-	// words are those of manager.
+	// words are those of manager, and role is what has the permissions of the operator, or "" for markers; see roleOf.
 	words []string
+	role  string
 }
 
 func (o *subjectOptions) addTo(f *pflag.FlagSet) {
@@ -33,13 +34,8 @@ func (o *subjectOptions) addTo(f *pflag.FlagSet) {
 
 // check checks the flags. files are the values of -f.
 func (o *subjectOptions) check(files []string) (findings diag.Findings) {
-	if len(o.manifests) > 0 {
-		if o.manager == "" {
-			findings.Add("--manifests", strings.Join(o.manifests, ","), "needs --manager, the command that runs the operator")
-		}
-		if len(files) == 0 {
-			findings.Add("--manifests", strings.Join(o.manifests, ","), "needs custom resources with -f, since there is no project with samples")
-		}
+	if len(o.manifests) > 0 && o.manager == "" {
+		findings.Add("--manifests", strings.Join(o.manifests, ","), "needs --manager, the command that runs the operator")
 	}
 	if inputs := slices.DeleteFunc(slices.Concat(files, o.manifests, o.crds), func(name string) bool { return name != "-" }); len(inputs) > 1 {
 		findings.Add("--filename", "-", "the standard input can be read only once")
@@ -63,9 +59,11 @@ func (o *subjectOptions) check(files []string) (findings diag.Findings) {
 // stagedOperator returns the options of a run of the operator in a directory, and what checks this machine before it, or nil.
 func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions) (options local.Options, check func(context.Context) error, err error) {
 	if len(o.manifests) > 0 {
+		o.role = "the role of the operator"
 		options, err = a.givenOperator(ctx, root, o.manifests)
 	} else {
 		options, check, err = a.localOptions(ctx, root)
+		o.role = roleOf(options.Program)
 	}
 	if err != nil {
 		return options, nil, err
@@ -98,18 +96,18 @@ func (a *app) givenOperator(ctx context.Context, dir string, names []string) (o 
 	return o, err
 }
 
-// unwatched returns what says which resource the operator must watch before it has begun, or "".
-func unwatched(o *local.Options, s *local.Session) func() string {
+// unwatched returns what says which resource the operator must watch before it has begun, or "". objects are those that it is to see.
+func unwatched(o *local.Options, s *local.Session, objects []*kube.Object) func() string {
 	if len(o.Manifests) > 0 {
 		return stage.AwaitAnyWatch(definedResources(o.Manifests), s.Requests)
 	}
-	return stage.AwaitWatches(watchedResources(o.Config, s.Samples), s.Requests)
+	return stage.AwaitWatches(watchedResources(o.Config, objects), s.Requests)
 }
 
 // definedResources returns the resources that manifests define.
 func definedResources(manifests []*kube.Object) (names []string) {
 	for _, o := range manifests {
-		if o.GetKind() == "CustomResourceDefinition" {
+		if o.GetKind() == kube.CRDKind {
 			names = append(names, o.GetName())
 		}
 	}

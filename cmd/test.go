@@ -1,116 +1,92 @@
 package cmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/operon-sdk/operon/cmd/internal/env"
-	"github.com/operon-sdk/operon/cmd/internal/output"
-	"github.com/operon-sdk/operon/pkg/behavior"
+	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/local"
-	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/stage"
+	"github.com/operon-sdk/operon/pkg/gotest"
 )
 
+// testOptions are the flags of test, and the arguments for go test.
+type testOptions struct {
+	controllers, yes bool
+	junit            string
+	kubernetes       []string
+	args             []string
+}
+
 func newTest(a *app) *cobra.Command {
-	c := a.commandGroup("test", "Test the operator in a temporary control plane", "  %[1]s test behavior", newTestBehavior(a))
-	old := newOldTestLocal(a)
-	old.Hidden = true
-	c.AddCommand(old)
-	return c
-}
-
-type testBehaviorOptions struct {
-	stageOptions
-
-	rest time.Duration
-}
-
-func newTestBehavior(a *app) *cobra.Command {
-	o := &testBehaviorOptions{}
+	o := &testOptions{}
 	c := &cobra.Command{
-		Use:   "behavior",
-		Short: "Find faults in what the operator does",
-		Long: `Run the operator in a temporary control plane with the permissions of config/default, and look at each
-of its requests. Create the samples, delete by hand what the operator made for them, and delete the
-samples. After each step, the operator must come to rest, and nothing may be left in the end.
+		Use:   "test [flags] [-- ARGUMENT...]",
+		Short: "Run the project's Go tests on a full control plane",
+		Long: `Run go test on the project's packages, except for end-to-end tests, or with the arguments after --.
 
-Faults are requests that are forbidden, writes that change nothing or happen at rest, a status that
-changes at each pass, fields that two writers change back and forth, lists without a cache, objects
-that the operator doesn't make again, custom resources that are refused, and objects that are left
-behind. The exit code is 1 if there is one. Containers are simulated.`,
-		Example: fmt.Sprintf(`  # With the samples of the project:
-  %[1]s test behavior
+Tests that start a control plane with envtest get etcd and an API server as ever and, beside them,
+the controllers and the scheduler of Kubernetes and a node with simulated containers: Deployments
+become ready, owned objects are garbage collected, namespaces are deleted. The tests need no change,
+and each package has a control plane of its own. For tests that set by hand what a controller sets
+here, such as the status of a Deployment, use --controllers=false.`,
+		Example: fmt.Sprintf(`  # All tests:
+  %[1]s test
 
-  # Any operator, with its manifests, such as one from a Helm chart:
-  helm template dist/chart | %[1]s test behavior --manager ./bin/manager --manifests - -f config/samples
+  # Some tests, with the flags of go test:
+  %[1]s test -- ./internal/controller -run TestControllers -v
 
-  # With other custom resources, as SARIF for the code host:
-  %[1]s test behavior -f test/resources -o sarif > behavior.sarif`, a.program),
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.checkFlags(); err != nil {
+  # As with envtest alone, in two versions of Kubernetes, with a JUnit report:
+  %[1]s test --controllers=false --kubernetes 1.34,1.36 --junit tests.xml`, a.program),
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 || c.ArgsLenAtDash() == 0:
+				return nil
+			case strings.ContainsAny(args[0], "./"):
+				return usagef(c, "arguments for go test come after --, as in '%s -- %s'", c.CommandPath(), args[0])
+			}
+			return unknownCommand(c, args[0])
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			o.args = args
+			if err := o.check(); err != nil {
 				return err
 			}
-			return a.testBehavior(c.Context(), o)
+			return a.testSuite(c.Context(), o)
 		},
 	}
-	o.addTo(a, c, "custom resources (default: config/samples)", "how long a step may take until nothing changes")
-	c.Flags().DurationVar(&o.rest, "rest", 5*time.Second, "how long to look at the operator at rest, with all samples")
-	a.addOutput(c, output.Text, output.JSON, output.SARIF)
+	f := c.Flags()
+	f.BoolVar(&o.controllers, "controllers", true, "run the controllers, the scheduler and a node beside the API server")
+	f.StringVar(&o.junit, "junit", "", "write a JUnit report to this `file`")
+	f.StringSliceVar(&o.kubernetes, "kubernetes", nil, "`versions` of Kubernetes to test with, such as 1.34,1.36 (default: "+controlplane.Version+")")
+	f.BoolVarP(&o.yes, "yes", "y", false, "run a project's code for the first time without asking")
+	old := newOldTestLocal(a)
+	old.Hidden = true
+	c.AddCommand(newTestBehavior(a), old)
+	c.PersistentPreRunE = func(sub *cobra.Command, _ []string) error {
+		if sub != c && c.ArgsLenAtDash() >= 0 { // cobra looks for commands there, too
+			return usagef(c, "-- %s: join the flag and its value with =", sub.Name())
+		}
+		return a.prepare(sub) // as the hook of the root command, which this one replaces
+	}
 	return c
 }
 
-func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
-	root, err := a.stageRoot(&o.stageOptions)
-	if err != nil {
-		return err
-	}
-	ctx, stop := env.UntilInterrupted(ctx)
-	defer stop()
-	var observed *behavior.Observation
-	var run *local.Options
-	failure := a.onStage(ctx, root, &o.stageOptions, func(options *local.Options) {
-		run = options
-		options.Denied = func(stage.Denial) {} // a finding says so
-		options.Drive = func(ctx context.Context, s *local.Session) (err error) {
-			observed, err = behavior.Run(ctx, behavior.RunOptions{
-				Client: s.Client, Requests: s.Requests, Busy: s.Busy, Samples: s.Samples, Namespace: s.Namespace,
-				Unwatched: unwatched(options, s), Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
-			})
-			return err
+// check returns the findings about the flags as an error.
+func (o *testOptions) check() error {
+	var findings diag.Findings
+	for _, version := range o.kubernetes {
+		own, err := controlplane.IsOwnVersion(version)
+		switch {
+		case err != nil:
+			findings.Add("--kubernetes", version, "must have a form such as 1.36.3 or 1.36")
+		case !own && o.controllers:
+			findings.Add("--kubernetes", version, "only Kubernetes "+controlplane.Version+" has controllers here; add --controllers=false")
 		}
-	})
-	if observed == nil || failure != nil && ctx.Err() != nil {
-		return failure
 	}
-	observed.Grant = func(d stage.Denial) string { return grant(run, d) }
-	if findings := observed.Findings(); len(findings) > 0 {
-		for i := range findings {
-			findings[i].Long = true
-		}
-		return errors.Join(failure, &diag.Group{Heading: "the operator has faults:", Err: errors.Join(findings.Unwrap()...)})
+	if o.junit != "" && gotest.HasFlag(o.args, "json") {
+		findings.Add("--junit", o.junit, "can't be combined with -json of go test; leave one of them out")
 	}
-	if failure != nil {
-		return failure
-	}
-	a.print.Progressf("no faults: %s, of which %s, in %s",
-		diag.Count(len(observed.Requests), "request"), diag.Count(len(observed.Writes), "write"), diag.Count(len(observed.Steps), "step"))
-	return nil
-}
-
-// grant returns how to grant a permission to the manager.
-func grant(o *local.Options, d stage.Denial) string {
-	switch {
-	case len(o.Manifests) > 0:
-		return "add the rule to the role of the operator: " + d.Rule()
-	case !o.Config.HasGoCode():
-		return "add the rule to " + project.RoleFile + ": " + d.Rule()
-	}
-	return "add the marker to the controller: " + d.Marker()
+	return findings.Err()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scenario"
 	"github.com/operon-sdk/operon/pkg/scorecard"
 )
 
@@ -141,6 +142,7 @@ func (p *Project) flagValues() map[string]completer {
 		"maturity":        fixed("planning", "pre-alpha", "alpha", "beta", "stable", "mature", "inactive", "deprecated"),
 		"selector":        p.testLabels,
 		"select-optional": validatorLabels,
+		"scenario":        p.scenarios,
 	}
 }
 
@@ -172,6 +174,16 @@ func (p *Project) resourceNames(names func(project.Resource) []string) completer
 		}
 		return found
 	}
+}
+
+// scenarios returns the names of the project's scenarios.
+func (p *Project) scenarios(*cobra.Command, []string) []string {
+	root, err := p.Root()
+	if err != nil {
+		return nil
+	}
+	names, _ := scenario.Names(afero.NewIOFS(afero.NewBasePathFs(p.FS, root))) // there is nothing to offer
+	return names
 }
 
 // testLabels returns selectors of the scorecard tests of the bundle that is the argument, or else of the project's.
