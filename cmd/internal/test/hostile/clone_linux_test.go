@@ -19,7 +19,7 @@ import (
 
 // byNature are the commands that run code of the project, install programs or build for minutes by their nature, and alpha update, which
 // runs git; see TestAlphaUpdateClone.
-var byNature = []string{"alpha update", "image build", "render", "run local", "test behavior", "tool setup-envtest", "ansible-operator", "helm-operator"}
+var byNature = []string{"alpha update", "image build", "render", "run local", "test", "test behavior", "tool setup-envtest", "ansible-operator", "helm-operator"}
 
 // cloneArguments are the arguments of commands that do nothing without.
 var cloneArguments = map[string][]string{
@@ -51,6 +51,7 @@ var cloneArguments = map[string][]string{
 var dryRuns = [][]string{
 	{"bundle", "--check"}, {"bundle", "--dry-run"}, {"generate", "--check"}, {"generate", "--dry-run"}, {"upgrade", "--check"}, {"upgrade", "--dry-run"},
 	{"upgrade", "--diff", "Makefile"}, {"bundle", "--version", "1.0.0"}, {"tool", "kustomize", "build", "--offline", "config/default"},
+	{"test", "--", "-mod=none"}, // lists the packages, and go test refuses the flag
 	{"__complete", "tool", "kubectl", "get", ""}, {"__complete", "delete", "api", "--kind", ""}, {"__complete", "bundle", ""},
 }
 

@@ -3,6 +3,7 @@
 package runlocal
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 func TestRender(t *testing.T) {
 	t.Parallel()
 	dir := clitest.CopyGolden(t, "memcached-operator")
-	clitest.SetFreeWebhookPort(t, dir)
+	port := clitest.SetFreeWebhookPort(t, dir)
 	const sample = "config/samples/cache_v1alpha1_memcached.yaml"
 	render := func(code int, args ...string) string {
 		t.Helper()
@@ -37,6 +38,7 @@ func TestRender(t *testing.T) {
 	if got := strings.Join(names, " "); got != "deployment-memcached-sample.yaml memcached-memcached-sample.yaml" {
 		t.Errorf("files %s", got)
 	}
+	clitest.EditFile(t, dir, "config/webhook/service.yaml", "targetPort: 9443", fmt.Sprintf("targetPort: %d", port))
 	checkGivenOperator(t, dir, sample)
 	clitest.EditFile(t, dir, "internal/controller/memcached_controller.go", `"app.kubernetes.io/instance": obj.Name,`, `"app.kubernetes.io/instance": obj.Name, "app.kubernetes.io/component": "cache",`)
 	if out := render(1, "--check", "test/render"); !strings.Contains(out, "+    app.kubernetes.io/component: cache") {
@@ -59,8 +61,8 @@ func checkGivenOperator(t *testing.T, project, sample string) {
 	}
 	others := filepath.Join(dir, "others.yaml")
 	clitest.WriteFile(t, others, otherCRD)
-	p := clitest.StartProcess(t, dir, nil, "render", "-f", filepath.Join(project, sample), "--check", filepath.Join(project, "test", "render"),
-		"--manager", "./manager.exe --leader-elect=false", "--manifests", filepath.Join(project, "config", "default"), "--crds", others)
+	p := clitest.StartProcess(t, project, nil, "render", "-f", sample, "--check", "test/render",
+		"--manager", filepath.Join(dir, "manager.exe")+" --leader-elect=false", "--manifests", "config/default", "--crds", others)
 	p.MustEnd(0)
 	for _, want := range []string{"the manager runs as memcached-operator-system/memcached-operator-controller-manager, with the permissions of its manifests", "others.example.com"} {
 		if !strings.Contains(p.Output(), want) {
