@@ -118,6 +118,7 @@ func TestFindings(t *testing.T) {
 		"back and forth":       {observed: behavior.Observation{Changes: flips(3)}},
 		"lists":                {behavior.Observation{Requests: lists(4, "limit=500")}, []string{"uncached-list pods: is listed 4 times without a cache (4)"}},
 		"lists of an informer": {observed: behavior.Observation{Requests: lists(9, "limit=500&resourceVersion=0")}},
+		"lists of releases":    {observed: behavior.Observation{Requests: lists(9, "labelSelector=name%3Dshop%2Cowner%3Dhelm")}},
 		"refused": {
 			behavior.Observation{Refused: []behavior.Refusal{{object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}"), errors.New("no such kind")}}},
 			[]string{"refused-resource secret a/one: can't be created: no such kind"},

@@ -60,12 +60,7 @@ func (r *run) orphaned() func(*kube.Object) bool {
 		if !made[string(o.GetUID())] {
 			return false
 		}
-		for _, owner := range o.GetOwnerReferences() {
-			if existing[string(owner.UID)] {
-				return false
-			}
-		}
-		return len(o.GetOwnerReferences()) > 0 || !used
+		return !isOwned(o, existing) && (len(o.GetOwnerReferences()) > 0 || !used)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
@@ -37,6 +38,9 @@ func (o *Observation) forbidden() (findings diag.Findings) {
 	return findings
 }
 
+// releaseSelector selects the records of releases, which Helm reads without a cache.
+const releaseSelector = "owner=helm"
+
 // maxLists is how many times an operator may list a resource itself: once when it starts, and perhaps again.
 const maxLists = 3
 
@@ -45,7 +49,10 @@ const maxLists = 3
 func (o *Observation) uncachedLists() (findings diag.Findings) {
 	lists, keys := grouped(o.Requests, func(r gateway.Record) string {
 		query, err := url.ParseQuery(r.Query)
-		if r.Verb != "list" || r.Resource == "" || r.Code != http.StatusOK || err != nil || query.Get("resourceVersion") != "" || query.Get("continue") != "" || IsUpkeep(r.Request) {
+		switch {
+		case r.Verb != "list", r.Resource == "", r.Code != http.StatusOK, err != nil, IsUpkeep(r.Request):
+			return ""
+		case query.Get("resourceVersion") != "", query.Get("continue") != "", strings.Contains(query.Get("labelSelector"), releaseSelector):
 			return ""
 		}
 		return r.GroupResource()

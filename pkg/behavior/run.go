@@ -136,26 +136,6 @@ func (r *run) samples(ctx context.Context) error {
 	return nil
 }
 
-// know adds the objects that exist to those that don't count as left.
-func (r *run) know() {
-	if r.known == nil {
-		r.known = map[string]bool{}
-	}
-	for _, o := range r.history.Objects() {
-		r.known[string(o.GetUID())] = true
-	}
-}
-
-// recordLeft records the objects that are left, after a scenario unless it is "". counts, if it isn't nil, selects them.
-func (r *run) recordLeft(scenario string, counts func(*kube.Object) bool) {
-	for _, o := range r.history.Objects() {
-		if !r.known[string(o.GetUID())] && !stage.IsHeartbeat(o) && !stage.IsIncidental(o) && (counts == nil || counts(o)) {
-			r.observed.Left = append(r.observed.Left, Leftover{o, scenario})
-		}
-	}
-	r.know()
-}
-
 // step does something, and waits until the operator has settled.
 func (r *run) step(ctx context.Context, name string, do func() error) error {
 	r.o.Progress(name)
@@ -207,7 +187,7 @@ func (r *run) made() map[string]bool {
 func (r *run) repairs(ctx context.Context) error {
 	made := r.made()
 	for _, object := range r.history.Objects() {
-		if !made[string(object.GetUID())] || len(object.GetOwnerReferences()) == 0 || stage.IsHeartbeat(object) {
+		if !made[string(object.GetUID())] || len(object.GetOwnerReferences()) == 0 || stage.IsHeartbeat(object) || isRelease(object) {
 			continue
 		}
 		err := r.step(ctx, "delete "+kube.FullName(object)+" by hand", func() error { return r.o.Client.Delete(ctx, object, object.GetNamespace()) })

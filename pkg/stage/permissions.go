@@ -80,16 +80,7 @@ func PermissionsOf(manifests []*kube.Object, namespace string) (*Permissions, er
 // Granted reports whether a binding of a role names the service account, or its group.
 func (p *Permissions) Granted() bool {
 	return slices.ContainsFunc(p.objects, func(o *kube.Object) bool {
-		return slices.ContainsFunc(kube.ListAt(o.Object, "subjects"), func(subject any) bool {
-			name := kube.StringAt(subject, "name")
-			switch kube.StringAt(subject, "kind") {
-			case "ServiceAccount":
-				return name == p.ServiceAccount && kube.StringAt(subject, "namespace") == p.Namespace
-			case "Group":
-				return name == "system:serviceaccounts" || name == "system:serviceaccounts:"+p.Namespace || name == "system:authenticated"
-			}
-			return false
-		})
+		return slices.ContainsFunc(kube.ListAt(o.Object, "subjects"), p.isSubject)
 	})
 }
 

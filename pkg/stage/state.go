@@ -49,6 +49,8 @@ func IsIncidental(o *kube.Object) bool {
 		return o.GetName() == "kube-root-ca.crt"
 	case "ServiceAccount":
 		return o.GetName() == "default"
+	case "APIService":
+		return o.GetLabels()["kube-aggregator.kubernetes.io/automanaged"] != ""
 	}
 	return false
 }

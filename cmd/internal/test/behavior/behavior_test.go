@@ -64,7 +64,7 @@ func TestNoFaults(t *testing.T) {
 	t.Parallel()
 	names := []string{"memcached", "site"}
 	if *clitest.Thorough {
-		names = append(names, "ssa")
+		names = append(names, "ssa", "multigroup", "shop")
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {

@@ -28,20 +28,23 @@ func insertBefore(file, place, text string) edit { return edit{file, place, text
 func insertAfter(file, place, text string) edit { return edit{file, place, place + text} }
 
 // commonFaults are the faults that are tested without -thorough.
-var commonFaults = []string{"no permission", "update without a comparison", "heartbeat in an object that nobody owns", "all verbs"}
+var commonFaults = []string{"memcached/no permission", "memcached/update without a comparison", "memcached/heartbeat in an object that nobody owns"}
 
 // TestFaults finds each fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	faults := memcachedFaults()
-	for _, name := range slices.Sorted(maps.Keys(faults)) {
-		if !*clitest.Thorough && !slices.Contains(commonFaults, name) {
-			continue
+	for project, faults := range map[string]map[string]fault{
+		"memcached": memcachedFaults(), "ssa": ssaFaults(), "multigroup": multigroupFaults(), "shop": shopFaults(), "site": siteFaults(),
+	} {
+		for _, name := range slices.Sorted(maps.Keys(faults)) {
+			if !*clitest.Thorough && !slices.Contains(commonFaults, project+"/"+name) {
+				continue
+			}
+			t.Run(project+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				findFault(t, project, faults[name])
+			})
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			findFault(t, "memcached", faults[name])
-		})
 	}
 }
 
@@ -53,7 +56,7 @@ func findFault(t *testing.T, project string, f fault) {
 	if code, _, errOut := clitest.Run(t, dir, t.TempDir(), "generate"); code != 0 {
 		t.Fatal(errOut)
 	}
-	got := testBehavior(t, dir, 1, "20s", environ)
+	got := testBehavior(t, dir, 1, "20s", environ...)
 	t.Logf("findings %q", got)
 	for _, want := range f.want {
 		if !slices.ContainsFunc(got, func(finding string) bool { return strings.HasPrefix(finding, want) }) {
