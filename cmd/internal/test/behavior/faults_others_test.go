@@ -3,35 +3,12 @@
 package behavior
 
 const (
-	cookController  = "internal/controller/cook_controller.go"
 	berthController = "internal/controller/harbor/berth_controller.go"
 	flagController  = "internal/controller/registry/flag_controller.go"
 	todo            = "\t// TODO: reconcile the "
 	roleFile        = "config/rbac/role.yaml"
 	blockEnd        = "# +operon:rules:end\n"
 )
-
-// ssaFaults are the faults of the operator that uses server-side apply.
-func ssaFaults() map[string]fault {
-	const c = cookController
-	faults := deploymentFaults(c)
-	faults["no permission to apply the status"] = fault{
-		[]edit{{c, marker("groups=crew.example.com,resources=cooks/status,verbs=patch"), marker("groups=crew.example.com,resources=cooks/status,verbs=update")}},
-		[]string{"forbidden-request"},
-	}
-	faults["status applied in each pass"] = fault{
-		[]edit{{c, sameStatus, "\tif false && equality.Semantic.DeepEqual(before, &obj.Status) {\n"}, {c, lastReturn, laterAgain}},
-		[]string{"write-at-rest cooks.crew.example.com/status default/cook-sample", "write-without-change cooks.crew.example.com/status default/cook-sample"},
-	}
-	faults["object in another namespace"] = fault{
-		[]edit{
-			insertBefore(c, lastMarker, marker(configMapMarker)),
-			insertBefore(c, memcachedReconciled, "\t_ = r.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: \"kube-public\", Name: obj.Name}})\n"),
-		},
-		[]string{"left-behind configmap kube-public/cook-sample"},
-	}
-	return faults
-}
 
 // multigroupFaults are the faults of the operator with several groups.
 func multigroupFaults() map[string]fault {
@@ -86,9 +63,6 @@ func shopFaults() map[string]fault {
 		"all verbs": {
 			[]edit{insertAfter(roleFile, blockEnd, wildcardRule)}, []string{"wildcard-permission ClusterRole"},
 		},
-		"no permission for releases": {
-			[]edit{{roleFile, "  - secrets\n  verbs:\n  - create\n  - delete\n", "  - secrets\n  verbs:\n  - delete\n"}}, []string{"forbidden-request"},
-		},
 		"object that stays": {
 			[]edit{insertBefore(settings, settingsLabels, "  annotations:\n    helm.sh/resource-policy: keep\n")}, []string{"left-behind configmap default/shop-sample-settings"},
 		},
@@ -106,18 +80,10 @@ func shopFaults() map[string]fault {
 
 // siteFaults are the faults of the Ansible operator.
 func siteFaults() map[string]fault {
-	const tasks, first = "roles/site/tasks/main.yml", "- name: Create the pages\n"
+	const tasks = "roles/site/tasks/main.yml"
 	return map[string]fault{
 		"all verbs": {
 			[]edit{insertAfter(roleFile, "  "+blockEnd, "  "+wildcardRule)}, []string{"wildcard-permission ClusterRole"},
-		},
-		"no permission": {
-			[]edit{insertBefore(tasks, first, "- name: Read a kind that only the run knows\n  kubernetes.core.k8s_info:\n    kind: \"{{ lookup('ansible.builtin.env', 'KIND') | default('Secret', true) }}\"\n"+
-				"    namespace: \"{{ ansible_operator_meta.namespace }}\"\n    name: one\n  failed_when: false\n\n")},
-			[]string{"forbidden-request"},
-		},
-		"time in an object": {
-			[]edit{{tasks, "        index.html: \"{{ greeting }}\"\n", "        index.html: \"{{ now() }}\"\n"}}, []string{"unsettled"},
 		},
 		"finalizer that stays": {
 			[]edit{{tasks, "        name: \"{{ ansible_operator_meta.name }}\"\n", "        name: \"{{ ansible_operator_meta.name }}\"\n        finalizers: [example.com/stays]\n"}},

@@ -34,7 +34,7 @@ var commonFaults = []string{"memcached/no permission", "memcached/update without
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for project, faults := range map[string]map[string]fault{
-		"memcached": memcachedFaults(), "ssa": ssaFaults(), "multigroup": multigroupFaults(), "shop": shopFaults(), "site": siteFaults(),
+		"memcached": memcachedFaults(), "multigroup": multigroupFaults(), "shop": shopFaults(), "site": siteFaults(),
 	} {
 		for _, name := range slices.Sorted(maps.Keys(faults)) {
 			if !*clitest.Thorough && !slices.Contains(commonFaults, project+"/"+name) {
@@ -56,7 +56,7 @@ func findFault(t *testing.T, project string, f fault) {
 	if code, _, errOut := clitest.Run(t, dir, t.TempDir(), "generate"); code != 0 {
 		t.Fatal(errOut)
 	}
-	got := testBehavior(t, dir, 1, "20s", environ...)
+	got := testBehavior(t, dir, 1, "20s", environ)
 	t.Logf("findings %q", got)
 	for _, want := range f.want {
 		if !slices.ContainsFunc(got, func(finding string) bool { return strings.HasPrefix(finding, want) }) {
