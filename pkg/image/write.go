@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // sizedBlob is a manifest, a configuration or a layer.
@@ -174,7 +175,7 @@ func writeLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 		return diag.Cause(err)
 	}
 	writeJSON := func(name string, value any) error {
-		return replace(fsys, filepath.Join(dir, name), func(w io.Writer) error { return json.NewEncoder(w).Encode(value) })
+		return diag.Cause(tempdir.Replace(fsys, filepath.Join(dir, name), func(w io.Writer) error { return json.NewEncoder(w).Encode(value) }))
 	}
 	// If the command is interrupted after this, the directory is a layout, and the command can be repeated.
 	if err := writeJSON("oci-layout", layoutVersion()); err != nil {
@@ -194,7 +195,7 @@ func writeLayout(ctx context.Context, fsys afero.Fs, dir string, images []*Image
 			if info, err := fsys.Stat(name); err == nil && info.Size() == b.size {
 				continue
 			}
-			if err := replace(fsys, name, func(w io.Writer) error { return b.copyTo(ctx, w) }); err != nil {
+			if err := diag.Cause(tempdir.Replace(fsys, name, func(w io.Writer) error { return b.copyTo(ctx, w) })); err != nil {
 				return img.explain(err)
 			}
 		}
@@ -234,27 +235,4 @@ func (b sizedBlob) copyTo(ctx context.Context, w io.Writer) error {
 		err = fmt.Errorf("the blob %s has %d bytes instead of %d; copy the image again", shortDigest(b.digest.String()), n, b.size)
 	}
 	return err
-}
-
-// replace writes a file atomically.
-func replace(fsys afero.Fs, name string, write func(io.Writer) error) error {
-	f, err := afero.TempFile(fsys, filepath.Dir(name), ".new-")
-	if err != nil {
-		return diag.Cause(err)
-	}
-	err = write(f)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = fsys.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = fsys.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = fsys.Remove(f.Name())
-		return diag.Cause(err)
-	}
-	return nil
 }

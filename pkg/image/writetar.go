@@ -14,6 +14,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/spf13/afero"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // savedEntry is an entry of the manifest.json of docker load.
@@ -54,7 +57,7 @@ func WriteTarball(ctx context.Context, fsys afero.Fs, file string, images []*Ima
 	if info, err := fsys.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return errors.New("is not a regular file")
 	}
-	return replace(fsys, file, func(out io.Writer) error {
+	err := tempdir.Replace(fsys, file, func(out io.Writer) error {
 		w := tar.NewWriter(out)
 		writeHeader := func(name string, size int64) error {
 			return w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: size, ModTime: time.Unix(0, 0)})
@@ -84,6 +87,7 @@ func WriteTarball(ctx context.Context, fsys afero.Fs, file string, images []*Ima
 		}
 		return w.Close()
 	})
+	return diag.Cause(err)
 }
 
 // savedEntry returns the entry of an image for docker load.

@@ -1,5 +1,5 @@
 // Package tempdir creates directories for temporary files. New and NewGo return a Dir, which is locked while its process
-// runs; New and Sweep remove the directories of processes that were killed.
+// runs; New and Sweep remove the directories of processes that were killed. Replace writes a file by way of a temporary one.
 package tempdir
 
 import (

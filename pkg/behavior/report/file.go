@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 // FileName is the name of the page in its directory.
@@ -56,19 +57,7 @@ func WriteDir(fsys afero.Fs, dir string, write func(io.Writer) error) error {
 	if err := fsys.MkdirAll(dir, 0o755); err != nil {
 		return diag.Cause(err)
 	}
-	f, err := afero.TempFile(fsys, dir, ".new-")
-	if err != nil {
-		return diag.Cause(err)
-	}
-	err = errors.Join(write(f), f.Close())
-	if err == nil {
-		err = fsys.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = fsys.Rename(f.Name(), filepath.Join(dir, FileName))
-	}
-	if err != nil {
-		_ = fsys.Remove(f.Name()) // the first error counts
+	if err := tempdir.Replace(fsys, filepath.Join(dir, FileName), write); err != nil {
 		return diag.Cause(err)
 	}
 	return nil
