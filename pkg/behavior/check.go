@@ -22,23 +22,28 @@ const checkPause = 100 * time.Millisecond
 func (c *scene) await(ctx context.Context, limit time.Duration, objects []scenario.Object, check func(scenario.Object) (*diag.Finding, error)) (*diag.Finding, error) {
 	deadline := c.o.Now().Add(limit)
 	for _, object := range objects {
-		for {
-			failure, err := check(object)
-			if err != nil {
-				return nil, err
-			}
-			if failure == nil {
-				break
-			}
-			if !c.o.Now().Before(deadline) {
-				return failure, nil
-			}
-			if err := pause(ctx, checkPause); err != nil {
-				return nil, err
-			}
+		var failure *diag.Finding
+		err := c.until(ctx, deadline, func() (done bool, err error) {
+			failure, err = check(object)
+			return failure == nil, err
+		})
+		if failure != nil || err != nil {
+			return failure, err
 		}
 	}
 	return nil, nil
+}
+
+// until calls a function again and again, until it reports that it is done, fails, or the time is over.
+func (c *scene) until(ctx context.Context, deadline time.Time, do func() (done bool, err error)) error {
+	for {
+		if done, err := do(); done || err != nil || !c.o.Now().Before(deadline) {
+			return err
+		}
+		if err := pause(ctx, checkPause); err != nil {
+			return err
+		}
+	}
 }
 
 // check returns what is wrong with an object, or nil.

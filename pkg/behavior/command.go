@@ -42,10 +42,9 @@ func (r *run) command(ctx context.Context, command *Command) error {
 
 // orphaned returns whether an object was made by the operator, and neither an owner nor any custom resource exists.
 func (r *run) orphaned() func(*kube.Object) bool {
-	made, existing, custom := r.made(), map[string]bool{}, map[[2]string]bool{}
 	objects := r.history.Objects()
+	made, existing, custom := r.made(), uids(objects), map[[2]string]bool{}
 	for _, o := range objects {
-		existing[string(o.GetUID())] = true
 		if o.GetKind() == kube.CRDKind {
 			resource := kube.DefinedBy(o)
 			custom[[2]string{resource.Group(), resource.Kind}] = true

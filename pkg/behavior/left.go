@@ -1,6 +1,11 @@
 package behavior
 
 import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/stage"
 )
@@ -10,9 +15,15 @@ func (r *run) know() {
 	if r.known == nil {
 		r.known = map[string]bool{}
 	}
-	for _, o := range r.history.Objects() {
-		r.known[string(o.GetUID())] = true
+	maps.Copy(r.known, uids(r.history.Objects()))
+}
+
+func uids(objects []*kube.Object) map[string]bool {
+	set := map[string]bool{}
+	for _, o := range objects {
+		set[string(o.GetUID())] = true
 	}
+	return set
 }
 
 // recordLeft records the objects that are left, after a scenario unless it is "". counts, if it isn't nil, selects them.
@@ -29,10 +40,7 @@ func (r *run) recordLeft(scenario string, counts func(*kube.Object) bool) {
 // left object owns, and not what Kubernetes keeps for users by design, such as the volumes of a StatefulSet. Definitions stay, too: they
 // can have other users, and Helm never deletes them.
 func leftovers(objects []*kube.Object, known, made map[string]bool) (left []*kube.Object) {
-	existing := map[string]bool{}
-	for _, o := range objects {
-		existing[string(o.GetUID())] = true
-	}
+	existing := uids(objects)
 	for _, o := range objects {
 		switch {
 		case known[string(o.GetUID())], stage.IsHeartbeat(o), stage.IsIncidental(o), o.GetKind() == kube.CRDKind:
@@ -45,12 +53,7 @@ func leftovers(objects []*kube.Object, known, made map[string]bool) (left []*kub
 
 // isOwned reports whether an owner of an object exists, given the UIDs of all objects.
 func isOwned(o *kube.Object, existing map[string]bool) bool {
-	for _, owner := range o.GetOwnerReferences() {
-		if existing[string(owner.UID)] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return existing[string(owner.UID)] })
 }
 
 // isRelease reports whether an object is the record of a release that Helm keeps: who deletes it takes the release from Helm.

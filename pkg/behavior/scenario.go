@@ -113,17 +113,14 @@ func (c *scene) operate(ctx context.Context, name string, o scenario.Operation) 
 // change changes an object as an operation says.
 func (c *scene) change(ctx context.Context, o scenario.Operation, object scenario.Object) (*diag.Finding, error) {
 	var err error
-	deadline := c.o.Now().Add(o.Timeout)
-	for {
-		// The kind of an object can be that of a CRD which was just applied.
-		if err = c.send(ctx, o.Verb, at(object, object.DeepCopy())); !kube.IsNotFound(err) || o.Refused || !c.o.Now().Before(deadline) {
-			break
-		}
-		if err := pause(ctx, checkPause); err != nil {
-			return nil, err
-		}
-	}
+	// The kind of an object can be that of a CRD which was just applied.
+	interrupted := c.until(ctx, c.o.Now().Add(o.Timeout), func() (bool, error) {
+		err = c.send(ctx, o.Verb, at(object, object.DeepCopy()))
+		return !kube.IsNotFound(err) || o.Refused, nil
+	})
 	switch {
+	case interrupted != nil:
+		return nil, interrupted
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case o.Refused && err == nil:
@@ -206,20 +203,15 @@ func (c *scene) removeNamespace(ctx context.Context, namespace *kube.Object) err
 	if err := c.step(ctx, c.Name+": delete namespace "+c.Namespace, func() error { return c.o.Client.Delete(ctx, namespace, "") }); err != nil {
 		return err
 	}
-	deadline := c.o.Now().Add(c.o.Timeout)
-	for {
-		existing, err := c.o.Client.Get(ctx, namespace)
-		if err != nil || existing == nil {
-			return err
-		}
-		if !c.o.Now().Before(deadline) {
-			c.observed.Left = append(c.observed.Left, Leftover{existing, c.Name})
-			return nil
-		}
-		if err := pause(ctx, checkPause); err != nil {
-			return err
-		}
+	var existing *kube.Object
+	err := c.until(ctx, c.o.Now().Add(c.o.Timeout), func() (gone bool, err error) {
+		existing, err = c.o.Client.Get(ctx, namespace)
+		return existing == nil, err
+	})
+	if err == nil && existing != nil {
+		c.observed.Left = append(c.observed.Left, Leftover{existing, c.Name})
 	}
+	return err
 }
 
 // pause waits for a time.

@@ -114,7 +114,7 @@ func groupIn(f *gosource.File) (group string) {
 // kubernetesTypes begins the paths of the packages with the types of Kubernetes.
 const kubernetesTypes = "k8s.io/api/"
 
-// isOf reports whether the package of a type can be that of an API group. The paths of other modules contain the first part of the name.
+// isOf reports whether the package of a type can be that of an API group. A path of another module contains the first part of the group.
 func (t goType) isOf(group string) bool {
 	first, _, _ := strings.Cut(group, ".")
 	if rest, found := strings.CutPrefix(t.path, kubernetesTypes); found {

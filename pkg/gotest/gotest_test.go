@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// read reads a file of testdata. events.jsonl is what 'go test -json' printed for packages whose tests pass, fail and can't be compiled,
-// output.txt is what
-// go test printed without -json, and verbose.txt with -v, except for the order of results, which are after those of their parts here.
+// read reads a file of testdata. events.jsonl is what 'go test -json' printed for packages whose tests pass, fail and can't be compiled.
+// output.txt is what go test printed without -json, and verbose.txt what it printed with -v. Only the order of results is another one:
+// here, a test follows its parts.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))

@@ -60,7 +60,7 @@ func (c *Client) ApplyOrRecreate(ctx context.Context, o *Object, formerManagers 
 	return Updated, nil
 }
 
-// Create creates an object, in a namespace if it is of a namespaced kind and doesn't name one. A generated name becomes that of o.
+// Create creates an object, in a namespace if it is of a namespaced kind and doesn't name one. o gets the generated name, if it asks for one.
 func (c *Client) Create(ctx context.Context, o *Object, namespace string) error {
 	path, err := c.kindPath(ctx, o, namespace)
 	if err != nil {

@@ -50,7 +50,7 @@ func (r *runner) grant(ctx context.Context) error {
 	return nil
 }
 
-// provide applies the other objects of Options.Manifests. Those of unknown kinds, such as certificates and monitors, are left out.
+// provide applies the other objects of Options.Manifests, without objects of unknown kinds, such as certificates and monitors.
 func (r *runner) provide(ctx context.Context) error {
 	var unknown []string
 	for _, o := range givenManifests(r.o.Manifests).supporting() {

@@ -76,7 +76,7 @@ func (p *parser) step(node *yaml.Node, number int) Step {
 	return step
 }
 
-// operate adds the operations of a step or template to a step. Those of catch only collect information.
+// operate adds the operations of a step or template to a step. It leaves out catch, whose operations only collect information.
 func (p *parser) operate(node *yaml.Node, step *Step) {
 	step.Try = append(step.Try, p.operations(node, "try")...)
 	step.Finally = append(step.Finally, append(p.operations(node, "finally"), p.operations(node, "cleanup")...)...)

@@ -206,7 +206,7 @@ func (c *lineCounter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lineAt returns the number of the line of an offset, which must not be before that of the last call.
+// lineAt returns the number of the line of an offset. Offsets must not decrease from call to call.
 func (c *lineCounter) lineAt(offset int64) int {
 	for len(c.breaks) > 0 && c.breaks[0] < offset {
 		c.breaks, c.lines = c.breaks[1:], c.lines+1

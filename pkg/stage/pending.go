@@ -52,7 +52,12 @@ func (h *History) isGarbage(o *kube.Object) bool {
 func (h *History) hasGarbage() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.ContainsFunc(h.sorted(), h.isGarbage)
+	for _, o := range h.current {
+		if h.isGarbage(o) {
+			return true
+		}
+	}
+	return false
 }
 
 func pendingOfCore(o *kube.Object) string {

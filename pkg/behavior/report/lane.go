@@ -80,12 +80,10 @@ func (l *lane) add(c stage.Change, s scale) (turns []turn) {
 		return nil
 	}
 	before := conditions(c.Before)
-	for _, condition := range kube.ListAt(c.After.Object, "status", "conditions") {
-		name, status := kube.StringAt(condition, "type"), kube.StringAt(condition, "status")
-		if before[name] == status {
-			continue
+	for _, condition := range kube.Conditions(c.After) {
+		if was := before[condition.Type]; was != condition.Status {
+			turns = append(turns, turn{l, c.Time, condition.Type, was, condition.Status, condition.Reason, condition.Message})
 		}
-		turns = append(turns, turn{l, c.Time, name, before[name], status, kube.StringAt(condition, "reason"), kube.StringAt(condition, "message")})
 	}
 	l.turns = append(l.turns, turns...)
 	return turns
@@ -94,8 +92,8 @@ func (l *lane) add(c stage.Change, s scale) (turns []turn) {
 // conditions returns the status of each condition.
 func conditions(o *kube.Object) map[string]string {
 	statuses := map[string]string{}
-	for _, condition := range kube.ListAt(o.Object, "status", "conditions") {
-		statuses[kube.StringAt(condition, "type")] = kube.StringAt(condition, "status")
+	for _, condition := range kube.Conditions(o) {
+		statuses[condition.Type] = condition.Status
 	}
 	return statuses
 }

@@ -35,7 +35,7 @@ const (
 	maxText = 1000
 )
 
-// Write writes the page about what an operator did. The findings are those of the observation.
+// Write writes the page about what an operator did, and the findings of the observation.
 func Write(w io.Writer, o *behavior.Observation, findings diag.Findings, m Meta) error {
 	text, err := templates.FS.ReadFile("behavior/index.html.tmpl")
 	if err != nil {
