@@ -75,12 +75,6 @@ func (a *app) onStage(ctx context.Context, root string, o *stageOptions, use fun
 	}
 	options.Name, options.Namespace, options.ControlPlane = fmt.Sprintf("stage-%d", os.Getpid()), o.namespace, local.PlaneEmbedded
 	options.Webhooks, options.Log = true, &local.LogWriter{Out: io.Discard}
-	options.Generate = func(ctx context.Context) error {
-		if len(o.manifests) > 0 {
-			return nil
-		}
-		return a.checkGenerated(ctx, root)
-	}
 	use(&options)
 	return env.Interrupted(ctx, local.Run(ctx, options))
 }

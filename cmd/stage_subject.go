@@ -63,6 +63,7 @@ func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions
 		options, err = a.givenOperator(ctx, root, o.manifests)
 	} else {
 		options, check, err = a.localOptions(ctx, root)
+		options.Generate = func(ctx context.Context) error { return a.checkGenerated(ctx, root) }
 		o.role = roleOf(options.Program)
 	}
 	if err != nil {
@@ -85,6 +86,7 @@ func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions
 // givenOperator returns the options of a run of an operator with manifests of its own.
 func (a *app) givenOperator(ctx context.Context, dir string, names []string) (o local.Options, err error) {
 	o = a.commonOptions(ctx, dir)
+	o.Generate = func(context.Context) error { return nil } // there is no project
 	if o.Manifests, err = a.readObjects(dir, o.Build, names); err != nil {
 		return o, err
 	}

@@ -46,7 +46,7 @@ func (r *runner) grant(ctx context.Context) error {
 	if err := r.provide(ctx); err != nil {
 		return err
 	}
-	r.progressf("the manager runs as %s/%s, with the permissions of %s", permissions.Namespace, permissions.ServiceAccount, r.deployedFrom())
+	r.progressf("the manager runs as %s/%s, with the permissions of %s", permissions.Namespace, permissions.ServiceAccount, r.source().name())
 	return nil
 }
 
@@ -67,14 +67,6 @@ func (r *runner) provide(ctx context.Context) error {
 	return nil
 }
 
-// deployedFrom names the manifests of the operator.
-func (r *runner) deployedFrom() string {
-	if len(r.o.Manifests) > 0 {
-		return "its manifests"
-	}
-	return project.DefaultDir
-}
-
 // permissions returns the permissions of the manager, or nil if it has no manifests. A project's are moved to the namespace of the run, which
 // its manager watches; other operators stay where their manifests put them.
 func (r *runner) permissions() (*stage.Permissions, error) {
@@ -83,15 +75,15 @@ func (r *runner) permissions() (*stage.Permissions, error) {
 		return nil, err
 	}
 	namespace := r.namespace
-	if len(r.o.Manifests) > 0 {
+	if r.isGiven() {
 		namespace = ""
 	}
 	permissions, err := stage.PermissionsOf(objects, namespace)
-	if err == nil && len(r.o.Manifests) > 0 && !permissions.Granted() {
+	if err == nil && r.isGiven() && !permissions.Granted() {
 		err = fmt.Errorf("no binding of a role names the service account %s/%s", permissions.Namespace, permissions.ServiceAccount)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.deployedFrom(), err)
+		return nil, fmt.Errorf("%s: %w", r.source().name(), err)
 	}
 	return permissions, nil
 }

@@ -92,7 +92,7 @@ func (r *runner) command() (args, env []string, err error) {
 		kubeconfig, namespace = r.access.Kubeconfig, r.access.Permissions().Namespace
 	}
 	env = slices.Concat(r.o.Environ, managerEnv(objects, namespace), r.o.Program.Environ, []string{"KUBECONFIG=" + kubeconfig})
-	if r.o.Config.Namespaced() || r.o.Namespace != "" && len(r.o.Manifests) == 0 {
+	if r.o.Config.Namespaced() || r.o.Namespace != "" && !r.isGiven() {
 		env = append(env, "WATCH_NAMESPACE="+r.namespace)
 	}
 	metrics := "0"

@@ -8,7 +8,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
+
+	"github.com/spf13/afero"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -19,8 +22,26 @@ import (
 // projectManifests reads the manifests of the project at root.
 type projectManifests struct {
 	root string
+	// config is PROJECT as it was in the beginning.
+	config *project.Config
 	// build builds the kustomization in a directory; nil refuses references to other machines.
 	build func(dir string) ([]byte, error)
+}
+
+func (m projectManifests) name() string { return project.DefaultDir }
+
+// servesWebhooks also looks into PROJECT, which alone names webhooks for conversion.
+func (m projectManifests) servesWebhooks() bool {
+	if found, err := m.webhooks(); len(found) > 0 || err != nil { // the error is reported when they are registered
+		return true
+	}
+	config, err := project.Load(afero.NewOsFs(), m.root)
+	if err != nil {
+		config = m.config
+	}
+	return slices.ContainsFunc(config.Resources(), func(res project.Resource) bool {
+		return res.Webhooks != nil && (res.Webhooks.Conversion || res.Webhooks.Defaulting || res.Webhooks.Validation)
+	})
 }
 
 // readDir returns the objects of a kustomization, or of the YAML files in a directory without one.

@@ -26,7 +26,7 @@ func (r *runner) register(ctx context.Context) error {
 		return err
 	}
 	prefix := r.o.Config.ProjectName() + "-run-local-"
-	if len(r.o.Manifests) > 0 {
+	if r.isGiven() {
 		prefix = "" // the operator may know its own, and there are no others
 	}
 	configured := configured(found, prefix, &endpoint{port: r.port, ca: r.ca})

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/afero"
-
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -179,23 +177,8 @@ func (r *runner) run(ctx context.Context) error {
 	return r.follow(ctx)
 }
 
-// webhooks reports whether the manager is to serve webhooks. Those for conversion are in PROJECT only.
-func (r *runner) webhooks() bool {
-	found, err := r.source().webhooks()
-	if !r.o.Webhooks || len(found) > 0 || err != nil { // the error is reported when they are registered
-		return r.o.Webhooks
-	}
-	if given, ok := r.source().(givenManifests); ok {
-		return given.webhookService() != nil
-	}
-	config, err := project.Load(afero.NewOsFs(), r.o.Root)
-	if err != nil {
-		config = r.o.Config
-	}
-	return slices.ContainsFunc(config.Resources(), func(res project.Resource) bool {
-		return res.Webhooks != nil && (res.Webhooks.Conversion || res.Webhooks.Defaulting || res.Webhooks.Validation)
-	})
-}
+// webhooks reports whether the manager is to serve webhooks.
+func (r *runner) webhooks() bool { return r.o.Webhooks && r.source().servesWebhooks() }
 
 // prepare builds the manager while an embedded control plane starts, and installs the CRDs.
 func (r *runner) prepare(ctx context.Context) error {

@@ -53,7 +53,7 @@ func checkPort(port int) error {
 
 // webhookRemedy says what to do if the manager doesn't serve webhooks.
 func (r *runner) webhookRemedy() string {
-	if len(r.o.Manifests) > 0 {
+	if r.isGiven() {
 		return "the manifests have webhooks, and this port"
 	}
 	return "if the manager has none, use --webhooks=false"

@@ -18,15 +18,21 @@ type source interface {
 	manager() ([]*kube.Object, error)
 	// deployed are all objects that are applied to a cluster; none if that isn't known.
 	deployed() ([]*kube.Object, error)
-	// webhookPort is the port of the manager's webhook server.
+	// webhookPort is the port of the manager's webhook server, and servesWebhooks reports whether it has one.
 	webhookPort() (int, error)
+	servesWebhooks() bool
+	// name says where the manifests are.
+	name() string
 }
 
+// isGiven reports whether the operator is as Options.Manifests say: in their namespace, with their names.
+func (r *runner) isGiven() bool { return len(r.o.Manifests) > 0 }
+
 func (r *runner) source() source {
-	if len(r.o.Manifests) > 0 {
+	if r.isGiven() {
 		return givenManifests(r.o.Manifests)
 	}
-	return projectManifests{root: r.o.Root, build: r.o.Build}
+	return projectManifests{root: r.o.Root, config: r.o.Config, build: r.o.Build}
 }
 
 // ofKinds returns the objects of some kinds.
@@ -56,6 +62,13 @@ func (m givenManifests) samples() ([]*kube.Object, error) { return nil, nil }
 func (m givenManifests) manager() ([]*kube.Object, error) { return m, nil }
 
 func (m givenManifests) deployed() ([]*kube.Object, error) { return m, nil }
+
+func (m givenManifests) name() string { return "its manifests" }
+
+func (m givenManifests) servesWebhooks() bool {
+	found, _ := m.webhooks() // never fails
+	return len(found) > 0 || m.webhookService() != nil
+}
 
 // webhookPort follows the first reference to a Service, by way of its target port, to the port of a container.
 func (m givenManifests) webhookPort() (int, error) {
