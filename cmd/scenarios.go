@@ -46,10 +46,14 @@ func (a *app) workload(root string, o *testBehaviorOptions) (*workload, error) {
 		if err != nil {
 			return nil, diag.Findings{{Field: "--workload", Value: o.command, Problem: err.Error()}}
 		}
+		program, err := a.LookPath(root, line[0])
+		if err != nil {
+			return nil, fmt.Errorf("--workload: %w", err)
+		}
 		text := a.print.Text()
 		w.command = &behavior.Command{Name: o.command, Run: func(ctx context.Context) error {
 			return a.Run(ctx, Command{
-				Dir: root, Environ: append(slices.Clone(a.Environ), "KUBECONFIG="+w.kubeconfig), Out: text, Err: text, Name: line[0], Args: line[1:], Tied: true,
+				Dir: root, Environ: append(slices.Clone(a.Environ), "KUBECONFIG="+w.kubeconfig), Out: text, Err: text, Name: program, Args: line[1:], Tied: true,
 			})
 		}}
 		return w, nil

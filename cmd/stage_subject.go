@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -75,9 +74,9 @@ func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions
 		}
 	}
 	if len(o.words) > 0 {
-		options.Program = local.Program{Name: o.words[0], Args: o.words[1:]}
-		if strings.ContainsAny(options.Program.Name, "/"+string(filepath.Separator)) {
-			options.Program.Name = a.Absolute(options.Program.Name)
+		options.Program = local.Program{Args: o.words[1:]}
+		if options.Program.Name, err = a.LookPath(a.Dir, o.words[0]); err != nil {
+			return options, nil, fmt.Errorf("--manager: %w", err)
 		}
 	}
 	return options, check, nil

@@ -39,7 +39,7 @@ func (r *runner) choose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return checkPort(port)
+	return r.checkPort(port)
 }
 
 // reach connects to the cluster of the kubeconfig, if there is one.

@@ -59,7 +59,7 @@ func (r *runner) start(ctx context.Context) error {
 		return err
 	}
 	if r.serving {
-		if err := checkPort(r.port); err != nil {
+		if err := r.checkPort(r.port); err != nil {
 			return err
 		}
 	}

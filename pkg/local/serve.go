@@ -43,25 +43,25 @@ func (r *runner) endpoint() *endpoint {
 }
 
 // checkPort returns an error if another program uses a port, because of which the manager would exit.
-func checkPort(port int) error {
+func (r *runner) checkPort(port int) error {
 	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port))
 	if err != nil {
-		return fmt.Errorf("port %d of the manager's webhooks is in use by another program; stop that, or use --webhooks=false", port)
+		return fmt.Errorf("port %d of the manager's webhooks is in use by another program, such as a second run; stop that%s", port, r.orWithoutWebhooks())
 	}
 	return listener.Close()
 }
 
-// webhookRemedy says what to do if the manager doesn't serve webhooks.
-func (r *runner) webhookRemedy() string {
-	if r.isGiven() {
-		return "the manifests have webhooks, and this port"
+// orWithoutWebhooks is the end of a sentence on what to do if the manager can't serve webhooks. Only 'run local' has the flag.
+func (r *runner) orWithoutWebhooks() string {
+	if r.o.Drive != nil {
+		return ""
 	}
-	return "if the manager has none, use --webhooks=false"
+	return ", or use --webhooks=false"
 }
 
 // waitServing waits until the webhook server accepts connections.
 func (r *runner) waitServing(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s; %s", r.port, servingTimeout, r.webhookRemedy()))
+	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s: the manager must serve the webhooks of %s%s", r.port, servingTimeout, r.source().name(), r.orWithoutWebhooks()))
 	defer cancel()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(r.ca)

@@ -26,6 +26,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/buildinfo"
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -207,6 +208,21 @@ func lookPath(environ []string, name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("program %q not found in PATH: %w", name, fs.ErrNotExist)
+}
+
+// LookPath returns the path of a program that a command line names: in PATH, or relative to a directory.
+func (e *Env) LookPath(dir, name string) (string, error) {
+	if filepath.Base(name) == name {
+		return lookPath(e.Environ, name)
+	}
+	program, err := exec.LookPath(Absolute(dir, filepath.FromSlash(name)))
+	if err != nil {
+		if failed, ok := errors.AsType[*exec.Error](err); ok {
+			err = failed.Err
+		}
+		return "", fmt.Errorf("program %q can't be run: %w", name, diag.Cause(err))
+	}
+	return program, nil
 }
 
 // Output runs a program and returns what it prints. The error contains what it printed to standard error.
