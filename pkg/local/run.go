@@ -290,7 +290,9 @@ func (r *runner) close() error {
 		r.progressf("the manager did not stop by itself and was killed")
 	}
 	r.o.Log.Flush()
-	r.reportDenials()
+	if r.o.Drive == nil { // which has them in its findings
+		r.reportDenials()
+	}
 	if r.access != nil {
 		r.access.Close()
 	}

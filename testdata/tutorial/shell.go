@@ -79,7 +79,8 @@ func (s *shell) step(st step) error {
 	return s.run(st)
 }
 
-// run runs a command until it exits. The command must fail if the first line of its expected output is an error.
+// run runs a command until it exits. The command must fail if its expected output shows an error: of
+// kubectl in the first line, or of Operon after its progress.
 func (s *shell) run(st step) error {
 	var got bytes.Buffer
 	c := s.command(st)
@@ -89,7 +90,7 @@ func (s *shell) run(st step) error {
 	if got.Len() > 0 && !bytes.HasSuffix(got.Bytes(), []byte("\n")) {
 		fmt.Fprintln(s.out)
 	}
-	if len(st.want) > 0 && strings.HasPrefix(st.want[0], "Error") {
+	if fails(st.want) {
 		if err == nil {
 			return fmt.Errorf("%s succeeded", st.line)
 		}
@@ -106,6 +107,11 @@ func (s *shell) run(st step) error {
 		return fmt.Errorf("%s: %w", st.line, err)
 	}
 	return nil
+}
+
+func fails(want []string) bool {
+	return len(want) > 0 && strings.HasPrefix(want[0], "Error") ||
+		slices.ContainsFunc(want, func(line string) bool { return strings.HasPrefix(line, "error:") })
 }
 
 func (s *shell) command(st step) *exec.Cmd {

@@ -51,6 +51,7 @@ func TestTutorial(t *testing.T) {
 		{"docs/tutorial.md", "", "$ kubectl delete memcached memcached-sample"},
 		{"docs/tutorial-helm.md", "", "$ operon image build"},
 		{"docs/tutorial-ansible.md", "", "$ operon bundle validate"},
+		{"docs/tutorial-test.md", "", "$ operon render"},
 		{"docs/develop.md", "", "$ operon generate --check"},
 	} {
 		t.Run(page.file, func(t *testing.T) {
