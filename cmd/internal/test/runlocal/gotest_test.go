@@ -83,7 +83,7 @@ func TestGoTest(t *testing.T) {
 	p.MustEnd(1)
 	clitest.CheckContains(t, p.Output(),
 		"ok  \tgithub.com/example/memcached-operator/test/pods\t",
-		"--- FAIL: TestWrong (0.00s)\n    wrong_test.go:5: wrong\nFAIL\nFAIL\tgithub.com/example/memcached-operator/test/wrong\t",
+		"--- FAIL: TestWrong (", "s)\n    wrong_test.go:5: wrong\nFAIL\nFAIL\tgithub.com/example/memcached-operator/test/wrong\t",
 		"error: go test ./test/pods ./test/wrong: exit status 1; tests that set what controllers set in a cluster, such as the status of a Deployment, need --controllers=false\n",
 	)
 	clitest.CheckContains(t, clitest.ReadFile(t, filepath.Join(dir, "tests.xml")),
