@@ -130,12 +130,18 @@ func (a *app) readNamed(root string, build func(dir string) ([]byte, error), nam
 		}
 		return kube.DecodeFiles([]string{name}, func(string) ([]byte, error) { return data, nil })
 	}
-	files, err := afero.Glob(a.FS, filepath.Join(full, "*.y*ml"))
+	files, err := a.manifestsIn(name)
 	if err != nil {
 		return nil, err
 	}
+	return kube.DecodeFiles(files, read)
+}
+
+// manifestsIn returns the YAML files in a directory.
+func (a *app) manifestsIn(name string) ([]string, error) {
+	files, err := afero.Glob(a.FS, filepath.Join(a.Absolute(name), "*.y*ml"))
 	for i, file := range files {
 		files[i] = filepath.Join(name, filepath.Base(file))
 	}
-	return kube.DecodeFiles(files, read)
+	return files, err
 }

@@ -126,6 +126,7 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	if o.role == "" {
 		observed.Permit, observed.Source = stage.Permission.Marker, behavior.SourceOf(worktree.NewTree(a.FS, root))
 	}
+	observed.Place = a.placeOf(root, o.files)
 	findings := observed.Findings()
 	if o.report != "" {
 		if err := a.writeReport(o.report, subject.Config.ProjectName(), observed, findings, failure); err != nil {

@@ -94,6 +94,8 @@ type Observation struct {
 	Grant  func(stage.Denial) string
 	// Source returns where the code of the operator makes a request that was denied, if it is known. It may be nil.
 	Source func(stage.Denial) diag.Position
+	// Place returns where the field of a custom resource is in its file, if it is known. It may be nil.
+	Place func(o *kube.Object, field string) diag.Position
 }
 
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.

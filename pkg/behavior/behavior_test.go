@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/behavior"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/stage"
@@ -121,7 +122,7 @@ func TestFindings(t *testing.T) {
 		"lists of releases":    {observed: behavior.Observation{Requests: lists(9, "labelSelector=name%3Dshop%2Cowner%3Dhelm")}},
 		"refused": {
 			behavior.Observation{Refused: []behavior.Refusal{{object(t, "{apiVersion: v1, kind: Secret, metadata: {name: one, namespace: a}}"), errors.New("no such kind")}}},
-			[]string{"refused-resource secret a/one: can't be created: no such kind"},
+			[]string{"a.yaml:7 refused-resource secret a/one: can't be created: no such kind"},
 		},
 		"unsettled": {
 			behavior.Observation{Steps: []behavior.Step{{Name: "create", Unsettled: errors.New("not settled within 1s")}}},
@@ -144,9 +145,10 @@ func TestFindings(t *testing.T) {
 		},
 	} {
 		test.observed.Grant = stage.Denial.Marker
+		test.observed.Place = func(*kube.Object, string) diag.Position { return diag.Position{File: "a.yaml", Line: 7} }
 		var got []string
 		for _, f := range test.observed.Findings() {
-			text := fmt.Sprintf("%s %s: %s", f.Rule, f.Object, f.Problem)
+			text := strings.TrimLeft(fmt.Sprintf("%s %s %s: %s", f.Position, f.Rule, f.Object, f.Problem), " ")
 			if n := len(f.Related); n > 0 {
 				text += fmt.Sprintf(" (%s)", strings.TrimSuffix(fmt.Sprint(n), " more"))
 			}

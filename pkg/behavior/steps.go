@@ -8,8 +8,12 @@ import (
 // refused finds custom resources that couldn't be created.
 func (o *Observation) refused() (findings diag.Findings) {
 	for _, r := range o.Refused {
+		var place diag.Position
+		if o.Place != nil {
+			place = o.Place(r.Object, kube.RejectedField(r.Err))
+		}
 		findings = append(findings, diag.Finding{
-			Severity: diag.Error, Rule: RuleRefused, Object: kube.FullName(r.Object), Problem: "can't be created: " + diag.Escape(r.Err.Error()),
+			Position: place, Severity: diag.Error, Rule: RuleRefused, Object: kube.FullName(r.Object), Problem: "can't be created: " + diag.Escape(r.Err.Error()),
 			Fix: "correct it, or pass others with -f",
 		})
 	}

@@ -125,6 +125,20 @@ func errorCode(err error) int {
 // IsStatus reports whether the server rejected a request, as opposed to a failed connection.
 func IsStatus(err error) bool { return errorCode(err) != 0 }
 
+// RejectedField returns the path of the first field that the server rejects, such as spec.size, or "".
+func RejectedField(err error) string {
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok || status.ErrStatus.Details == nil {
+		return ""
+	}
+	for _, cause := range status.ErrStatus.Details.Causes {
+		if cause.Field != "" {
+			return cause.Field
+		}
+	}
+	return ""
+}
+
 // IsServerError reports whether the server failed to handle a request.
 func IsServerError(err error) bool { return errorCode(err) >= http.StatusInternalServerError }
 
