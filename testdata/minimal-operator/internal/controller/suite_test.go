@@ -28,7 +28,8 @@ import (
 )
 
 // The specs in this package run against a real API server and etcd, which "make test" provides. No other component of
-// Kubernetes runs: a Deployment gets no pods, and nothing is garbage collected.
+// Kubernetes runs: a Deployment gets no pods, and nothing is garbage collected. "operon test" adds the
+// controllers of Kubernetes and a node; specs must pass with and without them.
 
 var (
 	ctx       context.Context
