@@ -29,6 +29,7 @@ func (o *EnsureOptions) download(ctx context.Context, spec versions.Spec) (Asset
 	dir := o.StoreDirs[0]
 	client := newIndexClient(ctx, logr.Discard(), o.IndexURL)
 	client.found = func(v versions.Concrete) { o.reportf("downloading etcd and kube-apiserver v%s", v) }
+	spec.CheckLatest = true // an incomplete version in the store is no reason to choose the same again
 	var path bytes.Buffer
 	env := &envp.Env{
 		Log: logr.Discard(), Client: client, VerifySum: true,

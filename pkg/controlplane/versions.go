@@ -45,10 +45,13 @@ func matches(spec versions.Spec, version string) bool {
 func (o *EnsureOptions) installed(ctx context.Context) (names []string) {
 	found := []versions.Concrete{ownVersion()}
 	for _, dir := range o.StoreDirs {
+		s := store.NewAt(dir)
 		// A store that does not exist is an error.
-		items, _ := store.NewAt(dir).List(logr.NewContext(ctx, logr.Discard()), store.Filter{Version: versions.AnyVersion, Platform: hostPlatform()})
+		items, _ := s.List(logr.NewContext(ctx, logr.Discard()), store.Filter{Version: versions.AnyVersion, Platform: hostPlatform()})
 		for _, item := range items {
-			found = append(found, item.Version)
+			if path, err := s.Path(item); err == nil && len(missingParts(path, o.parts())) == 0 {
+				found = append(found, item.Version)
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b versions.Concrete) int { return b.Compare(a) })

@@ -171,8 +171,13 @@ func TestEnsureVersion(t *testing.T) {
 			t.Errorf("got %v, %v", assets, err)
 		}
 	}
+	putPrograms(t, storeFolder(dir, "1.32.1"), Etcd) // of an archive that isn't complete
 	o.Version = "1.20"
 	if _, err := EnsureVersion(t.Context(), o); err == nil || !strings.HasSuffix(err.Error(), "; there is "+Version+", 1.31.4, 1.30.2") {
 		t.Errorf("got %v", err)
+	}
+	o.Version, o.IndexURL = "1.32", serveIndex(t, "", archive(t, Etcd, KubeAPIServer, Kubectl), "1.32.0", "1.32.5", "1.33.0")
+	if assets, err := EnsureVersion(t.Context(), o); err != nil || assets.Version != "1.32.5" || assets.Dir != storeFolder(dir, "1.32.5") {
+		t.Errorf("got %v, %v", assets, err)
 	}
 }
