@@ -100,8 +100,8 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	failure := a.onStage(ctx, root, &o.stageOptions, func(options *local.Options) {
 		subject = options
 		options.Denied = func(stage.Denial) {} // a finding says so
-		options.Log.Failed = func(message, cause string) {
-			logged = append(logged, behavior.LoggedError{Message: message, Cause: cause})
+		options.Log.Failed = func(object, message, cause string) {
+			logged = append(logged, behavior.LoggedError{Time: a.Now(), Object: object, Message: message, Cause: cause})
 		}
 		options.Drive = func(ctx context.Context, s *local.Session) (err error) {
 			grants, err := a.grants(s.Permissions, o.audit)

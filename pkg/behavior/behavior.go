@@ -31,10 +31,18 @@ const (
 	RuleFight = "fight-over-field"
 	// RuleList are requests for lists that a cache could answer.
 	RuleList = "uncached-list"
+	// RuleConflict is a write that was refused with a conflict and not done again.
+	RuleConflict = "lost-conflict"
+	// RuleEvents are Events again and again.
+	RuleEvents = "event-storm"
+	// RuleLog is an error in the log of the operator.
+	RuleLog = "logged-error"
 	// RuleRefused is a custom resource that the API server, or a webhook of the operator, refuses.
 	RuleRefused = "refused-resource"
 	// RuleUnsettled is a step after which the operator doesn't come to rest.
 	RuleUnsettled = "unsettled"
+	// RuleDrift is a field that was changed by hand and that the operator doesn't set again.
+	RuleDrift = "uncorrected-drift"
 	// RuleRepair are objects that the operator doesn't make again.
 	RuleRepair = "not-repaired"
 	// RuleLeft are objects that are left after their custom resource.
@@ -54,6 +62,16 @@ type Step struct {
 	Settled time.Time
 	// Unsettled is why not, or nil.
 	Unsettled error
+	// ByHand reports whether objects of the operator were changed or deleted in it.
+	ByHand bool
+}
+
+// contains reports whether a time is in the step.
+func (s *Step) contains(t time.Time) bool { return !t.Before(s.Start) && t.Before(s.End) }
+
+// isAtRest reports whether nothing had happened any more at a time.
+func (s *Step) isAtRest(t time.Time) bool {
+	return !s.Settled.IsZero() && t.After(s.Settled) && t.Before(s.End)
 }
 
 // A Refusal is a custom resource that couldn't be created, and why.
@@ -84,6 +102,8 @@ type Observation struct {
 	Left []Leftover
 	// NotRepaired are objects that were deleted by hand and that the operator hasn't made again.
 	NotRepaired []*kube.Object
+	// NotCorrected are changes by hand that the operator hasn't undone.
+	NotCorrected []HandChange
 	// Failed are the operations of scenarios that failed, and CommandFailure is why the command of the user did, or nil.
 	Failed         diag.Findings
 	CommandFailure error
@@ -101,9 +121,17 @@ type Observation struct {
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.
 func (o *Observation) Findings() diag.Findings {
 	return slices.Concat(
-		o.forbidden(), o.wildcards(), o.panics(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.refused(),
-		o.Failed, o.commandFailed(), o.unsettled(), o.notRepaired(), o.leftBehind(),
+		o.forbidden(), o.wildcards(), o.panics(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.lostConflicts(),
+		o.eventStorms(), o.loggedErrors(), o.refused(), o.Failed, o.commandFailed(), o.unsettled(), o.notCorrected(), o.notRepaired(), o.leftBehind(),
 	)
+}
+
+// stepAt returns the step in which a time is, or nil.
+func (o *Observation) stepAt(t time.Time) *Step {
+	if i := slices.IndexFunc(o.Steps, func(s Step) bool { return s.contains(t) }); i >= 0 {
+		return &o.Steps[i]
+	}
+	return nil
 }
 
 // maxEvidence is the number of requests that a finding lists.

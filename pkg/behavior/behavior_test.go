@@ -91,7 +91,8 @@ func TestFindings(t *testing.T) {
 		},
 		"panics": {
 			behavior.Observation{Logged: []behavior.LoggedError{
-				{"Observed a panic", "nil map"}, {"Reconciler error", "panic: nil map [recovered]"}, {"Reconciler error", "the panic: button is missing"},
+				{Message: "Observed a panic", Cause: "nil map"}, {Message: "Reconciler error", Cause: "panic: nil map [recovered]"},
+				{Message: "Reconciler error", Cause: "the panic: button is missing"},
 			}},
 			[]string{"panic : the operator panics: nil map, in 2 lines of its log"},
 		},

@@ -1,15 +1,20 @@
 package behavior
 
 import (
+	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
 // A LoggedError is an error in the log of the operator.
 type LoggedError struct {
-	// Message is the text of the line, and Cause the error.
-	Message, Cause string
+	Time time.Time
+	// Object is the object that was reconciled, if it is known, Message the text of the line, and Cause the error.
+	Object, Message, Cause string
 }
 
 // isPanic reports whether a goroutine has panicked. controller-runtime recovers, and logs it as the error of the pass.
@@ -33,4 +38,59 @@ func (o *Observation) panics() (findings diag.Findings) {
 		findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RulePanic, Problem: problem, Fix: "'run local --logs full' prints the stack"})
 	}
 	return findings
+}
+
+// loggedErrors finds errors in the log that no other finding explains, each message once for each object.
+func (o *Observation) loggedErrors() (findings diag.Findings) {
+	logged, keys := grouped(o.Logged, func(e LoggedError) string {
+		if e.isPanic() || isRetried(e.Cause) || !o.isUnexplained(e) {
+			return ""
+		}
+		return e.Object + " " + e.Message
+	})
+	for _, key := range keys {
+		errors := logged[key]
+		problem := "the operator logs an error: "
+		if n := len(errors); n > 1 {
+			problem = "the operator logs " + diag.Count(n, "error") + ", the first: "
+		}
+		findings = append(findings, diag.Finding{
+			Severity: diag.Warning, Rule: RuleLog, Object: errors[0].Object, Problem: problem + diag.Escape(errors[0].String()),
+			Fix:     "wait for what is missing without an error, and report what a user must do in a condition",
+			Related: []diag.Finding{{Time: errors[0].Time, Problem: "in the step " + o.stepAt(errors[0].Time).Name}},
+		})
+	}
+	return findings
+}
+
+// String returns the message and the error.
+func (e LoggedError) String() string {
+	if e.Cause == "" {
+		return e.Message
+	}
+	return e.Message + ": " + e.Cause
+}
+
+// isRetried reports whether an error is a conflict, after which the pass is repeated. RuleConflict finds where it isn't.
+func isRetried(cause string) bool {
+	return strings.Contains(cause, "the object has been modified") || strings.Contains(cause, "Apply failed with ")
+}
+
+// isUnexplained reports whether no other finding and nothing that was done by hand explains an error. What happens in a step that doesn't
+// settle, or whose requests are denied, can follow from that.
+func (o *Observation) isUnexplained(e LoggedError) bool {
+	step := o.stepAt(e.Time)
+	if step == nil || step.Unsettled != nil || step.ByHand && isOfDeletion(e.String()) || strings.Contains(e.String(), "because it is being terminated") {
+		return false
+	}
+	return !slices.ContainsFunc(o.Requests, func(r gateway.Record) bool {
+		return r.ServerCode == http.StatusForbidden && step.contains(r.Start)
+	})
+}
+
+// isOfDeletion reports whether an error is about an object that was deleted, or made again, in the meantime.
+func isOfDeletion(text string) bool {
+	return slices.ContainsFunc([]string{"not found", "already exists", "being deleted", "Precondition failed"}, func(part string) bool {
+		return strings.Contains(text, part)
+	})
 }

@@ -60,7 +60,7 @@ type run struct {
 // quiet is how long nothing must change after a step.
 const quiet = 2 * time.Second
 
-// Run creates each sample, deletes what the operator made for it, and deletes the sample. Then it performs the scenarios. It returns what
+// Run creates each sample, changes and deletes by hand what the operator made for it, and deletes the sample. Then it performs the scenarios. It returns what
 // the operator did, and waits after each step until the operator is at rest. If it fails, for example because the manager ends, it also returns what happened before.
 func Run(ctx context.Context, o RunOptions) (*Observation, error) {
 	history, err := stage.NewHistory(ctx, o.Client, o.Now)
@@ -158,6 +158,15 @@ func (r *run) step(ctx context.Context, name string, do func() error) error {
 	return nil
 }
 
+// stepByHand is step for something that is done by hand to objects of the operator.
+func (r *run) stepByHand(ctx context.Context, name string, do func() error) error {
+	err := r.step(ctx, name, do)
+	if err == nil {
+		r.observed.Steps[len(r.observed.Steps)-1].ByHand = true
+	}
+	return err
+}
+
 // rest leaves the operator alone, if it has settled: the last step ends later.
 func (r *run) rest(ctx context.Context) error {
 	last := &r.observed.Steps[len(r.observed.Steps)-1]
@@ -181,24 +190,4 @@ func (r *run) made() map[string]bool {
 		}
 	}
 	return made
-}
-
-// repairs deletes each object that the operator has made, and records those that it doesn't make again.
-func (r *run) repairs(ctx context.Context) error {
-	made := r.made()
-	for _, object := range r.history.Objects() {
-		if !made[string(object.GetUID())] || len(object.GetOwnerReferences()) == 0 || stage.IsHeartbeat(object) || isRelease(object) {
-			continue
-		}
-		err := r.step(ctx, "delete "+kube.FullName(object)+" by hand", func() error { return r.o.Client.Delete(ctx, object, object.GetNamespace()) })
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(r.history.Objects(), func(o *kube.Object) bool {
-			return o.GroupVersionKind().GroupKind() == object.GroupVersionKind().GroupKind() && o.GetNamespace() == object.GetNamespace() && o.GetName() == object.GetName()
-		}) {
-			r.observed.NotRepaired = append(r.observed.NotRepaired, object)
-		}
-	}
-	return nil
 }

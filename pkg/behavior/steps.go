@@ -1,6 +1,8 @@
 package behavior
 
 import (
+	"slices"
+
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
@@ -23,20 +25,14 @@ func (o *Observation) refused() (findings diag.Findings) {
 // unsettled finds steps after which the operator doesn't come to rest.
 func (o *Observation) unsettled() (findings diag.Findings) {
 	for _, step := range o.Steps {
-		if step.Unsettled != nil {
-			findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RuleUnsettled, Object: step.Name, Problem: step.Unsettled.Error()})
+		if step.Unsettled == nil {
+			continue
 		}
-	}
-	return findings
-}
-
-// notRepaired finds objects that the operator doesn't make again.
-func (o *Observation) notRepaired() (findings diag.Findings) {
-	for _, gone := range o.NotRepaired {
-		findings = append(findings, diag.Finding{
-			Severity: diag.Warning, Rule: RuleRepair, Object: kube.FullName(gone), Problem: "was deleted by hand, and the operator doesn't make it again",
-			Fix: "watch its kind with Owns in SetupWithManager, and create what is missing in each pass",
-		})
+		f := diag.Finding{Severity: diag.Error, Rule: RuleUnsettled, Object: step.Name, Problem: step.Unsettled.Error()}
+		if i := slices.IndexFunc(o.Logged, func(e LoggedError) bool { return step.contains(e.Time) }); i >= 0 { // perhaps the cause
+			f.Related = diag.Findings{{Time: o.Logged[i].Time, Problem: diag.Escape(o.Logged[i].String())}}
+		}
+		findings = append(findings, f)
 	}
 	return findings
 }

@@ -64,7 +64,7 @@ func (o *Observation) withoutChange() diag.Findings {
 // atRest finds objects that the operator writes while nothing happens.
 func (o *Observation) atRest() diag.Findings {
 	rests := func(w stage.Write) bool {
-		return slices.ContainsFunc(o.Steps, func(s Step) bool { return !s.Settled.IsZero() && w.Start.After(s.Settled) && w.Start.Before(s.End) })
+		return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.isAtRest(w.Start) })
 	}
 	return o.habits(1, rests, func([]stage.Write, int) diag.Finding {
 		return diag.Finding{

@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
@@ -33,6 +35,12 @@ func (r Record) Done() bool { return r.IsWrite() && r.ServerCode >= 200 && r.Ser
 // Created reports whether a write has created an object. Server-side apply does so with a patch.
 func (r Record) Created() bool {
 	return r.Done() && r.ServerCode == http.StatusCreated && r.Subresource == ""
+}
+
+// Manager returns the manager of the fields that a write sets, as the API server determines it.
+func (r Record) Manager() string {
+	program, _, _ := strings.Cut(r.UserAgent, "/")
+	return cmp.Or(r.FieldManager, program)
 }
 
 // maxAnswer is the maximum size of an answer that is read before it is forwarded. Larger ones have no resource version in their records.

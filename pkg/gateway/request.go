@@ -20,6 +20,8 @@ type Request struct {
 	DryRun          bool
 	// FieldManager is the parameter of a write. Without it, the API server uses the user agent.
 	FieldManager string
+	// BaseVersion is the resource version in the body of an update or a patch: the API server refuses it for any other version.
+	BaseVersion string
 	// Path is the path of the URL, and Query its parameters.
 	Path, Query string
 }
@@ -71,10 +73,10 @@ func (r Request) IsWrite() bool {
 	return false
 }
 
-// maxBody is the maximum size of a request's body that is read to find the name of an object.
+// maxBody is the maximum size of a request's body that is read to find the name and the version of an object.
 const maxBody = 4 << 20
 
-// parseRequest describes a request. It reads the body of those that create objects, and replaces it.
+// parseRequest describes a request. It reads the body of those that create or change objects, and replaces it.
 func parseRequest(r *http.Request) (Request, error) {
 	query := r.URL.Query()
 	request := Request{Path: r.URL.Path, Query: r.URL.RawQuery, FieldManager: query.Get("fieldManager"), DryRun: query.Has("dryRun")}
@@ -98,7 +100,8 @@ func parseRequest(r *http.Request) (Request, error) {
 	}
 	watch := query.Get("watch")
 	request.Verb = verb(r.Method, request.Name != "", watch == "true" || watch == "1")
-	if request.Verb != "create" || request.Name != "" || r.Body == nil {
+	changes := request.Verb == "update" || request.Verb == "patch"
+	if !changes && (request.Verb != "create" || request.Name != "") || r.Body == nil {
 		return request, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
@@ -109,7 +112,12 @@ func parseRequest(r *http.Request) (Request, error) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
-	request.Name = decode(body).Metadata.Name
+	metadata := decode(body).Metadata
+	if changes {
+		request.BaseVersion = metadata.ResourceVersion
+	} else {
+		request.Name = metadata.Name
+	}
 	return request, nil
 }
 

@@ -21,8 +21,9 @@ type LogWriter struct {
 	Compact bool
 	// Color colors the shortened lines.
 	Color bool
-	// Failed receives the message and the error of each line of these loggers that reports one. It may be nil.
-	Failed func(message, cause string)
+	// Failed receives the message and the error of each line of these loggers, or of klog, that reports one, and the object that was
+	// reconciled, or "". It may be nil.
+	Failed func(object, message, cause string)
 	// Location is the time zone of the shortened lines; nil is UTC.
 	Location *time.Location
 
@@ -106,21 +107,6 @@ func (w *LogWriter) print(out *bytes.Buffer, line []byte) {
 	out.WriteString(w.Prefix)
 	out.Write(line)
 	out.WriteByte('\n')
-}
-
-// reportError calls Failed if a line reports an error.
-func (w *LogWriter) reportError(line []byte) {
-	e, ok := parseEntry(bytes.TrimSuffix(line, []byte("\r")))
-	if !ok || e.level == "DEBUG" || e.level == "INFO" || e.level == "WARN" {
-		return
-	}
-	cause := ""
-	for _, f := range e.fields {
-		if f.key == "error" || f.key == "panic" && cause == "" {
-			cause = f.text()
-		}
-	}
-	w.Failed(e.message, cause)
 }
 
 var (

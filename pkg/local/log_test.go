@@ -121,19 +121,22 @@ func TestLogWriterLongLine(t *testing.T) {
 func TestLogWriterFailed(t *testing.T) {
 	t.Parallel()
 	var got []string
-	w := &LogWriter{Out: io.Discard, Failed: func(message, cause string) { got = append(got, message+": "+cause) }}
+	w := &LogWriter{Out: io.Discard, Failed: func(object, message, cause string) { got = append(got, object+"|"+message+"|"+cause) }}
 	for _, line := range []string{
 		"2026-11-23T02:13:11Z\tINFO\tsetup\tStarting\t{\"error\": \"none\"}",
-		"2026-11-23T02:13:11Z\tERROR\tReconciler error\t{\"controller\": \"a\", \"error\": \"no disk\"}",
+		"2026-11-23T02:13:11Z\tERROR\tReconciler error\t{\"controller\": \"a\", \"controllerKind\": \"A\", \"namespace\": \"b\", \"name\": \"c\", \"error\": \"no disk\"}",
 		`{"level":"error","ts":"2026-11-23T02:13:11Z","msg":"Observed a panic","panic":"nil map","panicGoValue":"x"}`,
 		`{"level":"warn","ts":"2026-11-23T02:13:11Z","msg":"slow"}`,
 		"ERROR: of another logger",
+		`E1123 02:13:11.123456   12345 reflector.go:204] "Failed to watch" err="no \"pods\"" logger="UnhandledError"`,
+		"E1123 02:13:11.123456       1 wait.go:10] timed out",
+		`I1123 02:13:11.123456       1 wait.go:10] "waits" err="none"`,
 	} {
 		if _, err := io.WriteString(w, line+"\r\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := []string{"Reconciler error: no disk", "Observed a panic: nil map"}; !slices.Equal(got, want) {
+	if want := []string{"a b/c|Reconciler error|no disk", "|Observed a panic|nil map", `|Failed to watch|no "pods"`, "|timed out|"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -16,6 +16,8 @@ type Settling struct {
 	Limit time.Duration
 	// Busy says what keeps an operator busy besides changes and the controllers of Kubernetes, or "". It may be nil.
 	Busy func() string
+	// Done ends the wait before that, when it reports true. It may be nil.
+	Done func() bool
 }
 
 // FirstOf returns a Settling.Busy that says the first of what others say. They may be nil.
@@ -63,7 +65,7 @@ const settlePause = 50 * time.Millisecond
 // Settle waits until nothing happens. It returns an *UnsettledError after the limit.
 func (h *History) Settle(ctx context.Context, s Settling) error {
 	start := h.now()
-	for {
+	for s.Done == nil || !s.Done() {
 		now := h.now()
 		last := h.last()
 		since := start // a step counts as a change
@@ -92,6 +94,7 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 		case <-time.After(settlePause):
 		}
 	}
+	return nil
 }
 
 // last returns the last change of an object that doesn't change all the time, or nil.

@@ -1,0 +1,67 @@
+package behavior
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+// lostConflicts finds objects that the operator didn't write again after a conflict.
+func (o *Observation) lostConflicts() (findings diag.Findings) {
+	lost, objects := grouped(o.Requests, func(r gateway.Record) string {
+		if !isConflict(r) || IsUpkeep(r.Request) || !o.isLost(r) {
+			return ""
+		}
+		return r.GroupResource() + " " + r.Namespace + "/" + r.Name
+	})
+	for _, object := range objects {
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Warning, Rule: RuleConflict, Object: object,
+			Problem: fmt.Sprintf("a write was refused with a conflict, and not done again: %s", diag.Escape(lost[object][0].Message)),
+			Fix:     "return the error of the write, so that Reconcile is called again with the current object",
+		}, lost[object]...))
+	}
+	return findings
+}
+
+// isConflict reports whether the API server has refused a change since somebody else has changed the object.
+func isConflict(r gateway.Record) bool {
+	return r.ServerCode == http.StatusConflict && r.Reason == "Conflict" && (r.Verb == "update" || r.Verb == "patch")
+}
+
+// isLost reports whether the operator doesn't do a refused write again before it is at rest. An operator whose cache is behind its own
+// write is refused, too, but has nothing left to do. So any of its writes of a later version than the one that it began with counts.
+func (o *Observation) isLost(r gateway.Record) bool {
+	step := o.stepAt(r.Start)
+	if step == nil || step.Settled.IsZero() {
+		return false
+	}
+	isAgain := func(other gateway.Record) bool {
+		return other.Done() && other.GroupResource() == r.GroupResource() && other.Namespace == r.Namespace && other.Name == r.Name
+	}
+	base := slices.IndexFunc(o.Changes, func(c stage.Change) bool { return r.BaseVersion != "" && c.After.GetResourceVersion() == r.BaseVersion })
+	if base < 0 {
+		return !slices.ContainsFunc(o.Requests, func(other gateway.Record) bool {
+			return isAgain(other) && !other.Start.Before(r.Start) && other.Start.Before(step.End)
+		})
+	}
+	written := map[string]bool{}
+	for _, other := range o.Requests {
+		if isAgain(other) {
+			written[other.ResourceVersion] = true
+		}
+	}
+	for _, c := range o.Changes[base+1:] {
+		if c.After.GetUID() != o.Changes[base].After.GetUID() || !c.Time.Before(step.End) {
+			continue
+		}
+		if c.Deleted || c.After.GetDeletionTimestamp() != nil || written[c.After.GetResourceVersion()] {
+			return false
+		}
+	}
+	return true
+}

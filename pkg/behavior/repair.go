@@ -1,0 +1,56 @@
+package behavior
+
+import (
+	"context"
+	"slices"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/stage"
+)
+
+// repairs changes and deletes by hand what the operator has made, and records what it doesn't repair.
+func (r *run) repairs(ctx context.Context) error {
+	if err := r.changeByHand(ctx); err != nil {
+		return err
+	}
+	return r.deleteByHand(ctx)
+}
+
+// repairable returns the objects that the operator has made for their owners.
+func (r *run) repairable() []*kube.Object {
+	made := r.made()
+	return slices.DeleteFunc(r.history.Objects(), func(o *kube.Object) bool {
+		return !made[string(o.GetUID())] || len(o.GetOwnerReferences()) == 0 || stage.IsHeartbeat(o) || isRelease(o)
+	})
+}
+
+// isSame reports whether two objects have the same kind and name: one can have been made in the place of the other.
+func isSame(a, b *kube.Object) bool {
+	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() && a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName()
+}
+
+// deleteByHand deletes each object that the operator has made, and records those that it doesn't make again.
+func (r *run) deleteByHand(ctx context.Context) error {
+	for _, object := range r.repairable() {
+		err := r.stepByHand(ctx, "delete "+kube.FullName(object)+" by hand", func() error { return r.o.Client.Delete(ctx, object, object.GetNamespace()) })
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(r.history.Objects(), func(o *kube.Object) bool { return isSame(o, object) }) {
+			r.observed.NotRepaired = append(r.observed.NotRepaired, object)
+		}
+	}
+	return nil
+}
+
+// notRepaired finds objects that the operator doesn't make again.
+func (o *Observation) notRepaired() (findings diag.Findings) {
+	for _, gone := range o.NotRepaired {
+		findings = append(findings, diag.Finding{
+			Severity: diag.Warning, Rule: RuleRepair, Object: kube.FullName(gone), Problem: "was deleted by hand, and the operator doesn't make it again",
+			Fix: "watch its kind with Owns in SetupWithManager, and create what is missing in each pass",
+		})
+	}
+	return findings
+}
