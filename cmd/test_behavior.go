@@ -34,15 +34,16 @@ func newTestBehavior(a *app) *cobra.Command {
 		Use:   "behavior",
 		Short: "Find faults in what the operator does",
 		Long: `Run the operator in a temporary control plane with the permissions of config/default, and look at each
-of its requests. Create the samples, delete by hand what the operator made for them, and delete the
-samples. Then perform the scenarios in test/operon: steps of your own, in the format of Chainsaw. After
-each step, the operator must come to rest, and nothing may be left in the end.
+of its requests. Create the samples, change and delete by hand what the operator made for them, and
+delete the samples. Then perform the scenarios in test/operon: steps of your own, in the format of
+Chainsaw. After each step, the operator must come to rest, and nothing may be left in the end.
 
 Faults are requests that are forbidden, wildcards in permissions, writes that change nothing or happen
 at rest, a status that changes at each pass, fields that two writers change back and forth, lists
-without a cache, objects that the operator doesn't make again, custom resources that are refused,
-assertions of scenarios that fail, and objects that are left behind. The exit code is 1 if there is one.
-Notes name permissions that the operator never used. Containers are simulated.`,
+without a cache, conflicts after which a write isn't repeated, too many Events, errors in the log,
+objects that the operator doesn't repair, custom resources that are refused, assertions of scenarios
+that fail, and objects that are left behind. The exit code is 1 if there is one. Notes name permissions
+that the operator never used. Containers are simulated.`,
 		Example: fmt.Sprintf(`  # With the samples of the project:
   %[1]s test behavior
 

@@ -16,6 +16,9 @@ const (
 	flipLabel           = "\tif deployment.Labels[\"side\"] == \"left\" {\n\t\tdeployment.Labels[\"side\"] = \"right\"\n\t} else {\n\t\tdeployment.Labels[\"side\"] = \"left\"\n\t}\n"
 	lastReturn          = "\treturn ctrl.Result{}, err\n}\n\n// isOutdated"
 	laterAgain          = "\treturn ctrl.Result{RequeueAfter: 3 * time.Second}, err\n}\n\n// isOutdated"
+	soonAgain           = "\treturn ctrl.Result{RequeueAfter: time.Second}, err\n}\n\n// isOutdated"
+	configured          = "\t\tr.configure(deployment, obj)\n"
+	written             = "\tswitch result {\n"
 	ownsDeployment      = "\t\tOwns(&appsv1.Deployment{}).\n"
 	mapsPods            = "handler.EnqueueRequestsFromMapFunc(r.requestForPod)"
 	mapsNothing         = "handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request { return nil })"
@@ -41,7 +44,27 @@ func deploymentFaults(c string) map[string]fault {
 			[]edit{insertBefore(c, lastMarker, marker("groups=*,resources=*,verbs=get;list;watch"))}, []string{"wildcard-permission ClusterRole"},
 		},
 		"no watch of the Deployment": {
-			[]edit{{c, ownsDeployment, ""}, {c, mapsPods, mapsNothing}}, []string{"not-repaired deployment default/"},
+			[]edit{{c, ownsDeployment, ""}, {c, mapsPods, mapsNothing}}, []string{"not-repaired deployment default/", "uncorrected-drift deployment default/"},
+		},
+		"Deployment that is only created": {
+			[]edit{insertBefore(c, configured, "\t\tif deployment.UID != \"\" {\n\t\t\treturn nil\n\t\t}\n")}, []string{"uncorrected-drift deployment default/"},
+		},
+		"conflict that is ignored": {
+			[]edit{insertBefore(c, written, "\tif result == controllerutil.OperationResultCreated {\n\t\ttime.Sleep(2 * time.Second)\n"+
+				"\t\tdeployment.Annotations = map[string]string{\"checked\": \"yes\"}\n\t\t_ = r.Update(ctx, deployment)\n\t}\n")},
+			[]string{"lost-conflict deployments.apps default/"},
+		},
+		"error instead of a condition": {
+			[]edit{insertBefore(c, written, "\tif result == controllerutil.OperationResultCreated {\n\t\treturn deployment, errors.New(\"the pods aren't ready yet\")\n\t}\n")},
+			[]string{"logged-error "},
+		},
+		"Event for each of many": {
+			[]edit{insertBefore(c, written, "\tfor i := range 12 {\n\t\tr.Recorder.Eventf(obj, nil, corev1.EventTypeNormal, \"Checked\", fmt.Sprintf(\"Check%d\", i), \"Checked\")\n\t}\n")},
+			[]string{"event-storm "},
+		},
+		"Event in each pass": {
+			[]edit{insertBefore(c, written, "\tr.Recorder.Eventf(obj, nil, corev1.EventTypeNormal, \"Checked\", time.Now().String(), \"Checked\")\n"), {c, lastReturn, soonAgain}},
+			[]string{"event-storm "},
 		},
 		"fight with itself": {
 			[]edit{insertAfter(c, setLabels, flipLabel)}, []string{"fight-over-field deployment default/", "unsettled"},
@@ -78,7 +101,7 @@ func memcachedFaults() map[string]fault {
 			[]edit{{managerRole, "  name: manager-role\n", "  name: cluster-admin\n"}}, []string{"wildcard-permission ClusterRole cluster-admin"},
 		},
 		"update without a comparison": {
-			[]edit{insertBefore(c, "\tswitch result {\n", "\tif err := r.Update(ctx, deployment); err != nil {\n\t\treturn deployment, err\n\t}\n")},
+			[]edit{insertBefore(c, written, "\tif err := r.Update(ctx, deployment); err != nil {\n\t\treturn deployment, err\n\t}\n")},
 			[]string{"write-without-change deployments.apps default/memcached-sample"},
 		},
 		"time in each pass": {
@@ -124,5 +147,10 @@ func memcachedFaults() map[string]fault {
 	} {
 		faults[name] = f
 	}
+	all := fault{}
+	for _, name := range []string{"Deployment that is only created", "Event for each of many", "conflict that is ignored", "error instead of a condition"} {
+		all.edits, all.want = append(all.edits, faults[name].edits...), append(all.want, faults[name].want...)
+	}
+	faults["several"] = all
 	return faults
 }

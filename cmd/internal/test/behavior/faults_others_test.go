@@ -3,12 +3,35 @@
 package behavior
 
 const (
+	cookController  = "internal/controller/cook_controller.go"
 	berthController = "internal/controller/harbor/berth_controller.go"
 	flagController  = "internal/controller/registry/flag_controller.go"
 	todo            = "\t// TODO: reconcile the "
 	roleFile        = "config/rbac/role.yaml"
 	blockEnd        = "# +operon:rules:end\n"
 )
+
+// ssaFaults are the faults of the operator that uses server-side apply.
+func ssaFaults() map[string]fault {
+	const c = cookController
+	faults := deploymentFaults(c)
+	faults["no permission to apply the status"] = fault{
+		[]edit{{c, marker("groups=crew.example.com,resources=cooks/status,verbs=patch"), marker("groups=crew.example.com,resources=cooks/status,verbs=update")}},
+		[]string{"forbidden-request"},
+	}
+	faults["status applied in each pass"] = fault{
+		[]edit{{c, sameStatus, "\tif false && equality.Semantic.DeepEqual(before, &obj.Status) {\n"}, {c, lastReturn, laterAgain}},
+		[]string{"write-at-rest cooks.crew.example.com/status default/cook-sample", "write-without-change cooks.crew.example.com/status default/cook-sample"},
+	}
+	faults["object in another namespace"] = fault{
+		[]edit{
+			insertBefore(c, lastMarker, marker(configMapMarker)),
+			insertBefore(c, memcachedReconciled, "\t_ = r.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: \"kube-public\", Name: obj.Name}})\n"),
+		},
+		[]string{"left-behind configmap kube-public/cook-sample"},
+	}
+	return faults
+}
 
 // multigroupFaults are the faults of the operator with several groups.
 func multigroupFaults() map[string]fault {
@@ -47,6 +70,15 @@ func multigroupFaults() map[string]fault {
 			},
 			[]string{"left-behind configmap default/berth"},
 		},
+		"object that is only created": {
+			[]edit{
+				imports,
+				insertBefore(berthController, "// Reconcile moves", marker(configMapMarker)+"\n"),
+				insertBefore(berthController, todo, "\tmade := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: \"berth\"}, Data: map[string]string{\"name\": obj.Name}}\n"+
+					returned("ctrl.SetControllerReference(obj, made, r.Scheme)")+"\t_ = r.Create(ctx, made)\n"),
+			},
+			[]string{"uncorrected-drift configmap default/berth", "not-repaired configmap default/berth"},
+		},
 		"sample that the CRD denies": {
 			[]edit{{"config/samples/fleet_v2_vessel.yaml", "  tonnage: 90\n", "  tonnage: heavy\n"}}, []string{"refused-resource vessel default/vessel-sample"},
 		},
@@ -70,7 +102,10 @@ func shopFaults() map[string]fault {
 			[]edit{insertBefore(settings, settingsLabels, "  finalizers: [example.com/stays]\n")}, []string{"left-behind configmap default/shop-sample-settings"},
 		},
 		"no watch of the objects": {
-			[]edit{insertAfter("watches.yaml", "  chart: helm-charts/shop\n", "  watchDependentResources: false\n")}, []string{"not-repaired configmap default/shop-sample-settings"},
+			[]edit{insertAfter("watches.yaml", "  chart: helm-charts/shop\n", "  watchDependentResources: false\n")}, []string{"not-repaired configmap default/shop-sample-settings", "uncorrected-drift configmap default/shop-sample-settings"},
+		},
+		"drift that is ignored": {
+			[]edit{insertAfter("watches.yaml", "  chart: helm-charts/shop\n", "  driftDetection:\n    mode: warn\n")}, []string{"uncorrected-drift configmap default/shop-sample-settings"},
 		},
 		"sample that the CRD denies": {
 			[]edit{{"config/samples/shops_v1alpha1_shop.yaml", "spec: {}\n", "spec: {replicaCount: many}\n"}}, []string{"refused-resource shop default/shop-sample"},
@@ -90,7 +125,7 @@ func siteFaults() map[string]fault {
 			[]string{"left-behind configmap default/site-sample"},
 		},
 		"no watch of the objects": {
-			[]edit{insertAfter("watches.yaml", "  playbook: playbooks/site.yml\n", "  watchDependentResources: false\n")}, []string{"not-repaired configmap default/site-sample"},
+			[]edit{insertAfter("watches.yaml", "  playbook: playbooks/site.yml\n", "  watchDependentResources: false\n")}, []string{"not-repaired configmap default/site-sample", "uncorrected-drift configmap default/site-sample"},
 		},
 		"sample that the CRD denies": {
 			[]edit{{"config/samples/web_v1alpha1_site.yaml", "spec: {}\n", "spec: {replicas: many}\n"}}, []string{"refused-resource site default/site-sample"},

@@ -28,13 +28,13 @@ func insertBefore(file, place, text string) edit { return edit{file, place, text
 func insertAfter(file, place, text string) edit { return edit{file, place, place + text} }
 
 // commonFaults are the faults that are tested without -thorough.
-var commonFaults = []string{"memcached/no permission", "memcached/update without a comparison", "memcached/heartbeat in an object that nobody owns"}
+var commonFaults = []string{"memcached/no permission", "memcached/update without a comparison", "memcached/heartbeat in an object that nobody owns", "memcached/several"}
 
 // TestFaults finds each fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for project, faults := range map[string]map[string]fault{
-		"memcached": memcachedFaults(), "multigroup": multigroupFaults(), "shop": shopFaults(), "site": siteFaults(),
+		"memcached": memcachedFaults(), "ssa": ssaFaults(), "multigroup": multigroupFaults(), "shop": shopFaults(), "site": siteFaults(),
 	} {
 		for _, name := range slices.Sorted(maps.Keys(faults)) {
 			if !*clitest.Thorough && !slices.Contains(commonFaults, project+"/"+name) {
