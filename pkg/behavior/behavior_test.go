@@ -74,6 +74,12 @@ func TestFindings(t *testing.T) {
 		}
 		return changes
 	}
+	endpoints := func(changes []stage.Change) []stage.Change {
+		for _, c := range changes {
+			c.After.SetKind("EndpointSlice")
+		}
+		return changes
+	}
 	lists := func(n int, query string) (records []gateway.Record) {
 		for i := range n {
 			records = append(records, withRecord(request(i, "list", "pods", "", 200), func(r *gateway.Record) { r.Query = query }))
@@ -117,6 +123,7 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Changes: flips(5)},
 			[]string{"fight-over-field configmap a/one: changes between 0 and 1 again and again"},
 		},
+		"endpoints":            {observed: behavior.Observation{Changes: endpoints(flips(5))}},
 		"back and forth":       {observed: behavior.Observation{Changes: flips(3)}},
 		"lists":                {behavior.Observation{Requests: lists(4, "limit=500")}, []string{"uncached-list pods: is listed 4 times without a cache (4)"}},
 		"lists of an informer": {observed: behavior.Observation{Requests: lists(9, "limit=500&resourceVersion=0")}},

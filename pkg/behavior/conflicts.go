@@ -30,7 +30,7 @@ func (o *Observation) lostConflicts() (findings diag.Findings) {
 
 // isConflict reports whether the API server has refused a change since somebody else has changed the object.
 func isConflict(r gateway.Record) bool {
-	return r.ServerCode == http.StatusConflict && r.Reason == "Conflict" && (r.Verb == "update" || r.Verb == "patch")
+	return r.ServerCode == http.StatusConflict && (r.Verb == "update" || r.Verb == "patch")
 }
 
 // isLost reports whether the operator doesn't do a refused write again before it is at rest. An operator whose cache is behind its own

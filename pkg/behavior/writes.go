@@ -128,7 +128,7 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// fights finds fields that alternate between two values.
+// fights finds fields that alternate between two values. Kubernetes itself writes incidental objects, as pods become ready and stop.
 func (o *Observation) fights() (findings diag.Findings) {
 	type flips struct {
 		object *kube.Object
@@ -139,7 +139,7 @@ func (o *Observation) fights() (findings diag.Findings) {
 	fields := map[string]*flips{}
 	var keys []string
 	for _, c := range o.Changes {
-		if c.Before == nil || c.Deleted || stage.IsHeartbeat(c.After) {
+		if c.Before == nil || c.Deleted || stage.IsHeartbeat(c.After) || stage.IsIncidental(c.After) {
 			continue
 		}
 		for _, d := range c.Differences() {

@@ -64,17 +64,17 @@ func (e *entry) flagTitle() string {
 	return shorten(strings.TrimSpace(e.Rule + ": " + strings.TrimSpace(e.Object+" "+e.Problem)))
 }
 
-// timeOf returns the time of a finding: of the first request, at the end of a step, or of the last change of the object. It is zero if the
-// finding has none.
+// timeOf returns the time of a finding: at the end of a step, of the first request or error, or of the last change of the object. It is
+// zero if the finding has none.
 func timeOf(f diag.Finding, steps []behavior.Step, l *lane) (at time.Time) {
-	for _, r := range f.Related {
-		if !r.Time.IsZero() {
-			return r.Time
-		}
-	}
 	for _, s := range steps {
 		if s.Name == f.Object {
 			return s.End
+		}
+	}
+	for _, r := range f.Related {
+		if !r.Time.IsZero() {
+			return r.Time
 		}
 	}
 	if l != nil {
