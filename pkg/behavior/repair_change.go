@@ -27,7 +27,8 @@ type HandChange struct {
 }
 
 // changeByHand changes a field of each object that the operator has made, and records the changes that it leaves as they are. An object
-// is changed after the one before is repaired: otherwise, the watch of one could hide that another isn't watched.
+// is changed after the one before is repaired: otherwise, the watch of one could hide that another isn't watched. An operator that isn't at
+// rest is left alone: it isn't known when it would have repaired the object.
 func (r *run) changeByHand(ctx context.Context) error {
 	var changes []HandChange
 	managers := managersOf(r.o.Requests())
@@ -36,7 +37,7 @@ func (r *run) changeByHand(ctx context.Context) error {
 			changes = append(changes, change)
 		}
 	}
-	if len(changes) == 0 {
+	if len(changes) == 0 || r.lastStep().Unsettled != nil {
 		return nil
 	}
 	return r.stepByHand(ctx, "change by hand what the operator made", func() error {

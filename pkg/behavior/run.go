@@ -162,14 +162,16 @@ func (r *run) step(ctx context.Context, name string, do func() error) error {
 func (r *run) stepByHand(ctx context.Context, name string, do func() error) error {
 	err := r.step(ctx, name, do)
 	if err == nil {
-		r.observed.Steps[len(r.observed.Steps)-1].ByHand = true
+		r.lastStep().ByHand = true
 	}
 	return err
 }
 
+func (r *run) lastStep() *Step { return &r.observed.Steps[len(r.observed.Steps)-1] }
+
 // rest leaves the operator alone, if it has settled: the last step ends later.
 func (r *run) rest(ctx context.Context) error {
-	last := &r.observed.Steps[len(r.observed.Steps)-1]
+	last := r.lastStep()
 	if last.Unsettled != nil {
 		return nil
 	}

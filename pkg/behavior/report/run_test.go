@@ -126,7 +126,7 @@ func memcachedRun() *behavior.Observation {
 	m.change(14.1, memcached, "Memcached", "memcached-sample", "False", "cr")
 	delete(m.current, string(deployment))
 	m.reconcile(14.1, "6c9f7d4b8")
-	m.request(14.12, "update", "cache.example.com", "memcacheds", "memcached-sample", 409, func(r *gateway.Record) { r.Subresource, r.Reason = "status", "Conflict" })
+	m.request(14.12, "update", "cache.example.com", "memcacheds", "memcached-sample", 409, func(r *gateway.Record) { r.Reason = "Conflict" })
 	m.remove(20.05, service)
 	cr := typesUID("Memcachedmemcached-samplecr")
 	m.remove(31.05, cr)
