@@ -27,11 +27,15 @@ func grant(role string, d stage.Denial) string {
 }
 
 // grants returns the permissions of the manager, of which those in an audit log are used. They are nil if the manager is an administrator.
-func (a *app) grants(p *stage.Permissions, audit string) (*stage.Grants, error) {
-	if p == nil && audit != "" {
+func (a *app) grants(p *stage.Permissions, o *testBehaviorOptions) (*stage.Grants, error) {
+	audit := o.audit
+	switch {
+	case p != nil:
+	case audit != "":
 		return nil, errors.New("--audit needs the permissions of " + project.DefaultDir + ", which doesn't exist")
-	}
-	if p == nil {
+	case o.fix:
+		return nil, errors.New("--fix needs the permissions of " + project.DefaultDir + ", which doesn't exist")
+	default:
 		return nil, nil
 	}
 	grants, err := p.Grants()

@@ -86,5 +86,8 @@ func (o *testBehaviorOptions) checkFlags(c *cobra.Command) error {
 	if o.command != "" && len(o.files)+len(o.scenarios) > 0 {
 		return usagef(c, "--workload replaces custom resources and scenarios: leave out -f and --scenario")
 	}
+	if o.fix && len(o.manifests) > 0 {
+		return usagef(c, "--fix corrects the permissions of the project, and --manifests replaces these: leave out one of them")
+	}
 	return o.stageOptions.checkFlags()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type testBehaviorOptions struct {
 
 	rest          time.Duration
 	audit, report string
+	fix           bool
 }
 
 func newTestBehavior(a *app) *cobra.Command {
@@ -43,7 +45,8 @@ at rest, a status that changes at each pass, fields that two writers change back
 without a cache, conflicts after which a write isn't repeated, too many Events, errors in the log,
 objects that the operator doesn't repair, custom resources that are refused, assertions of scenarios
 that fail, and objects that are left behind. The exit code is 1 if there is one. Notes name permissions
-that the operator never used. Containers are simulated.`,
+that the operator never used; with --audit, these are faults, too. With --fix, the permissions are
+corrected in the RBAC markers or in config/rbac/role.yaml. Containers are simulated.`,
 		Example: fmt.Sprintf(`  # With the samples of the project:
   %[1]s test behavior
 
@@ -62,6 +65,9 @@ that the operator never used. Containers are simulated.`,
   # With the audit log of a cluster in which the operator runs:
   %[1]s test behavior --audit audit.log
 
+  # Add the missing permissions to the project, and replace wildcards:
+  %[1]s test behavior --fix
+
   # With a page that shows what happened, report/index.html:
   %[1]s test behavior --report report`, a.program),
 		Args: noArgs,
@@ -76,6 +82,7 @@ that the operator never used. Containers are simulated.`,
 	o.workloadOptions.addTo(c)
 	c.Flags().DurationVar(&o.rest, "rest", 5*time.Second, "how long to look at the operator at rest, with all samples")
 	c.Flags().StringVar(&o.audit, "audit", "", "audit log `file` of a cluster: its requests count as used permissions, and those that were denied as faults")
+	c.Flags().BoolVar(&o.fix, "fix", false, "add missing permissions to RBAC markers or config/rbac/role.yaml, and replace wildcards by what was used; with --audit, remove what wasn't")
 	c.Flags().StringVar(&o.report, "report", "", "`directory` to write a page about the run to, index.html; also if there are findings")
 	a.addOutput(c, output.Text, output.JSON, output.SARIF)
 	return c
@@ -105,7 +112,7 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 			logged = append(logged, behavior.LoggedError{Time: a.Now(), Object: object, Message: message, Cause: cause})
 		}
 		options.Drive = func(ctx context.Context, s *local.Session) (err error) {
-			grants, err := a.grants(s.Permissions, o.audit)
+			grants, err := a.grants(s.Permissions, o)
 			if err != nil {
 				return err
 			}
@@ -142,18 +149,39 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 			a.print.Notef("%s", note)
 		}
 	}
-	if len(findings) > 0 {
-		for i := range findings {
-			findings[i].Long = true
+	fixed := false
+	if o.fix {
+		left, err := a.fixPermissions(ctx, root, observed, findings, failure == nil)
+		if err != nil {
+			return errors.Join(failure, faults("the operator has faults:", findings), err)
 		}
-		return errors.Join(failure, &diag.Group{Heading: "the operator has faults:", Err: errors.Join(findings.Unwrap()...)})
+		findings, fixed = left, len(left) < len(findings)
 	}
-	if failure != nil {
-		return failure
+	if len(findings) > 0 || failure != nil {
+		heading := "the operator has faults:"
+		if fixed {
+			heading = "the operator has other faults, which may follow from its permissions before:"
+		}
+		return errors.Join(failure, faults(heading, findings))
+	}
+	if fixed {
+		return nil
 	}
 	a.print.Progressf("no faults: %s, of which %s, in %s",
 		diag.Count(len(observed.Requests), "request"), diag.Count(len(observed.Writes), "write"), diag.Count(len(observed.Steps), "step"))
 	return nil
+}
+
+// faults returns an error with findings, or nil without any.
+func faults(heading string, findings diag.Findings) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	findings = slices.Clone(findings)
+	for i := range findings {
+		findings[i].Long = true
+	}
+	return &diag.Group{Heading: heading, Err: errors.Join(findings.Unwrap()...)}
 }
 
 // checkBehaviorFiles returns an error about the files that flags name, before a run that takes long.

@@ -19,6 +19,8 @@ const (
 	RuleForbidden = "forbidden-request"
 	// RuleWildcard is a rule of RBAC that permits everything.
 	RuleWildcard = "wildcard-permission"
+	// RuleUnused is a permission that the operator uses neither in the run nor in a cluster.
+	RuleUnused = "unused-permission"
 	// RulePanic is a panic in the code of the operator.
 	RulePanic = "panic"
 	// RuleNoChange are writes that change nothing.
@@ -121,8 +123,9 @@ type Observation struct {
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.
 func (o *Observation) Findings() diag.Findings {
 	return slices.Concat(
-		o.forbidden(), o.wildcards(), o.panics(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(), o.lostConflicts(),
-		o.eventStorms(), o.loggedErrors(), o.refused(), o.Failed, o.commandFailed(), o.unsettled(), o.notCorrected(), o.notRepaired(), o.leftBehind(),
+		o.forbidden(), o.wildcards(), o.unused(), o.panics(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(),
+		o.lostConflicts(), o.eventStorms(), o.loggedErrors(), o.refused(), o.Failed, o.commandFailed(), o.unsettled(), o.notCorrected(),
+		o.notRepaired(), o.leftBehind(),
 	)
 }
 

@@ -2,6 +2,7 @@ package behavior
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -53,20 +54,71 @@ func (o *Observation) rules() []*stage.Rule {
 	return o.Grants.Rules()
 }
 
-// Unused returns notes about permissions that the operator has never used, one for each resource of a role. What a process needs for its
-// upkeep is left out, and finalizers: only some clusters ask for a permission to set owner references. There are no notes if a step didn't
-// come to rest, since the operator has then not done its work.
+// Unused returns notes about permissions that the operator has never used, one for each resource of a role. With an audit log, they are
+// findings instead.
 func (o *Observation) Unused() (notes []string) {
-	if len(o.unsettled()) > 0 {
+	if o.Grants == nil || o.Grants.Audited() {
+		return nil
+	}
+	for _, u := range o.neverUsed() {
+		notes = append(notes, fmt.Sprintf("never used in this run: %s (%s)", u.Permission, u.rule.Role))
+	}
+	return notes
+}
+
+// unused finds permissions that the operator has never used, if an audit log shows what it does in a cluster.
+func (o *Observation) unused() (findings diag.Findings) {
+	if o.Grants == nil || !o.Grants.Audited() {
+		return nil
+	}
+	for _, u := range o.neverUsed() {
+		findings = append(findings, diag.Finding{
+			Severity: diag.Warning, Rule: RuleUnused, Object: u.rule.Role, Field: fmt.Sprintf("rules[%d]", u.rule.Index),
+			Problem: fmt.Sprintf("the operator uses %s neither here nor in the audit log", u.Permission),
+			Fix:     "remove the verbs that it doesn't need",
+		})
+	}
+	return findings
+}
+
+// An unusedPermission is a part of a rule.
+type unusedPermission struct {
+	stage.Permission
+	rule *stage.Rule
+}
+
+// neverUsed returns what the operator hasn't used of its rules. There is nothing if a step didn't come to rest, since the operator has then
+// not done its work.
+func (o *Observation) neverUsed() (list []unusedPermission) {
+	if !o.IsSettled() {
 		return nil
 	}
 	for _, rule := range o.rules() {
-		for _, p := range rule.Unused() {
-			if IsUpkeep(gateway.Request{Group: p.Group, Resource: p.Resource}) || strings.HasSuffix(p.Resource, "/finalizers") {
-				continue
-			}
-			notes = append(notes, fmt.Sprintf("never used in this run: %s (%s)", p, rule.Role))
+		for _, p := range SparePermissions(rule) {
+			list = append(list, unusedPermission{p, rule})
 		}
 	}
-	return notes
+	return list
+}
+
+// SparePermissions returns what the operator hasn't used of a rule. What a process needs for its upkeep is left out, and finalizers: only
+// some clusters ask for a permission to set owner references.
+func SparePermissions(rule *stage.Rule) []stage.Permission {
+	return slices.DeleteFunc(rule.Unused(), func(p stage.Permission) bool {
+		return IsUpkeep(gateway.Request{Group: p.Group, Resource: p.Resource}) || strings.HasSuffix(p.Resource, "/finalizers")
+	})
+}
+
+// IsSettled reports whether the operator came to rest after each step.
+func (o *Observation) IsSettled() bool { return len(o.unsettled()) == 0 }
+
+// FindingsUnder returns the findings that remain with other permissions, which are to permit what the operator has used.
+func (o *Observation) FindingsUnder(g *stage.Grants) diag.Findings {
+	next := *o
+	next.Grants = g
+	next.Requests = slices.DeleteFunc(slices.Clone(o.Requests), func(r gateway.Record) bool {
+		_, denied := stage.DenialOf(r)
+		return denied && g.Permits(r.Request)
+	})
+	return next.Findings()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-// forbidden finds requests without a permission, in the run and in the audit log.
-func (o *Observation) forbidden() (findings diag.Findings) {
+// Denied returns the permissions that are missing, in the run and in the audit log, and the requests that were denied by Denial.Rule.
+func (o *Observation) Denied() ([]stage.Denial, map[string][]gateway.Record) {
 	var denials stage.Denials
 	requests := map[string][]gateway.Record{}
 	all := slices.Clone(o.Requests)
@@ -26,7 +26,13 @@ func (o *Observation) forbidden() (findings diag.Findings) {
 			requests[d.Rule()] = append(requests[d.Rule()], r)
 		}
 	}
-	for _, d := range denials.List() {
+	return denials.List(), requests
+}
+
+// forbidden finds requests without a permission.
+func (o *Observation) forbidden() (findings diag.Findings) {
+	denials, requests := o.Denied()
+	for _, d := range denials {
 		f := diag.Finding{
 			Severity: diag.Error, Rule: RuleForbidden, Problem: fmt.Sprintf("the operator has no permission to %s", d), Fix: o.Grant(d),
 		}

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"go/parser"
 	"go/token"
-	"strings"
-
-	"sigs.k8s.io/controller-tools/pkg/rbac"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 )
@@ -21,7 +18,7 @@ type RoleMarker struct {
 // RoleMarkers returns the markers of roles that have a name or namespace of their own, in the order of their packages and files.
 func (r *Result) RoleMarkers() []RoleMarker {
 	var found []RoleMarker
-	prefix := "+" + rbac.RuleDefinition.Name + ":"
+	prefix := ruleMarkerPrefix()
 	for _, pkg := range r.packages {
 		for _, file := range pkg.files {
 			if !bytes.Contains(file.content, []byte(prefix)) {
@@ -33,12 +30,8 @@ func (r *Result) RoleMarkers() []RoleMarker {
 				continue // reported when code is generated
 			}
 			for pos, text := range markersIn(tree) {
-				if !strings.HasPrefix(text, prefix) {
-					continue
-				}
-				value, err := rbac.RuleDefinition.Parse(text)
-				rule, ok := value.(rbac.Rule)
-				if err != nil || !ok || rule.Namespace == "" && rule.RoleName == "" {
+				rule, ok := ParseRuleMarker(text)
+				if !ok || rule.Namespace == "" && rule.RoleName == "" {
 					continue
 				}
 				found = append(found, RoleMarker{Name: rule.RoleName, Namespace: rule.Namespace, Position: findingAt(fset.PositionFor(pos, false), "").Position})

@@ -62,23 +62,34 @@ func UpdateRole(name string, text []byte, rules []Rule, source string) ([]byte, 
 		if len(block) == 0 {
 			return text, nil
 		}
-		if at = slices.IndexFunc(lines, rulesMarker.MatchString); at <= role.line {
-			at = role.end
-		}
+		at = role.place(lines)
 	}
-	if role.empty && len(block) > 0 {
-		lines[role.line] = emptyList.ReplaceAllString(lines[role.line], "")
-	}
-	if last := len(lines) - 1; !strings.HasSuffix(lines[last], "\n") {
-		lines[last] += "\n"
-	}
-	lines = slices.Insert(lines, at, block...)
+	lines = role.insert(lines, at, block)
 	updated := []byte(strings.Join(lines, ""))
 	if now, err := findRole(name, updated); err != nil || len(now.rules) != len(role.rules)+len(added) {
 		return nil, diag.Finding{Position: diag.Position{File: name, Line: at + 1}, Problem: "rules cannot be inserted here",
 			Fix: "move the comments " + rulesBegin + " and " + rulesEnd + " into the list of rules of the role"}
 	}
 	return textdiff.FromLF(updated, crlf), nil
+}
+
+// place returns the index of the line before which new rules are: the scaffold marker, or the one after the last rule.
+func (r *roleText) place(lines []string) int {
+	if at := slices.IndexFunc(lines, rulesMarker.MatchString); at > r.line {
+		return at
+	}
+	return r.end
+}
+
+// insert inserts lines with rules before another one.
+func (r *roleText) insert(lines []string, at int, block []string) []string {
+	if r.empty && len(block) > 0 {
+		lines[r.line] = emptyList.ReplaceAllString(lines[r.line], "")
+	}
+	if last := len(lines) - 1; !strings.HasSuffix(lines[last], "\n") {
+		lines[last] += "\n"
+	}
+	return slices.Insert(lines, at, block...)
 }
 
 // emptyList matches an empty list in flow style.
@@ -118,6 +129,8 @@ func findBlock(name string, lines []string) (begin, end int, err error) {
 // A roleText is the text of a role.
 type roleText struct {
 	rules []Rule
+	// items are the nodes of the rules.
+	items []*yaml.Node
 	// line is the index of the line with the key rules or its empty value, end the index of the line after the last rule.
 	line, end int
 	// indent is the indentation of the rules.
@@ -167,7 +180,7 @@ func findRole(name string, text []byte) (*roleText, error) {
 	case value.Kind != yaml.SequenceNode || value.Style&yaml.FlowStyle != 0:
 		return nil, diag.Finding{Position: diag.Position{File: name, Line: key.Line}, Problem: "rules must be a list in block style", Fix: "write each rule on its own lines"}
 	}
-	found.end, found.indent = lastLine(value), value.Column-1
+	found.end, found.indent, found.items = lastLine(value), value.Column-1, value.Content
 	if err := value.Decode(&found.rules); err != nil {
 		return nil, diag.Finding{Position: diag.Position{File: name, Line: key.Line}, Problem: "invalid rules: " + strings.TrimPrefix(err.Error(), "yaml: "), Err: err}
 	}

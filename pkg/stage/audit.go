@@ -42,6 +42,7 @@ func (g *Grants) UseAudit(file string, log io.Reader) error {
 	if err == nil && !found {
 		err = fmt.Errorf("%s has no requests of the operator, which is the user %s in the cluster", file, g.of.user())
 	}
+	g.audited = g.audited || err == nil
 	return err
 }
 

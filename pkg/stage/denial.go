@@ -48,8 +48,8 @@ func denialMessage(r gateway.Request) string {
 	return message
 }
 
-// permission returns what to grant.
-func (d Denial) permission() Permission {
+// Permission returns what to grant.
+func (d Denial) Permission() Permission {
 	p := Permission{Verbs: []string{d.Verb}, Group: d.Group, Resource: d.Resource, Path: d.Path}
 	if d.Path == "" && (d.Verb == "list" || d.Verb == "watch") {
 		p.Verbs = readVerbs()
@@ -58,14 +58,14 @@ func (d Denial) permission() Permission {
 }
 
 // Marker returns the marker that grants the permission to a Go operator.
-func (d Denial) Marker() string { return d.permission().Marker() }
+func (d Denial) Marker() string { return d.Permission().Marker() }
 
 // Rule returns the rule of a Role or ClusterRole that grants the permission, as YAML in one line.
-func (d Denial) Rule() string { return d.permission().Rule() }
+func (d Denial) Rule() string { return d.Permission().Rule() }
 
 // String says what is forbidden.
 func (d Denial) String() string {
-	text := d.Verb + " " + d.permission().target()
+	text := d.Verb + " " + d.Permission().target()
 	switch {
 	case d.Path != "":
 		return text

@@ -32,12 +32,16 @@ type Grants struct {
 	of     *Permissions
 	rules  []*Rule
 	denied []gateway.Record
+	// seen are the requests that the rules have permitted, with what decides about that.
+	seen map[gateway.Request]bool
+	// audited reports whether an audit log has been read.
+	audited bool
 }
 
 // Grants returns the rules that the roles and bindings grant to the service account. Roles that the manifests don't contain are unknown,
 // except for cluster-admin, and aggregated ones have only their own rules.
 func (p *Permissions) Grants() (*Grants, error) {
-	g := &Grants{of: p}
+	g := &Grants{of: p, seen: map[gateway.Request]bool{}}
 	for _, binding := range p.objects {
 		if !strings.HasSuffix(binding.GetKind(), "Binding") || !slices.ContainsFunc(kube.ListAt(binding.Object, "subjects"), p.isSubject) {
 			continue
@@ -154,11 +158,25 @@ func (g *Grants) UseRole(role *kube.Object) {
 }
 
 func (g *Grants) use(r gateway.Request) {
+	r = deciding(r)
 	for _, rule := range g.rules {
 		if rule.permits(r) {
 			rule.used[accessOf(r)] = true
+			g.seen[r] = true
 		}
 	}
+}
+
+// deciding returns a request with only what authorization reads.
+func deciding(r gateway.Request) gateway.Request {
+	d := gateway.Request{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: authorizedName(r)}
+	switch {
+	case r.Resource == "":
+		d.Path = r.Path
+	case d.Name != "" && d.Name != r.Name:
+		d.Query = url.Values{"fieldSelector": {"metadata.name=" + d.Name}}.Encode()
+	}
+	return d
 }
 
 func accessOf(r gateway.Request) access {

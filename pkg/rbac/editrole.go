@@ -1,0 +1,163 @@
+package rbac
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/textdiff"
+)
+
+// A RuleEdit is a change of a rule in a file. The rules are in one line each.
+type RuleEdit struct {
+	// Position is that of the former rule, or of the line above the new one.
+	diag.Position
+	// Before is empty for a new rule, and After for one that is removed.
+	Before string
+	After  []string
+}
+
+// EditRole returns a file with the manager's role in which edit has changed the rules of the user: those that aren't in the generated block;
+// see UpdateRole. Its first result has what replaces a rule, by its index, and the second one new rules, which are above the block. The other
+// rules stay as they are written.
+func EditRole(name string, text []byte, edit func(own []Rule) (replaced map[int][]Rule, added []Rule)) ([]byte, []RuleEdit, error) {
+	lf, crlf := textdiff.ToLF(text)
+	lines := slices.Collect(strings.Lines(string(lf)))
+	begin, end, err := findBlock(name, lines)
+	if err != nil {
+		return nil, nil, err
+	}
+	role, err := findRole(name, lf)
+	if err != nil {
+		return nil, nil, err
+	}
+	var own []Rule
+	var items []*yaml.Node
+	for i, item := range role.items {
+		if at := item.Line - 1; at < begin || at > end {
+			own, items = append(own, role.rules[i]), append(items, item)
+		}
+	}
+	replaced, added := edit(slices.Clone(own))
+	at := begin
+	if begin < 0 {
+		at = role.place(lines)
+	}
+	block, edits, err := newRules(added, role.indent, diag.Position{File: name, Line: at})
+	if err != nil {
+		return nil, nil, err
+	}
+	lines = role.insert(lines, at, block)
+	for i, item := range slices.Backward(items) {
+		rules, ok := replaced[i]
+		if !ok {
+			continue
+		}
+		first := item.Line - 1
+		shift := 0
+		if first >= at {
+			shift = len(block)
+		}
+		changed, one, err := replacedRule(item, lines[first+shift], own[i], rules)
+		if err != nil {
+			return nil, nil, err
+		}
+		one.Position = diag.Position{File: name, Line: item.Line}
+		lines = slices.Replace(lines, first+shift, lastLine(item)+shift, changed...)
+		edits = append([]RuleEdit{one}, edits...)
+	}
+	updated := []byte(strings.Join(lines, ""))
+	if now, err := findRole(name, updated); err != nil || !reflect.DeepEqual(sorted(now.rules), sorted(expected(role.rules, own, replaced, added))) {
+		return nil, nil, diag.Finding{Position: diag.Position{File: name, Line: role.line + 1}, Problem: "the rules can't be edited as they are written", Fix: "write each rule in block style"}
+	}
+	return textdiff.FromLF(updated, crlf), edits, nil
+}
+
+// newRules returns the lines of new rules.
+func newRules(rules []Rule, indent int, at diag.Position) (lines []string, edits []RuleEdit, err error) {
+	for _, rule := range rules {
+		more, err := ruleLines(rule, strings.Repeat(" ", indent)+"- ", false)
+		if err != nil {
+			return nil, nil, err
+		}
+		short, err := inLine(rule)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines, edits = append(lines, more...), append(edits, RuleEdit{Position: at, After: []string{short}})
+	}
+	return lines, edits, nil
+}
+
+// replacedRule returns the lines of the rules that replace an item of a list. line is its first one.
+func replacedRule(item *yaml.Node, line string, former Rule, rules []Rule) (lines []string, edit RuleEdit, err error) {
+	if edit.Before, err = inLine(former); err != nil {
+		return nil, edit, err
+	}
+	for _, rule := range rules {
+		more, err := ruleLines(rule, line[:min(item.Column-1, len(line))], item.Style&yaml.FlowStyle != 0)
+		if err != nil {
+			return nil, edit, err
+		}
+		short, err := inLine(rule)
+		if err != nil {
+			return nil, edit, err
+		}
+		lines, edit.After = append(lines, more...), append(edit.After, short)
+	}
+	return lines, edit, nil
+}
+
+// ruleLines returns the lines of a rule behind the text that begins its first one. The others are indented as far.
+func ruleLines(rule Rule, lead string, flow bool) ([]string, error) {
+	var node yaml.Node
+	if err := node.Encode(rule); err != nil {
+		return nil, err
+	}
+	if flow {
+		node.Style = yaml.FlowStyle
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(&node); err != nil {
+		return nil, err
+	}
+	lines := slices.Collect(strings.Lines(out.String()))
+	for i, line := range lines {
+		if i > 0 {
+			lead = strings.Repeat(" ", len(lead))
+		}
+		lines[i] = lead + line
+	}
+	return lines, nil
+}
+
+// inLine returns a rule as YAML in one line.
+func inLine(rule Rule) (string, error) {
+	lines, err := ruleLines(rule, "", true)
+	return strings.TrimSpace(strings.Join(lines, "")), err
+}
+
+// expected returns the rules of a role after an edit, in any order.
+func expected(all, own []Rule, replaced map[int][]Rule, added []Rule) []Rule {
+	rules := slices.Clone(all)
+	for i, rule := range own {
+		if kept, ok := replaced[i]; ok {
+			at := slices.IndexFunc(rules, func(r Rule) bool { return reflect.DeepEqual(r, rule) })
+			rules = slices.Replace(rules, at, at+1, kept...)
+		}
+	}
+	return append(rules, added...)
+}
+
+func sorted(rules []Rule) []Rule {
+	rules = append([]Rule{}, rules...)
+	slices.SortStableFunc(rules, compareRules)
+	return rules
+}
