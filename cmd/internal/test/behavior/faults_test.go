@@ -28,7 +28,7 @@ func insertBefore(file, place, text string) edit { return edit{file, place, text
 func insertAfter(file, place, text string) edit { return edit{file, place, place + text} }
 
 // commonFaults are the faults that are tested without -thorough.
-var commonFaults = []string{"memcached/no permission", "memcached/update without a comparison", "memcached/heartbeat in an object that nobody owns", "memcached/several"}
+var commonFaults = []string{"memcached/update without a comparison", "memcached/heartbeat in an object that nobody owns", "memcached/several"}
 
 // TestFaults finds each fault.
 func TestFaults(t *testing.T) {
