@@ -17,6 +17,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/behavior/report"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/local"
+	"github.com/operon-sdk/operon/pkg/permit"
 	"github.com/operon-sdk/operon/pkg/stage"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -131,8 +132,12 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	}
 	observed.Logged = logged
 	observed.Permit, observed.Grant = stage.Permission.Rule, func(d stage.Denial) string { return grant(o.role, d) }
+	tree := worktree.NewTree(a.FS, root)
 	if o.role == "" {
-		observed.Permit, observed.Source = stage.Permission.Marker, behavior.SourceOf(worktree.NewTree(a.FS, root))
+		observed.Permit, observed.Source = stage.Permission.Marker, behavior.SourceOf(tree)
+	}
+	if len(o.manifests) == 0 {
+		observed.IsGenerated = permit.Generated(tree)
 	}
 	observed.Place = a.placeOf(root, o.files)
 	findings := observed.Findings()

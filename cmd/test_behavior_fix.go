@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/behavior"
@@ -18,7 +19,7 @@ import (
 // fixPermissions corrects the permissions in a project after a run, generates the role, and returns the findings that are left. With
 // --dry-run, these are all. ended reports whether the run came to its end.
 func (a *app) fixPermissions(ctx context.Context, root string, observed *behavior.Observation, findings diag.Findings, ended bool) (left diag.Findings, err error) {
-	if observed.Grants == nil { // the run failed before
+	if observed.Grants == nil || !slices.ContainsFunc(findings, behavior.IsAboutPermissions) {
 		return findings, nil
 	}
 	var changes []permit.Change

@@ -111,6 +111,8 @@ type Observation struct {
 	CommandFailure error
 	// Grants are the permissions of the operator, with what it used of them, or nil if it is an administrator.
 	Grants *stage.Grants
+	// IsGenerated reports whether a rule isn't written by the user, but derived from charts or roles. It may be nil.
+	IsGenerated func(*stage.Rule) bool
 	// Permit returns the marker or the rule of a permission, and Grant how to grant one.
 	Permit func(stage.Permission) string
 	Grant  func(stage.Denial) string

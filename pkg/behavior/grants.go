@@ -54,24 +54,28 @@ func (o *Observation) rules() []*stage.Rule {
 	return o.Grants.Rules()
 }
 
-// Unused returns notes about permissions that the operator has never used, one for each resource of a role. With an audit log, they are
-// findings instead.
+// Unused returns notes about permissions that the operator has never used, one for each resource of a role, without those that are findings.
 func (o *Observation) Unused() (notes []string) {
-	if o.Grants == nil || o.Grants.Audited() {
-		return nil
-	}
 	for _, u := range o.neverUsed() {
-		notes = append(notes, fmt.Sprintf("never used in this run: %s (%s)", u.Permission, u.rule.Role))
+		if !o.isSpare(u.rule) {
+			notes = append(notes, fmt.Sprintf("never used in this run: %s (%s)", u.Permission, u.rule.Role))
+		}
 	}
 	return notes
 }
 
+// isSpare reports whether permissions of a rule that were never used are faults: an audit log shows what the operator does in a cluster, and
+// the user can change the rule.
+func (o *Observation) isSpare(rule *stage.Rule) bool {
+	return o.Grants.Audited() && (o.IsGenerated == nil || !o.IsGenerated(rule))
+}
+
 // unused finds permissions that the operator has never used, if an audit log shows what it does in a cluster.
 func (o *Observation) unused() (findings diag.Findings) {
-	if o.Grants == nil || !o.Grants.Audited() {
-		return nil
-	}
 	for _, u := range o.neverUsed() {
+		if !o.isSpare(u.rule) {
+			continue
+		}
 		findings = append(findings, diag.Finding{
 			Severity: diag.Warning, Rule: RuleUnused, Object: u.rule.Role, Field: fmt.Sprintf("rules[%d]", u.rule.Index),
 			Problem: fmt.Sprintf("the operator uses %s neither here nor in the audit log", u.Permission),
@@ -107,6 +111,11 @@ func SparePermissions(rule *stage.Rule) []stage.Permission {
 	return slices.DeleteFunc(rule.Unused(), func(p stage.Permission) bool {
 		return IsUpkeep(gateway.Request{Group: p.Group, Resource: p.Resource}) || strings.HasSuffix(p.Resource, "/finalizers")
 	})
+}
+
+// IsAboutPermissions reports whether a finding is one that other permissions of the operator correct.
+func IsAboutPermissions(f diag.Finding) bool {
+	return slices.Contains([]string{RuleForbidden, RuleWildcard, RuleUnused}, f.Rule)
 }
 
 // IsSettled reports whether the operator came to rest after each step.

@@ -6,6 +6,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/behavior"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/rbac"
 	"github.com/operon-sdk/operon/pkg/stage"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -49,5 +50,22 @@ func (p Plan) Correct(o *behavior.Observation, tree *worktree.Tree, regenerate f
 		}
 		tree.Reset()
 		p.Missing = granted
+	}
+}
+
+// Generated returns what reports whether a rule is in the generated block of role.yaml: Plan doesn't edit it.
+func Generated(tree *worktree.Tree) func(*stage.Rule) bool {
+	text, err := tree.ReadOptional(project.RoleFile)
+	if err != nil || text == nil {
+		return nil
+	}
+	rules, err := rbac.GeneratedRules(project.RoleFile, text)
+	if err != nil { // the role has been generated a moment ago
+		return nil
+	}
+	return func(r *stage.Rule) bool {
+		return slices.ContainsFunc(rules, func(g rbac.Rule) bool {
+			return sameRule(g, rbac.Rule{APIGroups: r.APIGroups, NonResourceURLs: r.NonResourceURLs, ResourceNames: r.ResourceNames, Resources: r.Resources, Verbs: r.Verbs})
+		})
 	}
 }

@@ -38,7 +38,7 @@ func EditRole(name string, text []byte, edit func(own []Rule) (replaced map[int]
 	var own []Rule
 	var items []*yaml.Node
 	for i, item := range role.items {
-		if at := item.Line - 1; at < begin || at > end {
+		if !isWithin(item, begin, end) {
 			own, items = append(own, role.rules[i]), append(items, item)
 		}
 	}
@@ -76,6 +76,28 @@ func EditRole(name string, text []byte, edit func(own []Rule) (replaced map[int]
 	}
 	return textdiff.FromLF(updated, crlf), edits, nil
 }
+
+// GeneratedRules returns the rules in the generated block of a file with the manager's role; see UpdateRole.
+func GeneratedRules(name string, text []byte) (rules []Rule, err error) {
+	lf, _ := textdiff.ToLF(text)
+	begin, end, err := findBlock(name, slices.Collect(strings.Lines(string(lf))))
+	if err != nil || begin < 0 {
+		return nil, err
+	}
+	role, err := findRole(name, lf)
+	if err != nil {
+		return nil, err
+	}
+	for i, item := range role.items {
+		if isWithin(item, begin, end) {
+			rules = append(rules, role.rules[i])
+		}
+	}
+	return rules, nil
+}
+
+// isWithin reports whether a rule is between two lines, which are -1 without a block.
+func isWithin(item *yaml.Node, begin, end int) bool { return item.Line-1 > begin && item.Line-1 < end }
 
 // newRules returns the lines of new rules.
 func newRules(rules []Rule, indent int, at diag.Position) (lines []string, edits []RuleEdit, err error) {

@@ -115,4 +115,6 @@ func TestUnder(t *testing.T) {
 }
 
 // used returns a request that was permitted.
-func used(text string) gateway.Record { return gateway.Record{Request: asRequest(text), ServerCode: 200} }
+func used(text string) gateway.Record {
+	return gateway.Record{Request: asRequest(text), ServerCode: 200}
+}
