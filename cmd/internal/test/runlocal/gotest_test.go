@@ -66,7 +66,8 @@ func TestGoTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.WriteFile(t, filepath.Join(wrong, "wrong_test.go"), "package wrong\n\nimport \"testing\"\n\nfunc TestWrong(t *testing.T) { t.Error(\"wrong\") }\n")
-	p := clitest.StartProcess(t, dir, []string{"USE_EXISTING_CLUSTER=true"}, "test", "--junit", "tests.xml", "--", "-vet=off", "./internal/controller", "./test/wrong")
+	environ := []string{"USE_EXISTING_CLUSTER=true", "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=3m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=3m"}
+	p := clitest.StartProcess(t, dir, environ, "test", "--junit", "tests.xml", "--", "-vet=off", "./internal/controller", "./test/wrong")
 	p.MustEnd(1)
 	clitest.CheckContains(t, p.Output(),
 		"ok  \tgithub.com/example/memcached-operator/internal/controller\t",
