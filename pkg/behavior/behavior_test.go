@@ -106,6 +106,16 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch"), write(t, 3, "patch"), write(t, 4, "patch"), write(t, 5, "patch", "data: {}", "data: {a: b}")}},
 			[]string{"write-without-change configmaps a/one: 4 of 5 writes change nothing (4)"},
 		},
+		"patches before the cache is up to date": {observed: behavior.Observation{Writes: append([]stage.Write{write(t, 1, "patch", "data: {}", "data: {a: b}")},
+			slices.Repeat([]stage.Write{write(t, 1, "patch")}, 5)...)}},
+		"patches after that": {
+			behavior.Observation{Writes: append([]stage.Write{write(t, 1, "patch", "data: {}", "data: {a: b}")}, slices.Repeat([]stage.Write{write(t, 2, "patch")}, 5)...)},
+			[]string{"write-without-change configmaps a/one: 5 of 6 writes change nothing (4)"},
+		},
+		"updates shortly after a change": {
+			behavior.Observation{Writes: append([]stage.Write{write(t, 1, "patch", "data: {}", "data: {a: b}")}, slices.Repeat([]stage.Write{write(t, 1, "update")}, 5)...)},
+			[]string{"write-without-change configmaps a/one: 5 of 6 writes change nothing (4)"},
+		},
 		"modules of Ansible": {observed: behavior.Observation{Writes: slices.Repeat([]stage.Write{{
 			Record: withRecord(request(1, "patch", "configmaps", "one", 200), func(r *gateway.Record) { r.UserAgent = "OpenAPI-Generator/22.6.0/python" }),
 		}}, 5)}},

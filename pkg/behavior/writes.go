@@ -52,13 +52,42 @@ const pythonClient = "OpenAPI-Generator/"
 
 // withoutChange finds objects that the operator writes again and again as they are.
 func (o *Observation) withoutChange() diag.Findings {
-	isSame := func(w stage.Write) bool { return w.Change == nil && !strings.HasPrefix(w.UserAgent, pythonClient) }
+	behind := o.behindCache()
+	isSame := func(w stage.Write) bool {
+		return w.Change == nil && !strings.HasPrefix(w.UserAgent, pythonClient) && !behind[startOf(w)]
+	}
 	return o.habits(minRepeated, isSame, func(matching []stage.Write, all int) diag.Finding {
 		return diag.Finding{
 			Severity: diag.Warning, Rule: RuleNoChange, Problem: fmt.Sprintf("%d of %d writes change nothing", len(matching), all),
 			Fix: "compare with the object in the cache, and write only what differs",
 		}
 	})
+}
+
+// cacheDelay is how far the cache of an operator may be behind its own writes.
+const cacheDelay = time.Second
+
+// A writeStart identifies a write.
+type writeStart struct {
+	uid   string
+	start time.Time
+}
+
+func startOf(w stage.Write) writeStart { return writeStart{w.UID, w.Start} }
+
+// behindCache returns the patches that an operator sends shortly after it has changed the object: it can't have seen its own change yet.
+// An update is refused then, since it has the version of the object.
+func (o *Observation) behindCache() map[writeStart]bool {
+	behind, changed := map[writeStart]bool{}, map[string]time.Time{}
+	for _, w := range o.Writes {
+		switch last, found := changed[w.UID]; {
+		case w.Change != nil:
+			changed[w.UID] = w.Start
+		case found && w.Verb == "patch" && w.BaseVersion == "" && w.Start.Sub(last) < cacheDelay:
+			behind[startOf(w)] = true
+		}
+	}
+	return behind
 }
 
 // atRest finds objects that the operator writes while nothing happens.
