@@ -61,7 +61,8 @@ func TestWildcards(t *testing.T) {
 	}
 }
 
-// TestAudit checks that denied requests in an audit log are findings unless they are permitted now.
+// TestAudit checks that denied requests in an audit log are findings unless they are permitted now, and so is what is used nowhere, unless a
+// rule is generated.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	o := observed(t, `{apiGroups: [""], resources: [pods], verbs: [delete, patch]}`)
@@ -76,11 +77,18 @@ func TestAudit(t *testing.T) {
 	}
 	o.Grant = stage.Denial.Rule
 	findings := o.Findings()
-	if len(findings) != 1 || findings[0].Problem != "the operator has no permission to get secrets in the namespace b" || len(findings[0].Related) != 2 {
+	if len(findings) != 2 || findings[0].Problem != "the operator has no permission to get secrets in the namespace b" || len(findings[0].Related) != 2 {
 		t.Errorf("findings %v", findings)
 	}
-	if got, want := o.Unused(), []string{"never used in this run: patch pods (ClusterRole app)"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	if f := findings[1]; f.Rule != behavior.RuleUnused || f.Problem != "the operator uses patch pods neither here nor in the audit log" {
+		t.Errorf("finding %v", f)
+	}
+	if notes := o.Unused(); notes != nil {
+		t.Errorf("notes about what is a finding: %q", notes)
+	}
+	o.IsGenerated = func(*stage.Rule) bool { return true }
+	if got, want := o.Unused(), []string{"never used in this run: patch pods (ClusterRole app)"}; !slices.Equal(got, want) || len(o.Findings()) != 1 {
+		t.Errorf("got %q, want %q, findings %v", got, want, o.Findings())
 	}
 	err := o.Grants.UseAudit("other.log", strings.NewReader(strings.ReplaceAll(log.String(), ":a:app", ":b:app")))
 	if err == nil || err.Error() != "other.log has no requests of the operator, which is the user system:serviceaccount:a:app in the cluster" {

@@ -72,3 +72,20 @@ func TestEditRole(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+func TestGeneratedRules(t *testing.T) {
+	t.Parallel()
+	const own, generated = "- resources: [a]\n  verbs: [get]\n", "- resources: [b]\n  verbs: [get]\n"
+	for text, want := range map[string]string{
+		own: "", own + "# +operon:rules:begin\n" + generated + "# +operon:rules:end\n" + own: "b",
+	} {
+		rules, err := GeneratedRules("role.yaml", []byte("kind: ClusterRole\nrules:\n"+text))
+		var got []string
+		for _, r := range rules {
+			got = append(got, r.Resources...)
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("got %v (%v), want %s of\n%s", got, err, want, text)
+		}
+	}
+}
