@@ -46,8 +46,8 @@ at rest, a status that changes at each pass, fields that two writers change back
 without a cache, conflicts after which a write isn't repeated, too many Events, errors in the log,
 objects that the operator doesn't repair, custom resources that are refused, assertions of scenarios
 that fail, and objects that are left behind. The exit code is 1 if there is one. Notes name permissions
-that the operator never used; with --audit, these are faults, too. With --fix, the permissions are
-corrected in the RBAC markers or in config/rbac/role.yaml. Containers are simulated.`,
+that the operator never used; with --audit, these are faults, too. --fix corrects permissions in
+the RBAC markers or in config/rbac/role.yaml. Containers are simulated.`,
 		Example: fmt.Sprintf(`  # With the samples of the project:
   %[1]s test behavior
 
@@ -103,10 +103,29 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 	if err != nil {
 		return err
 	}
-	var observed *behavior.Observation
+	observed, operator, failure := a.observe(ctx, root, o, work)
+	if observed == nil {
+		return failure
+	}
+	findings := observed.Findings()
+	if o.report != "" {
+		if err := a.writeReport(o.report, operator, observed, findings, failure); err != nil {
+			failure = errors.Join(failure, fmt.Errorf("--report %s: %w", o.report, err))
+		}
+	}
+	if failure != nil && ctx.Err() != nil {
+		return failure
+	}
+	return a.concludeBehavior(ctx, root, o, observed, findings, failure)
+}
+
+// observe runs the operator and returns what it did, or nil, the name of the operator, and why the run has failed, or nil.
+func (a *app) observe(
+	ctx context.Context, root string, o *testBehaviorOptions, work *workload,
+) (observed *behavior.Observation, operator string, failure error) {
 	var subject *local.Options
 	var logged []behavior.LoggedError
-	failure := a.onStage(ctx, root, &o.stageOptions, func(options *local.Options) {
+	failure = a.onStage(ctx, root, &o.stageOptions, func(options *local.Options) {
 		subject = options
 		options.Denied = func(stage.Denial) {} // a finding says so
 		options.Log.Failed = func(object, message, cause string) {
@@ -128,7 +147,7 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 		}
 	})
 	if observed == nil {
-		return failure
+		return nil, "", failure
 	}
 	observed.Logged = logged
 	observed.Permit, observed.Grant = stage.Permission.Rule, func(d stage.Denial) string { return grant(o.role, d) }
@@ -140,15 +159,12 @@ func (a *app) testBehavior(ctx context.Context, o *testBehaviorOptions) error {
 		observed.IsGenerated = permit.Generated(tree)
 	}
 	observed.Place = a.placeOf(root, o.files)
-	findings := observed.Findings()
-	if o.report != "" {
-		if err := a.writeReport(o.report, subject.Config.ProjectName(), observed, findings, failure); err != nil {
-			failure = errors.Join(failure, fmt.Errorf("--report %s: %w", o.report, err))
-		}
-	}
-	if failure != nil && ctx.Err() != nil {
-		return failure
-	}
+	return observed, subject.Config.ProjectName(), failure
+}
+
+// concludeBehavior prints notes, corrects the permissions if the user wants that, and returns the findings that are left, with the failure
+// of the run.
+func (a *app) concludeBehavior(ctx context.Context, root string, o *testBehaviorOptions, observed *behavior.Observation, findings diag.Findings, failure error) error {
 	if failure == nil {
 		for _, note := range observed.Unused() {
 			a.print.Notef("%s", note)
