@@ -124,7 +124,7 @@ func (s *suite) runOn(ctx context.Context, version string) error {
 		return err
 	}
 	failures := filepath.Join(dir.Path, "failures")
-	err = s.failure(line, s.remedy(), s.goTest(ctx, append(controlplane.SuiteEnv(assets, server), failuresVariable+"="+failures), suffix))
+	err = s.failure(line, s.remedy(), s.goTest(ctx, append(controlplane.SuiteEnv(assets, server, s.Getenv), failuresVariable+"="+failures), suffix))
 	if text, readErr := afero.ReadFile(s.FS, failures); err != nil && readErr == nil { // most runs have no such file
 		err = errors.Join(errors.New(strings.TrimSpace(string(text))), err)
 	}

@@ -121,7 +121,8 @@ func IsAboutPermissions(f diag.Finding) bool {
 // IsSettled reports whether the operator came to rest after each step.
 func (o *Observation) IsSettled() bool { return len(o.unsettled()) == 0 }
 
-// FindingsUnder returns the findings that remain with other permissions, which are to permit what the operator has used.
+// FindingsUnder returns the findings that remain with other permissions, which are to permit what the operator has used. What isn't about
+// permissions remains: whether it followed from them is seen in another run.
 func (o *Observation) FindingsUnder(g *stage.Grants) diag.Findings {
 	next := *o
 	next.Grants = g
@@ -129,5 +130,5 @@ func (o *Observation) FindingsUnder(g *stage.Grants) diag.Findings {
 		_, denied := stage.DenialOf(r)
 		return denied && g.Permits(r.Request)
 	})
-	return next.Findings()
+	return append(slices.Concat(next.forbidden(), next.wildcards(), next.unused()), slices.DeleteFunc(o.Findings(), IsAboutPermissions)...)
 }

@@ -154,7 +154,7 @@ func imageChange(o *kube.Object, fields []map[string]any) (change HandChange, ok
 func managedBy(o *kube.Object, managers map[string]bool) (fields []map[string]any) {
 	for _, entry := range o.GetManagedFields() {
 		var set map[string]any
-		if managers[entry.Manager] && entry.FieldsV1 != nil && json.Unmarshal(entry.FieldsV1.Raw, &set) == nil {
+		if managers[entry.Manager] && entry.FieldsV1 != nil && json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set) == nil {
 			fields = append(fields, set)
 		}
 	}

@@ -23,10 +23,20 @@ const suiteVariable = "OPERON_SUITE_ASSETS"
 // etcdServers is a flag that each API server needs.
 const etcdServers = "etcd-servers"
 
+// How long envtest waits for a control plane.
+const (
+	startTimeout = "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT"
+	stopTimeout  = "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT"
+)
+
 // SuiteEnv returns environment variables for tests that start a control plane with envtest. They start apiServer in place of
 // kube-apiserver: the file of assets or, for controllers and a node beside it, a program that calls RunAPIServer if it IsAPIServer.
-func SuiteEnv(assets Assets, apiServer string) []string {
+// They replace those of getenv, except for the limits of the start and the end.
+func SuiteEnv(assets Assets, apiServer string, getenv func(string) string) []string {
 	return []string{
+		// The defaults of 20 seconds are too short on a busy machine.
+		startTimeout + "=" + cmp.Or(getenv(startTimeout), "3m"),
+		stopTimeout + "=" + cmp.Or(getenv(stopTimeout), "3m"),
 		// These take precedence over KUBEBUILDER_ASSETS and what a suite sets. Cached results of tests depend on them.
 		"TEST_ASSET_ETCD=" + assets.Path(Etcd),
 		"TEST_ASSET_KUBE_APISERVER=" + apiServer,

@@ -43,7 +43,7 @@ func startSuite(t *testing.T, dir string) *ControlPlane {
 		t.Fatal(err)
 	}
 	environ := append(os.Environ(), "TMPDIR="+dir, "PWD="+t.TempDir())
-	cp, err := Start(t.Context(), standIn, StartOptions{TempDir: t.TempDir(), Environ: append(environ, SuiteEnv(assets, standIn.Path(KubeAPIServer))...)})
+	cp, err := Start(t.Context(), standIn, StartOptions{TempDir: t.TempDir(), Environ: append(environ, SuiteEnv(assets, standIn.Path(KubeAPIServer), os.Getenv)...)})
 	if err != nil {
 		t.Fatal(err)
 	}

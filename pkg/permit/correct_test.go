@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/operon-sdk/operon/pkg/behavior"
 	"github.com/operon-sdk/operon/pkg/codegen"
@@ -61,6 +62,7 @@ func generated(t *testing.T, project *worktree.Tree) *stage.Permissions {
 func TestCorrect(t *testing.T) {
 	t.Parallel()
 	const pods, secrets, path = "// m:groups=\"\",resources=pods,verbs=get;list;watch\n", "// m:groups=\"\",resources=secrets,verbs=create\n", "// m:urls=/x,verbs=get\n"
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const events = "// m:groups=\"\",resources=events,verbs=create\n"
 	for name, test := range map[string]struct {
 		before   string
@@ -82,7 +84,7 @@ func TestCorrect(t *testing.T) {
 		"unused finalizers in an audit log": {pods + secrets + path + "// m:groups=a.io,resources=as/finalizers,verbs=update\n", true, pods + secrets + path + "// m:groups=a.io,resources=as/finalizers,verbs=update\n", 0},
 	} {
 		project := tree(t, map[string]string{"go.mod": "module p\n", "a.go": test.before})
-		o := &behavior.Observation{Permit: stage.Permission.Marker, Grant: stage.Denial.Marker}
+		o := &behavior.Observation{Permit: stage.Permission.Marker, Grant: stage.Denial.Marker, Steps: []behavior.Step{{Name: "create", Start: start, End: start.Add(time.Second)}}}
 		var err error
 		if o.Grants, err = generated(t, project).Grants(); err != nil {
 			t.Fatal(err)
@@ -90,12 +92,15 @@ func TestCorrect(t *testing.T) {
 		for _, request := range []gateway.Request{
 			{Verb: "list", Resource: "pods"}, {Verb: "create", Resource: "secrets", Namespace: "x"}, {Verb: "get", Path: "/x"},
 		} {
-			r := gateway.Record{Request: request, ServerCode: 200}
+			r := gateway.Record{Request: request, Start: start, ServerCode: 200}
 			if !o.Grants.Permits(request) {
 				r.ServerCode, r.Message = 403, fmt.Sprintf(`User "u" cannot %s resource %q in API group ""`, request.Verb, request.Resource)
 				if request.Path != "" {
 					r.Message = fmt.Sprintf(`User "u" cannot %s path %q`, request.Verb, request.Path)
 				}
+			}
+			if r.ServerCode == 403 { // which explains an error in the log, also if it is permitted by now
+				o.Logged = append(o.Logged, behavior.LoggedError{Time: start, Message: "Reconciler error", Cause: r.Message})
 			}
 			o.Grants.Use(r)
 			o.Requests = append(o.Requests, r)

@@ -33,7 +33,7 @@ func isScaled(live *unstructured.Unstructured) bool {
 				Replicas *struct{} `json:"f:replicas"`
 			} `json:"f:spec"`
 		}
-		if json.Unmarshal(entry.FieldsV1.Raw, &fields) == nil && fields.Spec.Replicas != nil {
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec.Replicas != nil {
 			return true
 		}
 	}
