@@ -16,7 +16,10 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/soak/... ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
+
+# What has tests.
+TESTED := ./... ./testdata/soak/... ./testdata/stamp ./testdata/tutorial
 
 # The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
@@ -78,11 +81,11 @@ ansible: ## Find or install the Ansible that tests run (Linux with apt-get and r
 
 .PHONY: test
 test: control-plane ansible vet ## Run all tests, including those on a real API server
-	$(call timed,tests,$(TEST) -timeout 60m ./... ./testdata/soak/... ./testdata/tutorial)
+	$(call timed,tests,$(TEST) -timeout 60m $(TESTED))
 
 .PHONY: test-short
 test-short: ## Run the tests that need neither a control plane nor a compiler
-	$(call timed,short tests,$(TEST) -short ./... ./testdata/soak/... ./testdata/tutorial)
+	$(call timed,short tests,$(TEST) -short $(TESTED))
 
 .PHONY: test-thorough
 test-thorough: control-plane ansible ## Run the tests of commands without cached results, and check more often

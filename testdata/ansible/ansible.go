@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,7 +35,31 @@ func Require(t testing.TB) {
 	if err != nil {
 		t.Fatalf("%v\nrun 'make ansible', which installs Ansible where it can", err)
 	}
+	if err := opened(); err != nil {
+		t.Fatal(err)
+	}
 }
+
+// opened opens what Ansible may read: the testdata of the test's package, and the collections for tests. go test repeats the result of a
+// package while the files that the test itself has opened are the same.
+var opened = sync.OnceValue(func() error {
+	dirs := []string{"testdata"}
+	for top := "."; len(top) < 64; top = filepath.Join(top, "..") { // tests run in the directory of their package
+		dirs = append(dirs, filepath.Join(top, "testdata", "ansible", "collections"))
+	}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				_, err = os.ReadFile(name)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+})
 
 // installed returns what is missing as an error.
 var installed = sync.OnceValue(func() error { return Check(context.Background()) })

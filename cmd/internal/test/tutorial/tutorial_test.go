@@ -35,6 +35,7 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	clitest.ReadTree(t, clitest.Root("testdata", "tutorial")) // so that go test knows what the programs depend on
 	bin := t.TempDir()
 	clitest.Symlink(t, program, filepath.Join(bin, "operon-runtime"))
 	for name, pkg := range map[string]string{"operon": ".", "tutorial": "./testdata/tutorial"} {
@@ -58,6 +59,9 @@ func TestTutorial(t *testing.T) {
 			t.Parallel()
 			if strings.Contains(page.file, "ansible") {
 				ansible.Require(t)
+			}
+			if page := clitest.ReadFile(t, clitest.Root(filepath.FromSlash(page.file))); !strings.Contains(page, "```console") {
+				t.Fatal("the page has no commands")
 			}
 			tmp := t.TempDir()
 			c := exec.Command(filepath.Join(bin, "tutorial"), "-operon", filepath.Join(bin, "operon"), "-section", page.section, page.file)
