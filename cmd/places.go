@@ -3,6 +3,7 @@ package cmd
 import (
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/afero"
 
@@ -18,8 +19,7 @@ func (a *app) placeOf(root string, names []string) func(o *kube.Object, field st
 	if len(names) == 0 {
 		names = []string{filepath.Join(root, filepath.FromSlash(project.SamplesDir))}
 	}
-	var objects []manifest.Object
-	read := func() {
+	objects := sync.OnceValue(func() (objects []manifest.Object) { // mostly, nothing is refused
 		for _, name := range names {
 			files, _ := a.manifestsIn(name)
 			if len(files) == 0 {
@@ -32,12 +32,10 @@ func (a *app) placeOf(root string, names []string) func(o *kube.Object, field st
 				}
 			}
 		}
-	}
+		return objects
+	})
 	return func(o *kube.Object, field string) diag.Position {
-		if objects == nil {
-			read()
-		}
-		for _, in := range objects {
+		for _, in := range objects() {
 			if in.APIVersion() == o.GetAPIVersion() && in.Kind() == o.GetKind() && in.Name() == o.GetName() &&
 				(in.Namespace() == "" || in.Namespace() == o.GetNamespace()) {
 				return in.Locate(manifest.Steps(field)...)

@@ -31,7 +31,7 @@ const (
 
 // SuiteEnv returns environment variables for tests that start a control plane with envtest. They start apiServer in place of
 // kube-apiserver: the file of assets or, for controllers and a node beside it, a program that calls RunAPIServer if it IsAPIServer.
-// They replace those of getenv, except for the limits of the start and the end.
+// Of the variables of getenv with these names, only how long envtest waits for a control plane counts.
 func SuiteEnv(assets Assets, apiServer string, getenv func(string) string) []string {
 	return []string{
 		// The defaults of 20 seconds are too short on a busy machine.

@@ -64,8 +64,8 @@ func Generated(tree *worktree.Tree) func(*stage.Rule) bool {
 		return nil
 	}
 	return func(r *stage.Rule) bool {
-		return slices.ContainsFunc(rules, func(g rbac.Rule) bool {
-			return sameRule(g, rbac.Rule{APIGroups: r.APIGroups, NonResourceURLs: r.NonResourceURLs, ResourceNames: r.ResourceNames, Resources: r.Resources, Verbs: r.Verbs})
-		})
+		return slices.ContainsFunc(rules, rbac.Rule{
+			APIGroups: r.APIGroups, NonResourceURLs: r.NonResourceURLs, ResourceNames: r.ResourceNames, Resources: r.Resources, Verbs: r.Verbs,
+		}.Equal)
 	}
 }

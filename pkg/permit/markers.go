@@ -51,14 +51,14 @@ func (m marker) rule() rbac.Rule {
 func (m marker) with(rule rbac.Rule) string {
 	own := m.rule()
 	own.Verbs = rule.Verbs
-	if sameRule(own, rule) {
+	if own.Equal(rule) {
 		before, after, found := strings.Cut(m.text(), ",verbs=")
 		_, rest, more := strings.Cut(after, ",")
 		text := before + ",verbs=" + strings.Join(rule.Verbs, ";")
 		if more {
 			text += "," + rest
 		}
-		if parsed, ok := codegen.ParseRuleMarker(text); found && ok && sameRule(marker{RuleMarker: parsed}.rule(), rule) {
+		if parsed, ok := codegen.ParseRuleMarker(text); found && ok && (marker{RuleMarker: parsed}).rule().Equal(rule) {
 			return text
 		}
 	}
@@ -113,11 +113,6 @@ func (m marker) separator() string {
 		ending = "\r\n"
 	}
 	return ending + string(m.file.Text[from:m.From])
-}
-
-func sameRule(a, b rbac.Rule) bool {
-	return slices.Equal(a.APIGroups, b.APIGroups) && slices.Equal(a.Resources, b.Resources) && slices.Equal(a.ResourceNames, b.ResourceNames) &&
-		slices.Equal(a.NonResourceURLs, b.NonResourceURLs) && slices.Equal(a.Verbs, b.Verbs)
 }
 
 // textOf returns the text of a marker for a rule. The namespace and the name of the role may be empty.

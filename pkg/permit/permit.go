@@ -82,7 +82,7 @@ func (p Plan) editRole(tree *worktree.Tree, text []byte) (changes []Change, err 
 		return nil, err
 	}
 	for _, place := range places {
-		changes = append(changes, Change{place.Position, place.Before, place.After})
+		changes = append(changes, Change(place))
 	}
 	tree.WriteFile(project.RoleFile, edited, worktree.FileMode)
 	return changes, nil

@@ -47,9 +47,13 @@ func EditRole(name string, text []byte, edit func(own []Rule) (replaced map[int]
 	if begin < 0 {
 		at = role.place(lines)
 	}
-	block, edits, err := newRules(added, role.indent, diag.Position{File: name, Line: at})
+	block, short, err := written(added, strings.Repeat(" ", role.indent)+"- ", false)
 	if err != nil {
 		return nil, nil, err
+	}
+	var edits []RuleEdit
+	for _, rule := range short {
+		edits = append(edits, RuleEdit{Position: diag.Position{File: name, Line: at}, After: []string{rule}})
 	}
 	lines = role.insert(lines, at, block)
 	for i, item := range slices.Backward(items) {
@@ -62,13 +66,17 @@ func EditRole(name string, text []byte, edit func(own []Rule) (replaced map[int]
 		if first >= at {
 			shift = len(block)
 		}
-		changed, one, err := replacedRule(item, lines[first+shift], own[i], rules)
+		line := lines[first+shift]
+		changed, after, err := written(rules, line[:min(item.Column-1, len(line))], item.Style&yaml.FlowStyle != 0)
 		if err != nil {
 			return nil, nil, err
 		}
-		one.Position = diag.Position{File: name, Line: item.Line}
+		before, err := inLine(own[i])
+		if err != nil {
+			return nil, nil, err
+		}
 		lines = slices.Replace(lines, first+shift, lastLine(item)+shift, changed...)
-		edits = append([]RuleEdit{one}, edits...)
+		edits = slices.Insert(edits, 0, RuleEdit{Position: diag.Position{File: name, Line: item.Line}, Before: before, After: after})
 	}
 	updated := []byte(strings.Join(lines, ""))
 	if now, err := findRole(name, updated); err != nil || !reflect.DeepEqual(sorted(now.rules), sorted(expected(role.rules, own, replaced, added))) {
@@ -99,39 +107,20 @@ func GeneratedRules(name string, text []byte) (rules []Rule, err error) {
 // isWithin reports whether a rule is between two lines, which are -1 without a block.
 func isWithin(item *yaml.Node, begin, end int) bool { return item.Line-1 > begin && item.Line-1 < end }
 
-// newRules returns the lines of new rules.
-func newRules(rules []Rule, indent int, at diag.Position) (lines []string, edits []RuleEdit, err error) {
+// written returns the lines of rules in a list, behind the text that begins an item, and each rule in one line.
+func written(rules []Rule, lead string, flow bool) (lines, short []string, err error) {
 	for _, rule := range rules {
-		more, err := ruleLines(rule, strings.Repeat(" ", indent)+"- ", false)
+		more, err := ruleLines(rule, lead, flow)
 		if err != nil {
 			return nil, nil, err
 		}
-		short, err := inLine(rule)
+		one, err := inLine(rule)
 		if err != nil {
 			return nil, nil, err
 		}
-		lines, edits = append(lines, more...), append(edits, RuleEdit{Position: at, After: []string{short}})
+		lines, short = append(lines, more...), append(short, one)
 	}
-	return lines, edits, nil
-}
-
-// replacedRule returns the lines of the rules that replace an item of a list. line is its first one.
-func replacedRule(item *yaml.Node, line string, former Rule, rules []Rule) (lines []string, edit RuleEdit, err error) {
-	if edit.Before, err = inLine(former); err != nil {
-		return nil, edit, err
-	}
-	for _, rule := range rules {
-		more, err := ruleLines(rule, line[:min(item.Column-1, len(line))], item.Style&yaml.FlowStyle != 0)
-		if err != nil {
-			return nil, edit, err
-		}
-		short, err := inLine(rule)
-		if err != nil {
-			return nil, edit, err
-		}
-		lines, edit.After = append(lines, more...), append(edit.After, short)
-	}
-	return lines, edit, nil
+	return lines, short, nil
 }
 
 // ruleLines returns the lines of a rule behind the text that begins its first one. The others are indented as far.
@@ -171,7 +160,7 @@ func expected(all, own []Rule, replaced map[int][]Rule, added []Rule) []Rule {
 	rules := slices.Clone(all)
 	for i, rule := range own {
 		if kept, ok := replaced[i]; ok {
-			at := slices.IndexFunc(rules, func(r Rule) bool { return reflect.DeepEqual(r, rule) })
+			at := slices.IndexFunc(rules, rule.Equal)
 			rules = slices.Replace(rules, at, at+1, kept...)
 		}
 	}

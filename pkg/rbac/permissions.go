@@ -183,6 +183,9 @@ func compareTargets(a, b Target) int {
 	return slices.Compare([]string{a.URL, a.Group, a.Resource, a.Name}, []string{b.URL, b.Group, b.Resource, b.Name})
 }
 
+// Equal reports whether two rules are the same, with the same order in each list.
+func (r Rule) Equal(other Rule) bool { return compareRules(r, other) == 0 }
+
 func compareRules(a, b Rule) int {
 	for _, pair := range [][2][]string{
 		{a.NonResourceURLs, b.NonResourceURLs}, {a.APIGroups, b.APIGroups}, {a.Resources, b.Resources}, {a.ResourceNames, b.ResourceNames}, {a.Verbs, b.Verbs},
