@@ -19,12 +19,14 @@ import (
 // workloadOptions are the flags of what 'test behavior' does to the operator.
 type workloadOptions struct {
 	scenarios []string
+	parallel  int
 	command   string
 }
 
 func (o *workloadOptions) addTo(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&o.scenarios, "scenario", nil, "`name` of a directory in "+scenario.Dir+" to run instead of everything; can be repeated")
+	f.IntVar(&o.parallel, "parallel", 8, "how many scenarios to perform at the same time")
 	f.StringVar(&o.command, "workload", "", "`command` to run instead of samples and scenarios, with KUBECONFIG set; without a shell")
 }
 
@@ -33,6 +35,7 @@ type workload struct {
 	// samples reports whether it creates the samples, or other custom resources.
 	samples   bool
 	scenarios []*scenario.Scenario
+	parallel  int
 	command   *behavior.Command
 	// kubeconfig is set when the control plane runs.
 	kubeconfig string
@@ -40,7 +43,7 @@ type workload struct {
 
 // workload returns what the flags select: the samples and all scenarios by default. It reads the scenarios.
 func (a *app) workload(root string, o *testBehaviorOptions) (*workload, error) {
-	w := &workload{samples: len(o.scenarios) == 0 || len(o.files) > 0}
+	w := &workload{parallel: o.parallel, samples: len(o.scenarios) == 0 || len(o.files) > 0}
 	if o.command != "" {
 		line, err := words.Split(o.command)
 		if err != nil {
@@ -75,7 +78,7 @@ func (a *app) workload(root string, o *testBehaviorOptions) (*workload, error) {
 
 // addTo adds the workload to the options of a run in a session.
 func (w *workload) addTo(o *behavior.RunOptions, s *local.Session) {
-	w.kubeconfig, o.Command, o.Scenarios = s.Kubeconfig, w.command, w.scenarios
+	w.kubeconfig, o.Command, o.Scenarios, o.Parallel = s.Kubeconfig, w.command, w.scenarios, w.parallel
 	if w.samples {
 		o.Samples = s.Samples
 	}
@@ -85,6 +88,9 @@ func (w *workload) addTo(o *behavior.RunOptions, s *local.Session) {
 func (o *testBehaviorOptions) checkFlags(c *cobra.Command) error {
 	if o.command != "" && len(o.files)+len(o.scenarios) > 0 {
 		return usagef(c, "--workload replaces custom resources and scenarios: leave out -f and --scenario")
+	}
+	if o.parallel < 1 {
+		return usagef(c, "--parallel %d: at least one scenario must be performed at a time", o.parallel)
 	}
 	if o.fix && len(o.manifests) > 0 {
 		return usagef(c, "--fix corrects the permissions of the project, and --manifests replaces these: leave out one of them")

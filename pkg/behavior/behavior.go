@@ -66,14 +66,19 @@ type Step struct {
 	Unsettled error
 	// ByHand reports whether objects of the operator were changed or deleted in it.
 	ByHand bool
+	// Namespace is the only one that the step is about, if other steps go on at the same time, or "".
+	Namespace string
 }
+
+// Concerns reports whether the step is about the objects in a namespace.
+func (s *Step) Concerns(namespace string) bool { return s.Namespace == "" || s.Namespace == namespace }
 
 // contains reports whether a time is in the step.
 func (s *Step) contains(t time.Time) bool { return !t.Before(s.Start) && t.Before(s.End) }
 
-// isAtRest reports whether nothing had happened any more at a time.
-func (s *Step) isAtRest(t time.Time) bool {
-	return !s.Settled.IsZero() && t.After(s.Settled) && t.Before(s.End)
+// isAtRest reports whether nothing had happened any more when the operator sent a request that the step concerns.
+func (s *Step) isAtRest(r gateway.Record) bool {
+	return s.Concerns(r.Namespace) && !s.Settled.IsZero() && r.Start.After(s.Settled) && r.Start.Before(s.End)
 }
 
 // A Refusal is a custom resource that couldn't be created, and why.
@@ -131,12 +136,22 @@ func (o *Observation) Findings() diag.Findings {
 	)
 }
 
-// stepAt returns the step in which a time is, or nil.
-func (o *Observation) stepAt(t time.Time) *Step {
-	if i := slices.IndexFunc(o.Steps, func(s Step) bool { return s.contains(t) }); i >= 0 {
-		return &o.Steps[i]
+// stepAt returns the step in which a time is, or nil. Of steps that go on at the same time, it is the one that concerns the namespace, or
+// else the one that ends last.
+func (o *Observation) stepAt(t time.Time, namespace string) (found *Step) {
+	for i := range o.Steps {
+		step := &o.Steps[i]
+		if !step.contains(t) {
+			continue
+		}
+		if step.Concerns(namespace) {
+			return step
+		}
+		if found == nil || step.End.After(found.End) {
+			found = step
+		}
 	}
-	return nil
+	return found
 }
 
 // maxEvidence is the number of requests that a finding lists.

@@ -36,7 +36,7 @@ func isConflict(r gateway.Record) bool {
 // isLost reports whether the operator doesn't do a refused write again before it is at rest. An operator whose cache is behind its own
 // write is refused, too, but has nothing left to do. So any of its writes of a later version than the one that it began with counts.
 func (o *Observation) isLost(r gateway.Record) bool {
-	step := o.stepAt(r.Start)
+	step := o.stepAt(r.Start, r.Namespace)
 	if step == nil || step.Settled.IsZero() {
 		return false
 	}

@@ -42,7 +42,7 @@ func (o *Observation) eventStorm(events []stage.Write) *diag.Finding {
 	var most, resting []gateway.Record
 	var worst *Step
 	for _, w := range events {
-		step := o.stepAt(w.Start)
+		step := o.stepAt(w.Start, w.Namespace)
 		if step == nil {
 			continue
 		}
@@ -50,7 +50,7 @@ func (o *Observation) eventStorm(events []stage.Write) *diag.Finding {
 		if inStep[step] += occurrences(w.Change); worst == nil || inStep[step] > inStep[worst] {
 			worst = step
 		}
-		if step.isAtRest(w.Start) {
+		if step.isAtRest(w.Record) {
 			atRest += occurrences(w.Change)
 			resting = append(resting, w.Record)
 		}

@@ -57,7 +57,7 @@ func (o *Observation) loggedErrors() (findings diag.Findings) {
 		findings = append(findings, diag.Finding{
 			Severity: diag.Warning, Rule: RuleLog, Object: errors[0].Object, Problem: problem + diag.Escape(errors[0].String()),
 			Fix:     "wait for what is missing without an error, and report what a user must do in a condition",
-			Related: []diag.Finding{{Time: errors[0].Time, Problem: "in the step " + o.stepAt(errors[0].Time).Name}},
+			Related: []diag.Finding{{Time: errors[0].Time, Problem: "in the step " + o.stepAt(errors[0].Time, "").Name}},
 		})
 	}
 	return findings
@@ -79,7 +79,7 @@ func isRetried(cause string) bool {
 // isUnexplained reports whether no other finding and nothing that was done by hand explains an error. What happens in a step that doesn't
 // settle, or whose requests are denied, can follow from that.
 func (o *Observation) isUnexplained(e LoggedError) bool {
-	step := o.stepAt(e.Time)
+	step := o.stepAt(e.Time, "")
 	if step == nil || step.Unsettled != nil || step.ByHand && isOfDeletion(e.String()) || strings.Contains(e.String(), "because it is being terminated") {
 		return false
 	}

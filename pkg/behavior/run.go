@@ -24,8 +24,9 @@ type RunOptions struct {
 	// Samples are the custom resources to create and delete, in the Namespace if they don't name one.
 	Samples   []*kube.Object
 	Namespace string
-	// Scenarios follow the samples, and Command replaces both.
+	// Scenarios follow the samples, up to Parallel at the same time, and Command replaces both.
 	Scenarios []*scenario.Scenario
+	Parallel  int
 	Command   *Command
 	// Unwatched says what the operator must watch before it counts as settled, or ""; see stage.AwaitWatches.
 	Unwatched func() string
@@ -55,6 +56,8 @@ type run struct {
 	// known are the UIDs of the objects that existed before, or were recorded as left.
 	known    map[string]bool
 	observed Observation
+	// namespace is that of a scenario that is performed beside others, or "".
+	namespace string
 }
 
 // quiet is how long nothing must change after a step.
@@ -95,12 +98,7 @@ func (r *run) steps(ctx context.Context) error {
 		}
 		r.recordLeft("", nil)
 	}
-	for _, s := range r.o.Scenarios {
-		if err := r.scenario(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.scenarios(ctx)
 }
 
 // samples creates the samples, looks at the operator, and deletes them.
@@ -139,7 +137,7 @@ func (r *run) samples(ctx context.Context) error {
 // step does something, and waits until the operator has settled.
 func (r *run) step(ctx context.Context, name string, do func() error) error {
 	r.o.Progress(name)
-	step := Step{Name: name, Start: r.o.Now()}
+	step := Step{Name: name, Start: r.o.Now(), Namespace: r.namespace}
 	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -194,7 +194,7 @@ func (c *scene) cleanUp(ctx context.Context) error {
 			return err
 		}
 	}
-	c.recordLeft(c.Name, nil)
+	c.recordLeft(c.Name, func(o *kube.Object) bool { return c.namespace == "" || o.GetNamespace() == c.namespace })
 	return nil
 }
 

@@ -93,7 +93,7 @@ func (o *Observation) behindCache() map[writeStart]bool {
 // atRest finds objects that the operator writes while nothing happens.
 func (o *Observation) atRest() diag.Findings {
 	rests := func(w stage.Write) bool {
-		return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.isAtRest(w.Start) })
+		return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.isAtRest(w.Record) })
 	}
 	return o.habits(1, rests, func([]stage.Write, int) diag.Finding {
 		return diag.Finding{

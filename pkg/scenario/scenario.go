@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -16,7 +17,9 @@ type Scenario struct {
 	Name string
 	// Namespace is where objects are that don't name another one.
 	Namespace string
-	Steps     []Step
+	// Alone means that no other scenario may be performed at the same time.
+	Alone bool
+	Steps []Step
 }
 
 // A Step is a sequence of operations. Finally are those that follow in any case.
@@ -78,10 +81,10 @@ type For struct {
 	Value string
 }
 
-// Objects returns the objects that the scenario changes.
+// Objects returns the objects that the scenario changes or looks for.
 func (s *Scenario) Objects() (objects []*kube.Object) {
 	for _, step := range s.Steps {
-		for _, operation := range step.Try {
+		for _, operation := range slices.Concat(step.Try, step.Finally) {
 			for _, object := range operation.Objects {
 				objects = append(objects, object.Object)
 			}

@@ -40,6 +40,7 @@ func (p *parser) spec(spec *yaml.Node, s *Scenario) (run bool) {
 		"description", "steps", "timeouts", "namespace", "skip", "catch", "template", "concurrent", "failFast", "skipDelete", "delayBeforeCleanup",
 		"bindings", "forceTerminationGracePeriod", "fullName", "fastNamespaceDeletion", "error", "execution", "deletion", "cleanup",
 	).without("cluster", "clusters", "namespaceTemplate", "namespaceTemplateCompiler", "scenarios", "compiler", "deletionPropagationPolicy"))
+	s.Alone = safeyaml.ChildText(spec, "concurrent") == "false"
 	s.Namespace = p.setNamespace(cmp.Or(safeyaml.ChildText(spec, "namespace"), namespaceOf(s.Name)))
 	p.setTimeouts(safeyaml.Child(spec, "timeouts"))
 	p.bind(safeyaml.Child(spec, "bindings"), false)

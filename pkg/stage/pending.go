@@ -10,12 +10,15 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// pending says what the controllers of Kubernetes have still to do, or "". On a busy machine, they can pause for longer than
+// pending says what the controllers of Kubernetes have still to do with objects that count, or "". On a busy machine, they can pause for longer than
 // Settling.Quiet.
-func (h *History) pending() string {
+func (h *History) pending(s *Settling) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.sorted() {
+		if !s.counts(o) {
+			continue
+		}
 		if text := h.pendingOf(o); text != "" {
 			return kube.FullName(o) + " " + text
 		}
@@ -48,12 +51,12 @@ func (h *History) isGarbage(o *kube.Object) bool {
 		!slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return h.current[string(owner.UID)] != nil })
 }
 
-// hasGarbage reports whether the garbage collector has work.
-func (h *History) hasGarbage() bool {
+// hasGarbage reports whether the garbage collector has work with objects that count.
+func (h *History) hasGarbage(s *Settling) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.current {
-		if h.isGarbage(o) {
+		if h.isGarbage(o) && s.counts(o) {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ func TestPending(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &History{current: map[string]*kube.Object{"object": o, "exists": {}}}
-		if got := h.pending(); got != want {
+		if got := h.pending(&Settling{}); got != want {
 			t.Errorf("%s: got %q, want %q", object, got, want)
 		}
 	}

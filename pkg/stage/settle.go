@@ -18,7 +18,12 @@ type Settling struct {
 	Busy func() string
 	// Done ends the wait before that, when it reports true. It may be nil.
 	Done func() bool
+	// Concerns reports whether an object counts. Nil means that all do.
+	Concerns func(*kube.Object) bool
 }
+
+// counts reports whether an object counts.
+func (s *Settling) counts(o *kube.Object) bool { return s.Concerns == nil || s.Concerns(o) }
 
 // FirstOf returns a Settling.Busy that says the first of what others say. They may be nil.
 func FirstOf(others ...func() string) func() string {
@@ -67,18 +72,18 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 	start := h.now()
 	for s.Done == nil || !s.Done() {
 		now := h.now()
-		last := h.last()
+		last := h.last(&s)
 		since := start // a step counts as a change
 		if last != nil && last.Time.After(start) {
 			since = last.Time
 		}
 		quiet, over := now.Sub(since) >= s.Quiet, now.Sub(start) >= s.Limit
 		if over && now.Sub(start) < s.Limit+collectorGrace {
-			over = !h.hasGarbage()
+			over = !h.hasGarbage(&s)
 		}
 		busy := ""
 		if quiet || over {
-			if busy = h.pending(); busy == "" && s.Busy != nil {
+			if busy = h.pending(&s); busy == "" && s.Busy != nil {
 				busy = s.Busy()
 			}
 		}
@@ -97,12 +102,12 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 	return nil
 }
 
-// last returns the last change of an object that doesn't change all the time, or nil.
-func (h *History) last() *Change {
+// last returns the last change of an object that counts and doesn't change all the time, or nil.
+func (h *History) last(s *Settling) *Change {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := len(h.changes) - 1; i >= 0; i-- {
-		if c := h.changes[i]; !IsHeartbeat(c.After) {
+		if c := h.changes[i]; !IsHeartbeat(c.After) && s.counts(c.After) {
 			return &c
 		}
 	}

@@ -62,10 +62,12 @@ type page struct {
 
 	Findings []*entry
 	// Pinned are the flags of findings without a lane.
-	Pinned   []flag
-	Ticks    []tick
-	Steps    []step
-	Activity []bar
+	Pinned []flag
+	Ticks  []tick
+	Steps  []step
+	// StepsHeight is the height of their bars, in pixels.
+	StepsHeight int
+	Activity    []bar
 	// Lanes are the objects of the Tree.
 	Lanes, Tree []*lane
 	Turns       []turnRow
@@ -80,7 +82,9 @@ func newPage(o *behavior.Observation, findings diag.Findings, m Meta) *page {
 		Requests: b.total, Ticks: b.ticks(), Activity: b.activity(o.Requests),
 	}
 	p.Operator, p.Program, p.Failure = shorten(m.Operator), shorten(m.Program), shorten(m.Failure)
-	p.Steps, p.Hidden.Steps = firstOf(b.steps(o), maxRows)
+	var steps []step
+	steps, p.StepsHeight = b.steps(o)
+	p.Steps, p.Hidden.Steps = firstOf(steps, maxRows)
 	p.Lanes, p.Hidden.Lanes = firstOf(b.arrange(), maxLanes)
 	p.Tree = b.show(p.Lanes)
 	turns, others := firstOf(b.turns, maxRows)

@@ -22,6 +22,8 @@ type step struct {
 	Counts             counts
 	// X, Middle, Width and Busy are the place, its middle, the width, and the width until it has settled.
 	X, Middle, Width, Busy string
+	// Y and Baseline are the places of the bar and of its number, in pixels.
+	Y, Baseline int
 	// Numbered is set if the number fits.
 	Numbered bool
 }
@@ -29,11 +31,30 @@ type step struct {
 // numberWidth is the share of the width that a digit needs on a narrow page.
 const numberWidth = 0.022
 
-// steps returns the steps, with the requests that arrived in them.
-func (b *board) steps(o *behavior.Observation) (steps []step) {
+// rowHeight is the height of a row of steps, in pixels.
+const rowHeight = 24
+
+// rowsOf returns the row of each step, from 0, and the number of rows: steps that go on at the same time are below each other.
+func rowsOf(steps []behavior.Step) (rows []int, count int) {
+	var ends []time.Time
+	for _, s := range steps {
+		row := slices.IndexFunc(ends, func(end time.Time) bool { return !end.After(s.Start) })
+		if row < 0 {
+			row, ends = len(ends), append(ends, s.End)
+		}
+		ends[row] = s.End
+		rows = append(rows, row)
+	}
+	return rows, len(ends)
+}
+
+// steps returns the steps, with the requests that arrived in them, and their height.
+func (b *board) steps(o *behavior.Observation) (steps []step, height int) {
+	rows, count := rowsOf(o.Steps)
 	for i, s := range o.Steps {
 		settled := s.End
-		shown := step{Number: i + 1, Name: shorten(s.Name), Start: b.at(s.Start), X: b.x(s.Start), Width: b.width(s.Start, s.End)}
+		top := rows[i] * rowHeight
+		shown := step{Number: i + 1, Y: top + 3, Baseline: top + 16, Name: shorten(s.Name), Start: b.at(s.Start), X: b.x(s.Start), Width: b.width(s.Start, s.End)}
 		switch {
 		case s.Unsettled != nil:
 			shown.Unsettled = shorten(s.Unsettled.Error())
@@ -48,11 +69,15 @@ func (b *board) steps(o *behavior.Observation) (steps []step) {
 	}
 	for _, r := range o.Requests {
 		// The last step that has begun.
-		if n := sort.Search(len(o.Steps), func(i int) bool { return o.Steps[i].Start.After(r.Start) }); n > 0 {
+		n := sort.Search(len(o.Steps), func(i int) bool { return o.Steps[i].Start.After(r.Start) })
+		for n > 1 && !o.Steps[n-1].Concerns(r.Namespace) && o.Steps[n-2].End.After(r.Start) {
+			n--
+		}
+		if n > 0 {
 			steps[n-1].Counts.add(b.classify(r))
 		}
 	}
-	return steps
+	return steps, max(count, 1) * rowHeight
 }
 
 // A traffic is a row about the requests with one verb for one resource.
