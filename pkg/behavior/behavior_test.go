@@ -87,6 +87,7 @@ func TestFindings(t *testing.T) {
 		return records
 	}
 	step := behavior.Step{Name: "create", Start: at(0), Settled: at(10), End: at(20)}
+	elsewhere := behavior.Step{Name: "create", Start: at(0), Settled: at(5), End: at(20), Namespace: "b"}
 	for name, test := range map[string]struct {
 		observed behavior.Observation
 		want     []string
@@ -122,6 +123,11 @@ func TestFindings(t *testing.T) {
 		"twice without change": {observed: behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch")}}},
 		"at rest": {
 			behavior.Observation{Steps: []behavior.Step{step}, Writes: []stage.Write{write(t, 9, "patch"), write(t, 15, "patch")}},
+			[]string{"write-at-rest configmaps a/one: is written while nothing happens (1)"},
+		},
+		"at rest in another scenario": {observed: behavior.Observation{Steps: []behavior.Step{elsewhere}, Writes: []stage.Write{write(t, 15, "patch")}}},
+		"at rest beside another scenario": {
+			behavior.Observation{Steps: []behavior.Step{elsewhere, step}, Writes: []stage.Write{write(t, 15, "patch")}},
 			[]string{"write-at-rest configmaps a/one: is written while nothing happens (1)"},
 		},
 		"times":     {behavior.Observation{Writes: times(3)}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},

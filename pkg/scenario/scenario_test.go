@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -142,9 +143,14 @@ step 1: delete 15s finally ConfigMap/c@48`
 	if got := describe(t, files); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
+	alone := files["test/operon/one/chainsaw-test.yaml"]
+	alone.Data = bytes.Replace(alone.Data, []byte("spec:\n"), []byte("spec:\n  concurrent: false\n"), 1)
 	scenarios, err := scenario.Load(files, scenario.Options{Names: []string{"one"}, Namespace: "only"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !scenarios[0].Alone {
+		t.Error("other scenarios may be performed at the same time")
 	}
 	try := scenarios[0].Steps[0].Try
 	if got := try[1].Objects[0].GetNamespace(); got != "only" {

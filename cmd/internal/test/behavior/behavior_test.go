@@ -14,7 +14,14 @@ import (
 )
 
 // testBehavior runs 'test behavior' and returns the rules and objects of the findings, which must be in the report, too.
-func testBehavior(t *testing.T, dir string, code int, timeout string, environ []string, args ...string) []string {
+func testBehavior(t *testing.T, dir string, code int, timeout string, environ []string, args ...string) (findings []string) {
+	t.Helper()
+	findings, _ = testBehaviorOutput(t, dir, code, timeout, environ, args...)
+	return findings
+}
+
+// testBehaviorOutput is testBehavior, and also returns what the command printed.
+func testBehaviorOutput(t *testing.T, dir string, code int, timeout string, environ []string, args ...string) (findings []string, output string) {
 	t.Helper()
 	p := clitest.StartProcess(t, dir, environ, append([]string{"test", "behavior", "-o", "json", "--timeout", timeout, "--report", "report"}, args...)...)
 	p.MustEnd(code)
@@ -29,7 +36,6 @@ func testBehavior(t *testing.T, dir string, code int, timeout string, environ []
 	if !strings.Contains(page, "start of the operator") {
 		t.Errorf("the report lacks the first step:\n%s", page)
 	}
-	var findings []string
 	for _, finding := range slices.Concat(result.Errors, result.Warnings) {
 		if finding.Rule == "" {
 			continue // the heading
@@ -39,7 +45,7 @@ func testBehavior(t *testing.T, dir string, code int, timeout string, environ []
 		}
 		findings = append(findings, strings.TrimSpace(finding.Rule+" "+finding.Object))
 	}
-	return findings
+	return findings, p.Output()
 }
 
 // copyGolden copies a golden project and returns the environment for its operator.
