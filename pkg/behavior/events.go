@@ -30,7 +30,7 @@ func (o *Observation) eventStorms() (findings diag.Findings) {
 
 // eventKey returns the object and the reason of an Event that is written, or "".
 func eventKey(w stage.Write) string {
-	if w.Resource != "events" || w.Change == nil {
+	if w.Resource != "events" || w.Change == nil || w.Change.Outlined {
 		return ""
 	}
 	return regarding(w.Change.After) + " " + kube.StringAt(w.Change.After.Object, "reason")

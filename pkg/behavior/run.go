@@ -60,6 +60,9 @@ type run struct {
 	namespace string
 }
 
+// maxRequests is after how many requests a run ends, which needs some 500 MB then.
+const maxRequests = 500_000
+
 // quiet is how long nothing must change after a step.
 const quiet = 2 * time.Second
 
@@ -153,6 +156,9 @@ func (r *run) step(ctx context.Context, name string, do func() error) error {
 	}
 	step.End = r.o.Now()
 	r.observed.Steps = append(r.observed.Steps, step)
+	if n := len(r.o.Requests()); n > maxRequests {
+		return fmt.Errorf("the run ends early: the operator has sent %d requests, and a run records no more than %d", n, maxRequests)
+	}
 	return nil
 }
 

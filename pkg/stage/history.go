@@ -22,6 +22,8 @@ type Change struct {
 	// Before is the former version, or nil if the object was created. After is the new one, or the last one if Deleted is set.
 	Before, After *kube.Object
 	Deleted       bool
+	// Outlined means that the history only keeps the kind, the name and the version of both, since too much has changed.
+	Outlined bool
 }
 
 // A History watches all objects of an API server and keeps their changes.
@@ -33,6 +35,7 @@ type History struct {
 	watches map[string]*watch
 	current map[string]*kube.Object
 	changes []Change
+	kept    kept
 	failure error
 	running sync.WaitGroup
 	stop    context.CancelFunc
@@ -48,7 +51,7 @@ type watch struct {
 
 // NewHistory starts a history with the objects that exist. The caller must call Close.
 func NewHistory(ctx context.Context, client *kube.Client, now func() time.Time) (*History, error) {
-	h := &History{client: client, now: now, watches: map[string]*watch{}, current: map[string]*kube.Object{}}
+	h := &History{client: client, now: now, watches: map[string]*watch{}, current: map[string]*kube.Object{}, kept: newKept()}
 	h.life, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := h.Discover(ctx); err != nil {
 		h.Close()
@@ -181,7 +184,7 @@ func (h *History) add(o *kube.Object, deleted bool) {
 	if h.current[uid] = o; deleted {
 		delete(h.current, uid)
 	}
-	h.changes = append(h.changes, Change{Time: h.now(), Before: before, After: o, Deleted: deleted})
+	h.append(Change{Time: h.now(), Before: before, After: o, Deleted: deleted})
 }
 
 // forget removes objects of a resource that were deleted while it wasn't watched.
@@ -194,6 +197,6 @@ func (h *History) forget(w *watch, known map[string]bool) {
 			continue
 		}
 		delete(h.current, string(o.GetUID()))
-		h.changes = append(h.changes, Change{Time: h.now(), Before: o, After: o, Deleted: true})
+		h.append(Change{Time: h.now(), Before: o, After: o, Deleted: true})
 	}
 }

@@ -44,7 +44,7 @@ func newBoard(o *behavior.Observation) *board {
 		}
 	}
 	for _, c := range o.Changes {
-		if !stage.IsHeartbeat(c.After) && !stage.IsIncidental(c.After) {
+		if !c.Outlined && !stage.IsHeartbeat(c.After) && !stage.IsIncidental(c.After) {
 			b.addChange(c)
 		}
 	}
