@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"time"
 )
@@ -15,15 +16,20 @@ import (
 func main() {
 	program := flag.String("operon", "", "the operon `binary` to measure")
 	rounds := flag.Int("rounds", 7, "counted `runs` of each side of a row, after one to warm up")
+	only := flag.String("only", "", "a regular `expression` for the names of the rows to measure (default: all)")
 	flag.Parse()
-	if err := run(*program, *rounds); err != nil {
+	if err := run(*program, *rounds, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(program string, rounds int) error {
-	program, err := filepath.Abs(program)
+func run(program string, rounds int, only string) error {
+	selected, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	program, err = filepath.Abs(program)
 	if err != nil {
 		return err
 	}
@@ -41,6 +47,9 @@ func run(program string, rounds int) error {
 	fmt.Printf("==> %d runs of each side, %s/%s, %d processors\n\n", rounds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	fmt.Printf("%-42s %10s %10s %7s %9s %9s\n", "", "operon", "peer", "ratio", "MiB", "peer MiB")
 	for _, row := range b.rows() {
+		if !selected.MatchString(row.name) {
+			continue
+		}
 		result, err := b.measure(row)
 		if err != nil {
 			return fmt.Errorf("%s: %w", row.name, err)

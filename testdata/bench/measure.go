@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -34,6 +35,8 @@ type row struct {
 	// change is done before each run, not timed.
 	change       func(dir string, round int) error
 	operon, peer []command
+	// rounds replaces the number of counted runs, unless it is 0.
+	rounds int
 	// until is a text after which a command that does not end by itself is interrupted.
 	until string
 }
@@ -88,7 +91,7 @@ func (b *bench) measure(r row) (result, error) {
 			return result{}, err
 		}
 	}
-	for round := range b.rounds + 1 {
+	for round := range cmp.Or(r.rounds, b.rounds) + 1 {
 		for i, side := range [][]command{r.operon, r.peer} {
 			if side == nil {
 				continue

@@ -92,7 +92,7 @@ func (b *bench) rows() []row {
 			return nil
 		}
 	}
-	return []row{
+	rows := []row{
 		{name: "version", goal: 18 * time.Millisecond, operon: []command{{b.operon, "version"}}, peer: []command{{peer("kubebuilder"), "version"}}},
 		{
 			name:    "init",
@@ -181,6 +181,7 @@ func (b *bench) rows() []row {
 			operon: []command{{b.operon, "run", "local", "--control-plane", "embedded", "--samples"}},
 		},
 	}
+	return append(rows, b.testRows(golden)...)
 }
 
 // kindName returns a kind for a number: KindAa, KindAb, …
