@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,11 @@ func (a *app) render(ctx context.Context, o *renderOptions) error {
 			return err
 		}
 	})
+	if refused, ok := errors.AsType[*stage.ApplyError](err); ok {
+		if place := a.placeOf(root, o.files)(refused.Object, kube.RejectedField(refused.Err)); place.File != "" {
+			err = fmt.Errorf("%s: %w", place, err)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,18 @@ type RenderOptions struct {
 	Now     func() time.Time
 }
 
+// An ApplyError says why Render can't apply an object.
+type ApplyError struct {
+	Object *kube.Object
+	Err    error
+}
+
+// Error implements error.
+func (e *ApplyError) Error() string { return fmt.Sprintf("applying %s: %v", kube.Name(e.Object), e.Err) }
+
+// Unwrap returns the cause.
+func (e *ApplyError) Unwrap() error { return e.Err }
+
 // renderQuiet is how long nothing must happen: an operator that waits longer between two steps isn't done.
 const renderQuiet = 2 * time.Second
 
@@ -41,7 +53,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 	uids := map[string]bool{}
 	for _, object := range o.Objects {
 		if err := o.Client.Apply(ctx, object, o.Namespace); err != nil {
-			return nil, fmt.Errorf("applying %s: %w", kube.Name(object), err)
+			return nil, &ApplyError{object, err}
 		}
 		placed := object.DeepCopy()
 		if placed.GetNamespace() == "" {
