@@ -26,7 +26,7 @@ type workloadOptions struct {
 func (o *workloadOptions) addTo(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&o.scenarios, "scenario", nil, "`name` of a directory in "+scenario.Dir+" to run instead of everything; can be repeated")
-	f.IntVar(&o.parallel, "parallel", 8, "how many scenarios to perform at the same time")
+	f.IntVar(&o.parallel, "parallel", 8, "`number` of scenarios to perform at the same time")
 	f.StringVar(&o.command, "workload", "", "`command` to run instead of samples and scenarios, with KUBECONFIG set; without a shell")
 }
 
