@@ -45,7 +45,7 @@ func TestRender(t *testing.T) {
 		t.Errorf("output:\n%s", out)
 	}
 	clitest.WriteFile(t, filepath.Join(dir, "bad.yaml"), "kind: Memcached\napiVersion: cache.example.com/v1alpha1\nmetadata:\n  name: bad\nspec:\n  size: -1\n")
-	if out := render(1, "-f", "bad.yaml"); !strings.Contains(out, "error: bad.yaml:6:9: applying memcached/bad: ") {
+	if out := render(1, "-f", "bad.yaml"); !strings.Contains(out, "error: bad.yaml:6:3: applying memcached/bad: ") {
 		t.Errorf("output:\n%s", out)
 	}
 	if out := render(1, "--timeout", "1s"); !strings.Contains(out, "error: not settled within 1s") {
