@@ -130,7 +130,10 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Steps: []behavior.Step{elsewhere, step}, Writes: []stage.Write{write(t, 15, "patch")}},
 			[]string{"write-at-rest configmaps a/one: is written while nothing happens (1)"},
 		},
-		"times":     {behavior.Observation{Writes: times(3)}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},
+		"times": {behavior.Observation{Writes: times(3)}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},
+		"numbers that also decrease": {observed: behavior.Observation{Writes: append(slices.Repeat([]stage.Write{
+			write(t, 1, "update", "status: {readyReplicas: 1}", "status: {readyReplicas: 2}"),
+		}, 5), write(t, 6, "update", "status: {readyReplicas: 2}", "status: {readyReplicas: 1}"))}},
 		"two times": {observed: behavior.Observation{Writes: times(2)}},
 		"times with something else": {observed: behavior.Observation{Writes: slices.Repeat([]stage.Write{
 			write(t, 1, "update", `status: {checked: "2026-01-01T00:00:00Z"}`, `status: {checked: "2026-01-01T00:00:01Z", ready: true}`),

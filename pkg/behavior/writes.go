@@ -106,12 +106,13 @@ func (o *Observation) atRest() diag.Findings {
 // changingStatus finds objects in which the operator only changes times or counters of the status, again and again. Each change calls
 // Reconcile again.
 func (o *Observation) changingStatus() diag.Findings {
+	measured := o.decreasing()
 	ticks := func(w stage.Write) bool {
 		if w.Change == nil || w.Change.Before == nil {
 			return false
 		}
 		differences := w.Change.Differences()
-		return len(differences) > 0 && allTick(differences)
+		return len(differences) > 0 && allTick(differences) && !slices.ContainsFunc(differences, func(d stage.Difference) bool { return measured[d.Path] })
 	}
 	return o.habits(minRepeated, ticks, func(matching []stage.Write, _ int) diag.Finding {
 		last := matching[len(matching)-1].Change
@@ -120,6 +121,23 @@ func (o *Observation) changingStatus() diag.Findings {
 			Fix: "set times only together with what they are about, as a condition does with lastTransitionTime",
 		}
 	})
+}
+
+// decreasing returns the paths of numbers that the operator lowers: those measure something, such as replicas that are ready, and count no
+// passes.
+func (o *Observation) decreasing() map[string]bool {
+	paths := map[string]bool{}
+	for _, w := range o.Writes {
+		if w.Change == nil || w.Change.Before == nil {
+			continue
+		}
+		for _, d := range w.Change.Differences() {
+			if number(d.After) < number(d.Before) {
+				paths[d.Path] = true
+			}
+		}
+	}
+	return paths
 }
 
 // allTick reports whether differences are only times or counters.

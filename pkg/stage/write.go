@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/operon-sdk/operon/pkg/gateway"
 )
 
@@ -31,12 +33,22 @@ func (h *History) Writes(records []gateway.Record) []Write {
 			continue
 		}
 		w := Write{Record: r, Change: changes[version{r.UID, r.ResourceVersion}]}
-		if w.Change != nil && w.Change.Time.Before(r.Start) {
+		if w.Change != nil && (w.Change.Time.Before(r.Start) || w.Change.isBesides(r)) {
 			w.Change = nil
 		}
 		writes = append(writes, w)
 	}
 	return writes
+}
+
+// isBesides reports whether a change isn't that of a write, but of somebody else just before it: only the status has changed, and the write
+// isn't one of the status although the object has a subresource for that.
+func (c *Change) isBesides(r gateway.Record) bool {
+	hasStatus := slices.ContainsFunc(c.After.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" })
+	differences := c.Differences()
+	return r.Subresource == "" && c.Before != nil && hasStatus && len(differences) > 0 && !slices.ContainsFunc(differences, func(d Difference) bool {
+		return d.Path != "status" && !strings.HasPrefix(d.Path, "status.")
+	})
 }
 
 // A Difference is a field in which two versions of an object differ.
