@@ -18,8 +18,8 @@ import (
 
 // subjectOptions are the flags for an operator that isn't built from the project, or has no project.
 type subjectOptions struct {
-	manager         string
-	manifests, crds []string
+	manager, certDir string
+	manifests, crds  []string
 	// words are those of manager, and role is what has the permissions of the operator, or "" for markers; see roleOf.
 	words []string
 	role  string
@@ -29,6 +29,7 @@ func (o *subjectOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.manager, "manager", "", "`command` that runs the operator, in any language, instead of a build of the project")
 	f.StringSliceVar(&o.manifests, "manifests", nil, "`file` or directory with the manifests of the operator, instead of the project's; - is the standard input; can be repeated")
 	f.StringSliceVar(&o.crds, "crds", nil, "`file` or directory with definitions of other operators that this one needs; can be repeated")
+	f.StringVar(&o.certDir, "cert-dir", "", "`directory` in which the manager looks for tls.crt and tls.key of its webhooks, if none of its flags names one: they are written there for the run")
 }
 
 // check checks the flags. files are the values of -f.
@@ -72,6 +73,9 @@ func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions
 		if options.CRDs, err = a.readObjects(root, options.Build, o.crds); err != nil {
 			return options, nil, err
 		}
+	}
+	if o.certDir != "" {
+		options.CertDir = a.Absolute(o.certDir)
 	}
 	if len(o.words) > 0 {
 		options.Program = local.Program{Args: o.words[1:]}

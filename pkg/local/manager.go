@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
@@ -167,6 +168,9 @@ func (r *runner) exited() <-chan struct{} {
 func (r *runner) crash() error {
 	failure := *r.program.Failure()
 	failure.Cause = "" // causes are about servers
+	if r.o.Drive != nil && slices.ContainsFunc(failure.Lines, func(line string) bool { return strings.Contains(line, "tls.crt: ") }) {
+		failure.Cause = "it reads the certificate of its webhooks from a directory that no flag names: pass that directory with --cert-dir"
+	}
 	r.program = nil
 	return &failure
 }

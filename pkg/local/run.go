@@ -60,6 +60,9 @@ type Options struct {
 	CRDs []*kube.Object
 	// Webhooks enables the project's webhooks, RemoteWebhooks also for the cluster of the kubeconfig.
 	Webhooks, RemoteWebhooks bool
+	// CertDir is where the manager reads the certificate of its webhooks, if it takes no flag for that; empty means controller-runtime's
+	// default. Run writes the files and removes them.
+	CertDir string
 	// Environ is the environment of go, the manager and the control plane.
 	Environ []string
 	// TempDir is the parent of temporary directories; empty means the system's.
@@ -301,6 +304,7 @@ func (r *runner) close() error {
 		errs = append(errs, r.unregister(ctx))
 		cancel()
 	}
+	errs = append(errs, r.removeCertificate())
 	if r.published {
 		errs = append(errs, r.claim.withdraw(r.plane.Kubeconfig()))
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -22,6 +25,11 @@ func (r *runner) setWebhooks() error {
 	if !r.serving || r.ca != nil {
 		return nil
 	}
+	for _, name := range r.certFiles() {
+		if _, err := os.Lstat(name); err == nil {
+			return fmt.Errorf("%s exists, and isn't overwritten: delete it if a run that was killed has left it, or name another directory", name)
+		}
+	}
 	ca, err := controlplane.WriteServingCertificate(r.certDir())
 	if err != nil {
 		return fmt.Errorf("creating a certificate for webhooks: %w", diag.Cause(err))
@@ -30,8 +38,33 @@ func (r *runner) setWebhooks() error {
 	return nil
 }
 
-// certDir is controller-runtime's default in a directory for temporary files, for managers without a flag for it.
+// certFiles returns the files of the certificate in Options.CertDir: those elsewhere are removed with the workspace.
+func (r *runner) certFiles() []string {
+	if r.o.CertDir == "" {
+		return nil
+	}
+	return []string{filepath.Join(r.o.CertDir, "tls.crt"), filepath.Join(r.o.CertDir, "tls.key")}
+}
+
+// removeCertificate removes the files that setWebhooks has written to Options.CertDir.
+func (r *runner) removeCertificate() error {
+	if r.ca == nil {
+		return nil
+	}
+	var errs []error
+	for _, name := range r.certFiles() {
+		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// certDir is Options.CertDir or controller-runtime's default in a directory for temporary files, for managers without a flag for it.
 func (r *runner) certDir() string {
+	if r.o.CertDir != "" {
+		return r.o.CertDir
+	}
 	return filepath.Join(r.tempDir(), "k8s-webhook-server", "serving-certs")
 }
 
