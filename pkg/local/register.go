@@ -25,11 +25,7 @@ func (r *runner) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	prefix := r.o.Config.ProjectName() + "-run-local-"
-	if r.isGiven() {
-		prefix = "" // the operator may know its own, and there are no others
-	}
-	configured := configured(found, prefix, &endpoint{port: r.port, ca: r.ca})
+	configured := configured(found, r.o.Config.ProjectName()+"-run-local-", &endpoint{port: r.port, ca: r.ca})
 	stale := r.registered
 	if !r.serving {
 		// A killed run may have left them in a cluster.

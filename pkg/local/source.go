@@ -122,16 +122,29 @@ func (m givenManifests) containerPort(name string) int64 {
 }
 
 // supporting returns what an operator needs besides its definitions, permissions and webhooks, such as ConfigMaps: not what runs
-// containers, since the operator runs outside of the cluster.
+// containers, since the operator runs outside of the cluster. Webhooks are idle: the operator may write to its configurations, such as the
+// authority of a certificate that it has made, but the API server calls it by those of register.
 func (m givenManifests) supporting() []*kube.Object {
 	var objects []*kube.Object
 	for _, o := range m {
 		switch o.GetKind() {
-		case kube.CRDKind, "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Namespace", "ServiceAccount",
+		case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+			objects = append(objects, idle(o.DeepCopy()))
+		case kube.CRDKind, "Namespace", "ServiceAccount",
 			"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod", "Job", "CronJob":
 		default:
 			objects = append(objects, o.DeepCopy())
 		}
 	}
 	return objects
+}
+
+// idle makes the webhooks of a configuration match no object.
+func idle(configuration *kube.Object) *kube.Object {
+	for _, item := range kube.ListAt(configuration.Object, "webhooks") {
+		if webhook, ok := item.(map[string]any); ok {
+			webhook["objectSelector"] = map[string]any{"matchLabels": map[string]any{"run-local.operon/idle": "true"}}
+		}
+	}
+	return configuration
 }

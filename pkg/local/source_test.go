@@ -47,10 +47,15 @@ func TestGivenManifests(t *testing.T) {
 	if port, err := given[:4].webhookPort(); port != defaultWebhookPort || err != nil {
 		t.Errorf("without webhooks: %d, %v", port, err)
 	}
-	if found := given.supporting(); len(found) != 2 || found[1].GetName() != "defaults" {
-		t.Errorf("supporting objects: %v", found)
+	found := given.supporting()
+	if len(found) != 3 || found[1].GetName() != "defaults" {
+		t.Fatalf("supporting objects: %v", found)
 	}
-	found, _ := given.webhooks()
+	webhook := kube.ListAt(found[2].Object, "webhooks")[0]
+	if kube.StringAt(webhook, "clientConfig", "service", "path") != "/v" || kube.ValueAt(webhook, "objectSelector", "matchLabels") == nil {
+		t.Errorf("the webhook that the operator knows: %v", webhook)
+	}
+	found, _ = given.webhooks()
 	configured(found, "", &endpoint{port: 1})
 	if given[4].GetName() != "v" || kube.ValueAt(given[4].Object, "webhooks").([]any)[0].(map[string]any)["clientConfig"].(map[string]any)["service"] == nil {
 		t.Error("the given objects have changed")

@@ -3,6 +3,7 @@ package stage
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,6 +58,19 @@ func (h *History) hasGarbage(s *Settling) bool {
 	defer h.mu.Unlock()
 	for _, o := range h.current {
 		if h.isGarbage(o) && s.counts(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFinalizing reports whether an object that was deleted after a time waits for its finalizers. Others had their time before.
+func (h *History) isFinalizing(after time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.current {
+		// Times of deletion have no fractions.
+		if t := o.GetDeletionTimestamp(); t != nil && len(o.GetFinalizers()) > 0 && !t.Time.Before(after.Truncate(time.Second)) {
 			return true
 		}
 	}

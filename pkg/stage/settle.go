@@ -64,6 +64,10 @@ func (e *UnsettledError) Error() string {
 // operator.
 const collectorGrace = time.Minute
 
+// finalizerQuiet is Settling.Quiet while an object waits for its finalizers, up to half of the limit: many operators wait for something
+// else first, such as the end of pods, and look again after 5 or 10 seconds.
+const finalizerQuiet = 12 * time.Second
+
 // settlePause is the pause between two looks.
 const settlePause = 50 * time.Millisecond
 
@@ -78,6 +82,9 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 			since = last.Time
 		}
 		quiet, over := now.Sub(since) >= s.Quiet, now.Sub(start) >= s.Limit
+		if quiet && now.Sub(since) < min(finalizerQuiet, s.Limit/2) {
+			quiet = !h.isFinalizing(start)
+		}
 		if over && now.Sub(start) < s.Limit+collectorGrace {
 			over = !h.hasGarbage(&s)
 		}

@@ -45,3 +45,33 @@ func TestSettleConcerns(t *testing.T) {
 		t.Error("settled while a namespace is being deleted")
 	}
 }
+
+// TestSettleFinalizers gives an operator more time while an object that has just been deleted waits for it.
+func TestSettleFinalizers(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(100, 0).Add(time.Second / 2)
+	for name, test := range map[string]struct {
+		deleted    time.Time
+		finalizers []string
+		limit      time.Duration
+		want       time.Duration
+	}{
+		"just deleted":    {start.Truncate(time.Second), []string{"example.com/f"}, time.Minute, finalizerQuiet},
+		"deleted before":  {start.Add(-time.Second), []string{"example.com/f"}, time.Minute, 2 * time.Second},
+		"no finalizer":    {start, nil, time.Minute, 2 * time.Second},
+		"not deleted":     {time.Time{}, []string{"example.com/f"}, time.Minute, 2 * time.Second},
+		"near the limit":  {start, []string{"example.com/f"}, 10 * time.Second, 5 * time.Second},
+		"a limit of less": {start, []string{"example.com/f"}, 3 * time.Second, 2 * time.Second},
+	} {
+		object := &kube.Object{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "App"}}
+		object.SetFinalizers(test.finalizers)
+		if !test.deleted.IsZero() {
+			object.SetDeletionTimestamp(&metav1.Time{Time: test.deleted})
+		}
+		now := start.Add(-time.Second)
+		h := &History{current: map[string]*kube.Object{"": object}, now: func() time.Time { now = now.Add(time.Second); return now }}
+		if err := h.Settle(t.Context(), Settling{Quiet: 2 * time.Second, Limit: test.limit}); err != nil || now.Sub(start) != test.want {
+			t.Errorf("%s: settled after %s, %v", name, now.Sub(start), err)
+		}
+	}
+}
