@@ -68,6 +68,15 @@ func TestFindings(t *testing.T) {
 		}
 		return writes
 	}
+	numbers := func(n int) (writes []stage.Write) {
+		for i := range n {
+			writes = append(writes, write(t, 2*i+1, "update", fmt.Sprintf("status: {ready: %d}", i), fmt.Sprintf("status: {ready: %d}", i+1)))
+		}
+		return writes
+	}
+	podAt := func(second int) stage.Change {
+		return stage.Change{Time: at(second), After: object(t, `{apiVersion: v1, kind: Pod, metadata: {name: one, namespace: a, resourceVersion: "9"}}`)}
+	}
 	flips := func(n int) (changes []stage.Change) {
 		for i := range n {
 			changes = append(changes, *write(t, i, "update", fmt.Sprintf("spec: {n: %d}", i%2), fmt.Sprintf("spec: {n: %d}", (i+1)%2)).Change)
@@ -130,11 +139,10 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Steps: []behavior.Step{elsewhere, step}, Writes: []stage.Write{write(t, 15, "patch")}},
 			[]string{"write-at-rest configmaps a/one: is written while nothing happens (1)"},
 		},
-		"times": {behavior.Observation{Writes: times(3)}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},
-		"numbers that also decrease": {observed: behavior.Observation{Writes: append(slices.Repeat([]stage.Write{
-			write(t, 1, "update", "status: {readyReplicas: 1}", "status: {readyReplicas: 2}"),
-		}, 5), write(t, 6, "update", "status: {readyReplicas: 2}", "status: {readyReplicas: 1}"))}},
-		"two times": {observed: behavior.Observation{Writes: times(2)}},
+		"times":                          {behavior.Observation{Writes: times(3)}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},
+		"two times":                      {observed: behavior.Observation{Writes: times(2)}},
+		"counters of what others change": {observed: behavior.Observation{Writes: numbers(3), Changes: []stage.Change{podAt(0), podAt(2), podAt(4)}}},
+		"counters before others change":  {behavior.Observation{Writes: numbers(3), Changes: []stage.Change{podAt(6)}}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},
 		"times with something else": {observed: behavior.Observation{Writes: slices.Repeat([]stage.Write{
 			write(t, 1, "update", `status: {checked: "2026-01-01T00:00:00Z"}`, `status: {checked: "2026-01-01T00:00:01Z", ready: true}`),
 		}, 5)}},

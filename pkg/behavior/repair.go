@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/stage"
@@ -18,10 +20,32 @@ func (r *run) repairs(ctx context.Context) error {
 }
 
 // repairable returns the objects that the operator has made for their owners.
-func (r *run) repairable() []*kube.Object {
-	made := r.made()
-	return slices.DeleteFunc(r.history.Objects(), func(o *kube.Object) bool {
-		return !made[string(o.GetUID())] || len(o.GetOwnerReferences()) == 0 || stage.IsHeartbeat(o) || isRelease(o)
+func (r *run) repairable() []*kube.Object { return repairable(r.history.Objects(), r.made()) }
+
+// repairable returns the objects with an owner among those that an operator has made: not what has served its purpose, such as a Job that is
+// complete, which isn't to run again, or an object of such a custom resource.
+func repairable(objects []*kube.Object, made map[string]bool) (selected []*kube.Object) {
+	done := map[string]bool{}
+	for _, o := range objects {
+		done[string(o.GetUID())] = isDone(o)
+	}
+	isOfDone := func(owner metav1.OwnerReference) bool { return done[string(owner.UID)] }
+	for _, o := range objects {
+		owners := o.GetOwnerReferences()
+		switch {
+		case !made[string(o.GetUID())], len(owners) == 0, stage.IsHeartbeat(o), isRelease(o):
+		case done[string(o.GetUID())], slices.ContainsFunc(owners, isOfDone):
+		default:
+			selected = append(selected, o)
+		}
+	}
+	return selected
+}
+
+// isDone reports whether an object has reached its end, by the conditions that Kubernetes and its conventions have for that.
+func isDone(o *kube.Object) bool {
+	return slices.ContainsFunc(kube.Conditions(o), func(c kube.Condition) bool {
+		return c.Status == "True" && slices.Contains([]string{"Complete", "Completed", "Finished", "Succeeded"}, c.Type)
 	})
 }
 

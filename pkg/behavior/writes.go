@@ -106,13 +106,13 @@ func (o *Observation) atRest() diag.Findings {
 // changingStatus finds objects in which the operator only changes times or counters of the status, again and again. Each change calls
 // Reconcile again.
 func (o *Observation) changingStatus() diag.Findings {
-	measured := o.decreasing()
+	following := o.following()
 	ticks := func(w stage.Write) bool {
 		if w.Change == nil || w.Change.Before == nil {
 			return false
 		}
 		differences := w.Change.Differences()
-		return len(differences) > 0 && allTick(differences) && !slices.ContainsFunc(differences, func(d stage.Difference) bool { return measured[d.Path] })
+		return len(differences) > 0 && allTick(differences) && !(following[startOf(w)] && slices.ContainsFunc(differences, isCounter))
 	}
 	return o.habits(minRepeated, ticks, func(matching []stage.Write, _ int) diag.Finding {
 		last := matching[len(matching)-1].Change
@@ -123,21 +123,26 @@ func (o *Observation) changingStatus() diag.Findings {
 	})
 }
 
-// decreasing returns the paths of numbers that the operator lowers: those measure something, such as replicas that are ready, and count no
-// passes.
-func (o *Observation) decreasing() map[string]bool {
-	paths := map[string]bool{}
+// following returns the writes of objects after others have changed something since the write before. A counter in one of them may say how
+// many pods are ready, for example.
+func (o *Observation) following() map[writeStart]bool {
+	own := map[string]bool{}
 	for _, w := range o.Writes {
-		if w.Change == nil || w.Change.Before == nil {
-			continue
-		}
-		for _, d := range w.Change.Differences() {
-			if number(d.After) < number(d.Before) {
-				paths[d.Path] = true
-			}
+		own[w.ResourceVersion] = true
+	}
+	var others []time.Time
+	for _, c := range o.Changes {
+		if !own[c.After.GetResourceVersion()] && !stage.IsHeartbeat(c.After) {
+			others = append(others, c.Time)
 		}
 	}
-	return paths
+	following, before := map[writeStart]bool{}, map[string]time.Time{}
+	for _, w := range o.Writes {
+		next, _ := slices.BinarySearchFunc(others, before[w.UID], time.Time.Compare)
+		following[startOf(w)] = next < len(others) && others[next].Before(w.Start)
+		before[w.UID] = w.Start
+	}
+	return following
 }
 
 // allTick reports whether differences are only times or counters.

@@ -152,11 +152,12 @@ func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (boo
 	return answer.Status.Allowed, err
 }
 
-// Delete deletes an object. It is not an error if the object does not exist.
+// Delete deletes an object, as kubectl does: what it owns follows, also the pods of a Job, which the API server would keep otherwise. It is not
+// an error if the object does not exist.
 func (c *Client) Delete(ctx context.Context, o *Object, namespace string) error {
 	path, err := c.Path(ctx, o, namespace)
 	if err == nil {
-		err = c.Do(ctx, http.MethodDelete, path, "", nil, nil)
+		err = c.Do(ctx, http.MethodDelete, path+"?propagationPolicy=Background", "", nil, nil)
 	}
 	if IsNotFound(err) {
 		return nil

@@ -107,6 +107,8 @@ func (r *runner) command() (args, env []string, err error) {
 	}
 	for _, f := range []struct{ name, value string }{
 		{"metrics-bind-address", metrics}, {"metrics-addr", "0"}, {"health-probe-bind-address", "127.0.0.1:0"},
+		// A manager outside of a cluster doesn't know the namespace of its lease.
+		{"leader-elect", "false"},
 		// Operators on one machine cannot share the directories of runs for the same names.
 		{"run-directory", filepath.Join(r.workspace.Path, "runs")},
 	} {

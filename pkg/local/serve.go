@@ -92,9 +92,19 @@ func (r *runner) orWithoutWebhooks() string {
 	return ", or use --webhooks=false"
 }
 
+// notServing is the error about a manager whose webhook server doesn't accept connections with the certificate.
+func (r *runner) notServing() error {
+	remedy := r.orWithoutWebhooks()
+	if r.isGiven() {
+		remedy = "; if it makes its certificate itself, or no flag names the directory, leave the configurations of its webhooks out of the manifests"
+	}
+	return fmt.Errorf("no webhook server on port %d with the given certificate within %s: the manager must serve the webhooks of %s%s",
+		r.port, servingTimeout, r.source().name(), remedy)
+}
+
 // waitServing waits until the webhook server accepts connections.
 func (r *runner) waitServing(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, fmt.Errorf("no webhook server on port %d within %s: the manager must serve the webhooks of %s%s", r.port, servingTimeout, r.source().name(), r.orWithoutWebhooks()))
+	ctx, cancel := context.WithTimeoutCause(ctx, servingTimeout, r.notServing())
 	defer cancel()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(r.ca)

@@ -35,7 +35,9 @@ type ApplyError struct {
 }
 
 // Error implements error.
-func (e *ApplyError) Error() string { return fmt.Sprintf("applying %s: %v", kube.Name(e.Object), e.Err) }
+func (e *ApplyError) Error() string {
+	return fmt.Sprintf("applying %s: %v", kube.Name(e.Object), e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *ApplyError) Unwrap() error { return e.Err }
