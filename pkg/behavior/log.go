@@ -43,7 +43,7 @@ func (o *Observation) panics() (findings diag.Findings) {
 // loggedErrors finds errors in the log that no other finding explains, each message once for each object.
 func (o *Observation) loggedErrors() (findings diag.Findings) {
 	logged, keys := grouped(o.Logged, func(e LoggedError) string {
-		if e.isPanic() || isRetried(e.Cause) || !o.isUnexplained(e) {
+		if e.isPanic() || isRetried(e.Cause) || isOfConnection(e.Cause) || !o.isUnexplained(e) {
 			return ""
 		}
 		return e.Object + " " + e.Message
@@ -75,6 +75,9 @@ func (e LoggedError) String() string {
 func isRetried(cause string) bool {
 	return strings.Contains(cause, "the object has been modified") || strings.Contains(cause, "Apply failed with ")
 }
+
+// isOfConnection reports whether an error is about a connection to a pod or another machine. Here, nothing runs in pods.
+func isOfConnection(cause string) bool { return strings.Contains(cause, "dial tcp") }
 
 // isUnexplained reports whether no other finding and nothing that was done by hand explains an error. What happens in a step that doesn't
 // settle, or whose requests are denied, can follow from that.

@@ -31,6 +31,9 @@ func TestLoggedErrors(t *testing.T) {
 			logged(1, `Operation cannot be fulfilled on configmaps "one": the object has been modified; please apply your changes to the latest version and try again`),
 			logged(1, `Apply failed with 1 conflict: conflict with "x": .spec.replicas`),
 		}, behavior.Step{}, nil, nil},
+		"pod": {[]behavior.LoggedError{
+			logged(1, `Get "http://shop.a.svc:3000/api": dial tcp: lookup shop.a.svc: no such host`),
+		}, behavior.Step{}, nil, nil},
 		"gone":                 {[]behavior.LoggedError{logged(1, gone)}, behavior.Step{}, nil, []string{"memcached a/one: the operator logs an error: Reconciler error: " + gone}},
 		"deleted by hand":      {[]behavior.LoggedError{logged(1, gone)}, behavior.Step{ByHand: true}, nil, nil},
 		"another error then":   {[]behavior.LoggedError{logged(1, "no disk")}, behavior.Step{ByHand: true}, nil, []string{"memcached a/one: the operator logs an error: Reconciler error: no disk"}},

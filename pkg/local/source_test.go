@@ -1,9 +1,12 @@
 package local
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
 const givenText = `
@@ -70,5 +73,24 @@ func TestProgramSets(t *testing.T) {
 		if got := p.sets(name); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// TestManagerFlags checks the flags of a manager: those that its help names and the user doesn't set.
+func TestManagerFlags(t *testing.T) {
+	t.Parallel()
+	config, err := project.New(project.Options{ProjectName: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspace, err := tempdir.New(t.TempDir(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{workspace: workspace, flags: map[string]bool{"leader-elect": true, "metrics-addr": true, "other": true}}
+	r.o = Options{Root: t.TempDir(), Config: config, Program: Program{Args: []string{"--metrics-addr=:8080"}}}
+	args, _, err := r.command()
+	if want := []string{"--leader-elect=false"}; err != nil || !slices.Equal(args, want) {
+		t.Errorf("got %q, %v, want %q", args, err, want)
 	}
 }
