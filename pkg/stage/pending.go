@@ -11,8 +11,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// pending says what the controllers of Kubernetes have still to do with objects that count, or "". On a busy machine, they can pause for longer than
-// Settling.Quiet.
+// pending says what the controllers of Kubernetes have still to do with objects that count, or "". On a busy machine, they can pause for
+// longer than Settling.Quiet.
 func (h *History) pending(s *Settling) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,13 +64,13 @@ func (h *History) hasGarbage(s *Settling) bool {
 	return false
 }
 
-// isFinalizing reports whether an object that was deleted after a time waits for its finalizers. Others had their time before.
-func (h *History) isFinalizing(after time.Time) bool {
+// isFinalizing reports whether an object that counts and was deleted after a time waits for its finalizers. Others had their time before.
+func (h *History) isFinalizing(s *Settling, after time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.current {
 		// Times of deletion have no fractions.
-		if t := o.GetDeletionTimestamp(); t != nil && len(o.GetFinalizers()) > 0 && !t.Time.Before(after.Truncate(time.Second)) {
+		if t := o.GetDeletionTimestamp(); t != nil && len(o.GetFinalizers()) > 0 && !t.Time.Before(after.Truncate(time.Second)) && s.counts(o) {
 			return true
 		}
 	}

@@ -83,7 +83,7 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 		}
 		quiet, over := now.Sub(since) >= s.Quiet, now.Sub(start) >= s.Limit
 		if quiet && now.Sub(since) < min(finalizerQuiet, s.Limit/2) {
-			quiet = !h.isFinalizing(start)
+			quiet = !h.isFinalizing(&s, start)
 		}
 		if over && now.Sub(start) < s.Limit+collectorGrace {
 			over = !h.hasGarbage(&s)
