@@ -130,7 +130,7 @@ type Observation struct {
 // Findings returns the faults in the order of the rules above, and each rule's in the order of objects.
 func (o *Observation) Findings() diag.Findings {
 	return slices.Concat(
-		o.forbidden(), o.wildcards(), o.unused(), o.panics(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(),
+		o.forbidden(), o.escalations(), o.wildcards(), o.unused(), o.panics(), o.withoutChange(), o.atRest(), o.changingStatus(), o.fights(), o.uncachedLists(),
 		o.lostConflicts(), o.eventStorms(), o.loggedErrors(), o.refused(), o.Failed, o.commandFailed(), o.unsettled(), o.notCorrected(),
 		o.notRepaired(), o.leftBehind(),
 	)

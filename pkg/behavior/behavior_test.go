@@ -105,6 +105,13 @@ func TestFindings(t *testing.T) {
 			behavior.Observation{Requests: []gateway.Record{denied, denied, request(2, "get", "secrets", "one", 404)}},
 			[]string{`forbidden-request : the operator has no permission to list secrets in the whole cluster (2) fix // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch`},
 		},
+		"escalation": {
+			behavior.Observation{Requests: []gateway.Record{withRecord(request(1, "create", "roles", "", 403), func(r *gateway.Record) {
+				r.Namespace = "a"
+				r.Message = `roles "one" is forbidden: user "x" is attempting to grant RBAC permissions not currently held: {APIGroups:["apps"], Resources:["deployments"], Verbs:["get"]}`
+			})}},
+			[]string{"forbidden-request roles a/one: grants what the operator itself may not do: get deployments.apps (1) fix give the operator what it grants, or the verbs escalate and bind: // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get"},
+		},
 		"panics": {
 			behavior.Observation{Logged: []behavior.LoggedError{
 				{Message: "Observed a panic", Cause: "nil map"}, {Message: "Reconciler error", Cause: "panic: nil map [recovered]"},
@@ -179,7 +186,7 @@ func TestFindings(t *testing.T) {
 			[]string{"failed-workload --workload: the command fails: exit status 3"},
 		},
 	} {
-		test.observed.Grant = stage.Denial.Marker
+		test.observed.Grant, test.observed.Permit = stage.Denial.Marker, stage.Permission.Marker
 		test.observed.Place = func(*kube.Object, string) diag.Position { return diag.Position{File: "a.yaml", Line: 7} }
 		var got []string
 		for _, f := range test.observed.Findings() {

@@ -130,5 +130,5 @@ func (o *Observation) FindingsUnder(g *stage.Grants) diag.Findings {
 		_, denied := stage.DenialOf(r)
 		return denied && g.Permits(r.Request)
 	})
-	return append(slices.Concat(next.forbidden(), next.wildcards(), next.unused()), slices.DeleteFunc(o.Findings(), IsAboutPermissions)...)
+	return append(slices.Concat(next.forbidden(), next.escalations(), next.wildcards(), next.unused()), slices.DeleteFunc(o.Findings(), IsAboutPermissions)...)
 }

@@ -44,6 +44,29 @@ func (o *Observation) forbidden() (findings diag.Findings) {
 	return findings
 }
 
+// escalations finds roles and bindings that the API server refuses since they grant more than the operator itself may do.
+func (o *Observation) escalations() (findings diag.Findings) {
+	refused, keys := grouped(o.Requests, func(r gateway.Record) string {
+		if stage.EscalationOf(r) == nil {
+			return ""
+		}
+		_, message, _ := strings.Cut(r.Message, `"`) // the path of a creation has no name
+		name, _, _ := strings.Cut(message, `"`)
+		return r.GroupResource() + " " + strings.TrimPrefix(r.Namespace+"/"+name, "/")
+	})
+	for _, key := range keys {
+		var missing, rules []string
+		for _, p := range stage.EscalationOf(refused[key][0]) {
+			missing, rules = append(missing, p.String()), append(rules, o.Permit(p))
+		}
+		findings = append(findings, evidence(diag.Finding{
+			Severity: diag.Error, Rule: RuleForbidden, Object: key, Problem: "grants what the operator itself may not do: " + strings.Join(missing, "; "),
+			Fix: "give the operator what it grants, or the verbs escalate and bind: " + strings.Join(rules, " "),
+		}, refused[key]...))
+	}
+	return findings
+}
+
 // releaseSelector selects the records of releases, which Helm reads without a cache.
 const releaseSelector = "owner=helm"
 
