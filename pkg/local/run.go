@@ -139,7 +139,9 @@ func Run(ctx context.Context, o Options) error {
 	if err := r.choose(ctx); err != nil {
 		return err
 	}
-	r.progressf("generating code and manifests")
+	if !r.isGiven() {
+		r.progressf("generating code and manifests")
+	}
 	if err := o.Generate(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
