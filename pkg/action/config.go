@@ -140,7 +140,7 @@ func (c *Config) Absolute(name string) string {
 
 // Types checks the types of the code of projects.
 func (c Config) Types() typecheck.Checker {
-	checker := typecheck.Checker{Go: c.Go, Environ: c.Environ, Report: c.Step}
+	checker := typecheck.Checker{Go: c.Go, Environ: c.Environ, Report: c.Step, Version: c.Version}
 	if c.CacheDir != "" {
 		checker.CacheDir = filepath.Join(c.CacheDir, "typecheck")
 	}

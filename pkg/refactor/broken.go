@@ -61,9 +61,13 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module
 	if err != nil {
 		return nil, err
 	}
-	findings := slices.DeleteFunc(libs.Check(after, nil), isGenerated)
-	if len(findings) == 0 {
-		return nil, nil
+	findings, err := libs.Check(ctx, after, nil)
+	if findings = slices.DeleteFunc(findings, isGenerated); err != nil || len(findings) == 0 {
+		return nil, err
+	}
+	old, err := libs.Check(ctx, before, nil)
+	if err != nil {
+		return nil, err
 	}
 	// Line numbers may have changed. Messages name a package by its path if another one of its name is loaded, which
 	// depends on the packages checked before.
@@ -72,7 +76,7 @@ func NewErrors(ctx context.Context, tree *worktree.Tree, before *gosource.Module
 		return problem{f.File, relatedLine.ReplaceAllString(quotedPath.ReplaceAllString(f.Problem, "$1."), "$1:")}
 	}
 	known := map[problem]int{}
-	for _, f := range libs.Check(before, nil) {
+	for _, f := range old {
 		known[about(f)]++
 	}
 	return slices.DeleteFunc(findings, func(f diag.Finding) bool {

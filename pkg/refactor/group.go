@@ -164,10 +164,17 @@ func (p *plan) execute(ctx context.Context, o MultigroupOptions) error {
 		if err != nil {
 			return err
 		}
-		if findings := libs.Check(p.m, nil); len(findings) > 0 {
+		findings, err := libs.Check(ctx, p.m, nil)
+		if err != nil {
+			return err
+		}
+		if len(findings) > 0 {
 			return brokenBefore(findings)
 		}
-		if findings := libs.Check(after, nil); len(findings) > 0 {
+		if findings, err = libs.Check(ctx, after, nil); err != nil {
+			return err
+		}
+		if len(findings) > 0 {
 			return brokenAfter(findings)
 		}
 	}

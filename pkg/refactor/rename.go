@@ -81,7 +81,11 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, checker typech
 		Renaming: r, tree: tree, m: m, info: newInfo(),
 		newNames: map[token.Pos]string{}, words: map[string]string{}, changes: map[string][]change{}, files: map[string]string{},
 	}
-	if findings := libs.Check(m, x.info); len(findings) > 0 {
+	findings, err := libs.Check(ctx, m, x.info)
+	if err != nil {
+		return nil, err
+	}
+	if len(findings) > 0 {
 		return nil, brokenBefore(findings)
 	}
 	if err := x.prepare(); err != nil {
@@ -97,7 +101,10 @@ func Rename(ctx context.Context, tree *worktree.Tree, r Renaming, checker typech
 		return nil, err
 	}
 	info := newInfo()
-	if findings := libs.Check(after, info); len(findings) > 0 {
+	if findings, err = libs.Check(ctx, after, info); err != nil {
+		return nil, err
+	}
+	if len(findings) > 0 {
 		return nil, renameError(findings)
 	}
 	if findings := x.compare(after, info); len(findings) > 0 {

@@ -46,6 +46,7 @@ func isLinked(f *ast.File, name string) bool {
 
 // hasOtherSources reports whether a directory has files of assembly, C or a language like it that are part of a build.
 func (c *checker) hasOtherSources(dir string) bool {
+	c.readsTree = true
 	names, err := c.libraries.tree.Walk(dir, func(string) bool { return true })
 	if err != nil {
 		return true // reading the file reports the reason

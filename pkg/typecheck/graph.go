@@ -24,7 +24,7 @@ type graphPackage struct {
 }
 
 // encode returns the graph of reached libraries, and, if wanted, the imports of all others. It returns false if the go command
-// reported an error about one of them.
+// reported an error about one of them, or a file could not be read.
 func encode(all map[string]*library, reached []*library, imports bool) (graph, bool) {
 	var g graph
 	add := func(l *library, p graphPackage) {
@@ -49,7 +49,7 @@ func encode(all map[string]*library, reached []*library, imports bool) (graph, b
 	}
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		l := all[path]
-		if l.problem != "" {
+		if l.problem != "" || l.unreadable {
 			return graph{}, false
 		}
 		switch {
@@ -91,6 +91,7 @@ func (l *library) readSources(immutable bool) ([][]byte, bool) {
 	if !immutable {
 		entries, err := os.ReadDir(l.dir)
 		if err != nil {
+			l.unreadable = true
 			return nil, false
 		}
 		names = nil
@@ -116,5 +117,6 @@ func (l *library) readSources(immutable bool) ([][]byte, bool) {
 		data, read := contents[name]
 		sources[i], ok = data, ok && read
 	}
+	l.unreadable = !ok
 	return sources, ok
 }

@@ -16,17 +16,29 @@ import (
 	"sync/atomic"
 
 	"github.com/operon-sdk/operon/pkg/filecache"
+	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// Libraries are the packages of other modules and the standard library that a project imports. They implement
-// types.Importer.
+// Libraries are the packages of other modules and the standard library that a project imports.
 type Libraries struct {
+	checker Checker
+	tree    *worktree.Tree
+	env     *goenv.Environment
+	store   *filecache.Store
+	system  system
+	// paths are the import paths of the packages that the modules import.
+	paths    []string
 	packages map[string]*library
-	system   system
-	tree     *worktree.Tree
-	bodies   bool // see Checker.Bodies
+	// reached are the packages that paths reach through declarations. They are not known before load if packages come from a
+	// graph.
+	reached []*library
+	// loaded means that the types are complete.
+	loaded bool
+	// requirements identifies the settings and what selects the versions of modules. identity also identifies the content of
+	// all packages; it is zero if that is not known.
+	requirements, identity filecache.Digest
 	// failures holds the results of failed.
 	failures map[*library]*library
 	// cgo holds what cgo makes of packages of modules, by directory.
@@ -40,6 +52,8 @@ type loading struct {
 	declarations declarations
 	// needs are the libraries that the declarations import.
 	needs []*library
+	// unreadable means that a file could not be read.
+	unreadable bool
 	// stale means that the graph that the library comes from does not match the files.
 	stale bool
 	// done is closed when types is complete.
@@ -49,8 +63,8 @@ type loading struct {
 	err error
 }
 
-// Import returns a package of another module or the standard library.
-func (l *Libraries) Import(path string) (*types.Package, error) {
+// importLibrary returns a package of another module or the standard library.
+func (l *Libraries) importLibrary(path string) (*types.Package, error) {
 	p := l.packages[path]
 	if p == nil || p.types == nil {
 		if p != nil && p.module != "" {
@@ -87,7 +101,7 @@ func (l *Libraries) failed(p *library) *library {
 	if p.err == nil {
 		failure = nil
 		imports := p.needs
-		if l.bodies {
+		if l.checker.Bodies {
 			imports = slices.SortedFunc(maps.Values(p.imports), func(a, b *library) int { return strings.Compare(a.path, b.path) })
 		}
 		for i := 0; i < len(imports) && failure == nil; i++ {
@@ -98,8 +112,39 @@ func (l *Libraries) failed(p *library) *library {
 	return failure
 }
 
-// load type-checks libraries in the order of their imports.
-func load(ctx context.Context, reached []*library, s system, count *counter) error {
+// load loads the types of the packages, once.
+func (l *Libraries) load(ctx context.Context) error {
+	if l.loaded || len(l.packages) == 0 {
+		return nil
+	}
+	if l.reached == nil {
+		var current bool
+		var err error
+		if l.reached, current, err = reduceAll(ctx, l.roots(), l.store, l.system); err != nil {
+			return err
+		}
+		if !current { // it has changed meanwhile, or the module cache has lost it
+			if err := l.list(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	count := &counter{}
+	check := func() error { return checkAll(ctx, l.reached, l.system, count) }
+	if l.checker.Report != nil {
+		step := check
+		check = func() error { return l.checker.Report(count.String, step) }
+	}
+	err := check()
+	l.loaded = err == nil
+	return err
+}
+
+// checkAll type-checks libraries in the order of their imports.
+func checkAll(ctx context.Context, reached []*library, s system, count *counter) error {
+	for _, l := range reached {
+		l.done = make(chan struct{})
+	}
 	count.total.Store(int64(len(reached)))
 	fset := token.NewFileSet()
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -120,141 +165,6 @@ func load(ctx context.Context, reached []*library, s system, count *counter) err
 	}
 	wait.Wait()
 	return ctx.Err()
-}
-
-// reduceAll sets the declarations of roots and of all packages that they refer to, and returns these packages. It reports
-// false if the graph that the libraries come from does not match the files.
-func reduceAll(ctx context.Context, roots []*library, store *filecache.Store, s system) (reached []*library, current bool, err error) {
-	reached = slices.Clone(roots)
-	visited := map[*library]bool{}
-	for _, root := range roots {
-		visited[root] = true
-	}
-	for level := roots; len(level) > 0; {
-		if err := ctx.Err(); err != nil {
-			return nil, false, err
-		}
-		parallel(len(level), func(i int) { level[i].reduce(store, s) })
-		var next []*library
-		for _, l := range level {
-			if l.stale {
-				return nil, false, nil
-			}
-			for _, needed := range l.needs {
-				if !visited[needed] {
-					visited[needed] = true
-					next = append(next, needed)
-				}
-			}
-		}
-		reached, level = append(reached, next...), next
-	}
-	breakCycles(roots)
-	return reached, true, nil
-}
-
-// parallel calls a function for each number below n, on all processors.
-func parallel(n int, each func(i int)) {
-	var wait sync.WaitGroup
-	var next atomic.Int64
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				each(int(i))
-			}
-		})
-	}
-	wait.Wait()
-}
-
-// breakCycles removes imports that lead back to the importer, which the go command has reported.
-func breakCycles(roots []*library) {
-	onPath := map[*library]bool{}
-	var visit func(l *library)
-	visit = func(l *library) {
-		onPath[l] = true
-		l.needs = slices.DeleteFunc(l.needs, func(needed *library) bool {
-			active, visited := onPath[needed]
-			if !visited {
-				visit(needed)
-			}
-			return active
-		})
-		onPath[l] = false
-	}
-	for _, root := range roots {
-		if _, visited := onPath[root]; !visited {
-			visit(root)
-		}
-	}
-}
-
-// reduce sets the declarations of the library, from the store if they are in it.
-func (l *library) reduce(store *filecache.Store, s system) {
-	l.done = make(chan struct{})
-	if l.stale = l.omitted; l.stale {
-		return
-	}
-	if l.bodies {
-		l.keepBodies(s)
-		return
-	}
-	parts := [][]byte{[]byte(format)}
-	for _, path := range slices.Sorted(maps.Keys(l.imports)) {
-		parts = append(parts, []byte(path), []byte(l.nameOf(path)))
-	}
-	var sources [][]byte
-	immutable := s.immutable(l.files)
-	if immutable {
-		parts = append(parts, s.toolchain)
-		for _, name := range l.files {
-			parts = append(parts, []byte(name))
-		}
-	} else {
-		var ok bool
-		sources, ok = l.readSources(false)
-		parts = append(parts, sources...)
-		if l.wanted != (filecache.Digest{}) && (!ok || l.digest != l.wanted) {
-			l.stale = true
-			return
-		}
-	}
-	key := filecache.DigestOf(parts...)
-	if !store.Get("declarations", key, &l.declarations) {
-		ok := true
-		if immutable {
-			sources, ok = l.readSources(true)
-		}
-		if !ok && l.stored {
-			l.stale = true // the module cache has lost it
-			return
-		}
-		l.declarations = reduce(sources, l.nameOf)
-		if ok {
-			store.Put("declarations", key, l.declarations)
-		}
-	}
-	l.setNeeds()
-}
-
-// keepBodies sets the declarations of the library to its whole source.
-func (l *library) keepBodies(s system) {
-	sources, ok := l.readSources(s.immutable(l.files))
-	if l.stored && (!ok || l.digest != l.wanted) {
-		l.stale = true
-		return
-	}
-	l.declarations = declarations{Files: sources, Imports: slices.Collect(maps.Keys(l.imports))}
-	l.setNeeds()
-}
-
-// setNeeds sets the libraries that the declarations import.
-func (l *library) setNeeds() {
-	for _, path := range slices.Sorted(slices.Values(l.declarations.Imports)) {
-		if needed := l.imports[path]; needed != nil && path != "unsafe" {
-			l.needs = append(l.needs, needed)
-		}
-	}
 }
 
 // check type-checks the declarations of the library, and drops their text.

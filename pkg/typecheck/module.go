@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -20,7 +21,7 @@ import (
 
 // Check type-checks the packages of a module and their tests, and returns the errors sorted by position. If info is not nil,
 // its maps are filled.
-func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
+func (l *Libraries) Check(ctx context.Context, m *gosource.Module, info *types.Info) (diag.Findings, error) {
 	c := &checker{
 		module: m, libraries: l, info: info, packages: map[string]*packageFiles{}, checked: map[string]*types.Package{},
 		checking: map[string]bool{}, importing: map[[2]string]bool{},
@@ -28,28 +29,41 @@ func (l *Libraries) Check(m *gosource.Module, info *types.Info) diag.Findings {
 	for _, name := range m.Names() {
 		c.add(m.Files[name])
 	}
-	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
+	if c.isKnown() {
+		return nil, ctx.Err()
+	}
+	if err := l.load(ctx); err != nil {
+		return nil, err
+	}
+	paths := slices.Sorted(maps.Keys(c.packages))
+	for _, path := range paths {
 		p := c.packages[path]
 		dir, _ := m.DirOf(path)
 		c.checkNames(p)
 		c.replaceCgo(dir, p)
 	}
-	for _, path := range slices.Sorted(maps.Keys(c.packages)) {
-		p := c.packages[path]
-		if len(p.files) > 0 {
-			_, _ = c.load(path) // records its errors
-		}
-		c.checkTests(path, p)
-		tested := c.checked[path]
-		if len(p.tests) > 0 {
-			tested = c.check(path, slices.Concat(p.files, p.tests), c.load)
-		}
-		if len(p.externalTests) > 0 {
-			t := &testImporter{c: c, path: path, tested: tested, checked: map[string]*types.Package{}}
-			c.check(path+externalSuffix, p.externalTests, t.load)
-		}
+	for _, path := range paths {
+		c.checkPackage(path)
 	}
-	return c.found.Sort()
+	c.remember()
+	return c.found.Sort(), nil
+}
+
+// checkPackage type-checks a package and its tests.
+func (c *checker) checkPackage(path string) {
+	p := c.packages[path]
+	if len(p.files) > 0 {
+		_, _ = c.load(path) // records its errors
+	}
+	c.checkTests(path, p)
+	tested := c.checked[path]
+	if len(p.tests) > 0 {
+		tested = c.check(path, slices.Concat(p.files, p.tests), c.load)
+	}
+	if len(p.externalTests) > 0 {
+		t := &testImporter{c: c, path: path, tested: tested, checked: map[string]*types.Package{}}
+		c.check(path+externalSuffix, p.externalTests, t.load)
+	}
 }
 
 // externalSuffix is what the path and the name of an external test's package end in.
@@ -73,6 +87,8 @@ type checker struct {
 	// importing caches for pairs of packages whether the first imports the second.
 	importing map[[2]string]bool
 	found     diag.Findings
+	// readsTree means that files of the tree other than Go files decided about found.
+	readsTree bool
 }
 
 // add adds a file to its package if the build constraints select it.
@@ -126,7 +142,7 @@ func (c *checker) load(path string) (*types.Package, error) {
 		if c.libraries.inModule(c.module, path) {
 			return nil, errors.New("the project has no such package")
 		}
-		return c.libraries.Import(path)
+		return c.libraries.importLibrary(path)
 	}
 	if p := c.checked[path]; p != nil {
 		return p, nil

@@ -31,7 +31,11 @@ func TestModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := (&Libraries{system: system{build: build.Default}}).Check(m, nil)
+	libraries := &Libraries{system: system{build: build.Default}}
+	found, err := libraries.Check(t.Context(), m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(found) != 1 || found[0].File != "a/a_test.go" || found[0].Problem != "undefined: a.Missing" {
 		t.Errorf("got errors %v, want the one of a_test.go", found)
 	}
@@ -39,8 +43,8 @@ func TestModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := (&Libraries{system: system{build: build.Default}}).Check(after, nil); len(found) > 0 {
-		t.Errorf("got errors %v after the change, want none", found)
+	if found, err := libraries.Check(t.Context(), after, nil); err != nil || len(found) > 0 {
+		t.Errorf("got errors %v, %v after the change, want none", found, err)
 	}
 	if _, err := m.With(map[string][]byte{"main.go": []byte("package")}); err == nil {
 		t.Error("got no error for a file that is not valid Go")

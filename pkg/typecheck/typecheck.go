@@ -13,6 +13,8 @@
 // fraction of the space of export data, and, unlike export data, don't depend on the versions of other modules: two projects
 // share them even if they require different versions of the rest.
 //
+// That code has no errors is cached, too (verdict.go). The declarations are loaded only when something else needs their types.
+//
 // # Errors
 //
 // Errors are counted in the project's packages. A library with errors in its declarations can't be imported. Errors in
@@ -41,7 +43,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
-// format is the version of the entries of the cache. Increment it to invalidate them.
+// format is the version of the entries of the cache. Increment it to invalidate them, for example if more errors are found.
 const format = "1"
 
 // A Checker checks the types of projects.
@@ -57,6 +59,8 @@ type Checker struct {
 	Bodies bool
 	// CacheDir is the directory of the cache, or empty for none.
 	CacheDir string
+	// Version is the version of the program. Code that one version finds to be without errors is checked again by another one.
+	Version string
 	// Report runs a step, and reports what describe returns if it takes long. Nil only runs the step.
 	Report func(describe func() string, step func() error) error
 }
@@ -71,16 +75,17 @@ func (c Checker) Check(ctx context.Context, tree *worktree.Tree) (diag.Findings,
 	if err != nil {
 		return nil, err
 	}
-	return libraries.Check(m, nil), nil
+	return libraries.Check(ctx, m, nil)
 }
 
-// Load loads the declarations of the packages that modules import: versions of the code in a tree. The requirements are those
-// of the go.mod in the tree. Packages that don't exist are reported by Libraries.Check.
+// Load finds the packages that modules import: versions of the code in a tree. The requirements are those of the go.mod in the
+// tree. Packages that don't exist are reported by Libraries.Check, which loads the declarations when it needs them.
 func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*gosource.Module) (*Libraries, error) {
 	env := goenv.New(c.Environ, false)
 	env.Tags = append(env.Tags, c.Tags...)
 	l := &Libraries{
-		tree: tree, bodies: c.Bodies, failures: map[*library]*library{}, cgo: map[*gosource.Module]map[string]*cgoPackage{},
+		checker: c, tree: tree, env: env, store: &filecache.Store{Dir: c.CacheDir},
+		failures: map[*library]*library{}, cgo: map[*gosource.Module]map[string]*cgoPackage{},
 		system: system{build: env.BuildContext(), immutable: env.Immutable(), toolchain: env.Toolchain()},
 	}
 	l.system.sizes = types.SizesFor("gc", l.system.build.GOARCH)
@@ -92,72 +97,15 @@ func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*goso
 			}
 		}
 	}
-	paths := l.imports(modules)
+	l.paths = l.imports(modules)
 	if slices.ContainsFunc(modules, func(m *gosource.Module) bool { return len(l.cgo[m]) > 0 }) {
-		paths = slices.Compact(slices.Sorted(slices.Values(append(paths, "runtime/cgo", "syscall")))) // as generated files
+		l.paths = slices.Compact(slices.Sorted(slices.Values(append(l.paths, "runtime/cgo", "syscall")))) // as generated files
 	}
-	if len(paths) == 0 {
-		return l, nil
-	}
-	store := &filecache.Store{Dir: c.CacheDir}
 	if env.ReplacesFiles() {
-		store.Dir = "" // the keys would contain the wrong files
+		l.store.Dir = "" // the keys would contain the wrong files
 	}
-	defer store.Trim()
-	reached, err := c.reach(ctx, tree, env, store, l, paths)
-	if err != nil {
-		return nil, err
-	}
-	count := &counter{}
-	check := func() error { return load(ctx, reached, l.system, count) }
-	if c.Report == nil {
-		return l, check()
-	}
-	return l, c.Report(count.String, check)
-}
-
-// reach sets the packages of l, and returns those that the packages at the paths reach through declarations.
-func (c Checker) reach(ctx context.Context, tree *worktree.Tree, env *goenv.Environment, store *filecache.Store, l *Libraries, paths []string) ([]*library, error) {
-	parts := append([][]byte{[]byte(format), []byte(tree.Root()), fmt.Appendf(nil, "%q %q %t %t", env.Tags, paths, c.Bodies, changesRequirements(tree))}, env.Requirements(tree.Root(), tree.ReadFile, ".")...)
-	key := filecache.DigestOf(parts...)
-	roots := func() (list []*library) {
-		for _, path := range paths {
-			if p := l.packages[path]; p != nil {
-				list = append(list, p)
-			}
-		}
-		for _, path := range slices.Sorted(maps.Keys(l.packages)) {
-			p := l.packages[path]
-			p.bodies = c.Bodies && p.usesKubernetes()
-			if p.bodies && !slices.Contains(list, p) {
-				list = append(list, p)
-			}
-		}
-		return list
-	}
-	var g graph
-	if store.Get("graphs", key, &g) {
-		l.packages = g.decode()
-		if reached, current, err := reduceAll(ctx, roots(), store, l.system); current || err != nil {
-			return reached, err
-		}
-	}
-	flags, remove, err := sourceFlags(tree, env, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	if l.packages, err = c.list(ctx, tree, flags, paths); err != nil {
-		return nil, err
-	}
-	reached, _, err := reduceAll(ctx, roots(), store, l.system)
-	if err != nil {
-		return nil, err
-	}
-	if g, ok := encode(l.packages, reached, c.Bodies); ok {
-		store.Put("graphs", key, g)
-	}
-	return reached, nil
+	defer l.store.Trim()
+	return l, l.find(ctx)
 }
 
 // imports returns the sorted paths of packages that modules import from other modules.
