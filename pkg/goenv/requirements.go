@@ -1,10 +1,13 @@
 package goenv
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -86,6 +89,20 @@ func goMods(dir string, replace []*modfile.Replace, use []*modfile.Use) [][]byte
 		add(u.Path)
 	}
 	return parts
+}
+
+// DependsOnPlace reports whether the go command may find packages of other modules in directories relative to a project: of
+// replacements, a workspace or vendored modules. It takes the same arguments as Requirements.
+func (e *Environment) DependsOnPlace(root string, read func(name string) ([]byte, error)) bool {
+	data, _ := read("go.mod")
+	file, err := modfile.Parse("go.mod", data, nil)
+	if err != nil || len(e.WorkspaceFiles(root, read)) > 0 {
+		return true
+	}
+	_, err = os.Lstat(filepath.Join(root, "vendor"))
+	return !errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(file.Replace, func(r *modfile.Replace) bool {
+		return modfile.IsDirectoryPath(r.New.Path)
+	})
 }
 
 // ReplacesFiles reports whether the go command reads other files than those with the names that it prints.

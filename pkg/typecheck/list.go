@@ -26,8 +26,10 @@ type library struct {
 	files []string
 	// imports maps import paths in the files to packages.
 	imports map[string]*library
-	// module is path@version of the module that provides the package, if it has a version.
+	// module is path@version of the module that provides the package, if it has a version. main means that the project's module
+	// provides it, or another one of the workspace.
 	module string
+	main   bool
 	// bodies means that the function bodies count.
 	bodies bool
 	// problem is the reason why the go command cannot build the package, if there is one.
@@ -69,6 +71,7 @@ func decodeList(out []byte) (map[string]*library, error) {
 			ImportMap                  map[string]string
 			Module                     *struct {
 				Path, Version string
+				Main          bool
 				Replace       *struct{ Path, Version string }
 			}
 			Error *struct{ Err string }
@@ -82,8 +85,11 @@ func decodeList(out []byte) (map[string]*library, error) {
 		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
 			l.files = append(l.files, filepath.Join(p.Dir, name))
 		}
-		if m := p.Module; m != nil && m.Version != "" {
-			l.module = m.Path + "@" + m.Version
+		if m := p.Module; m != nil {
+			l.main = m.Main
+			if m.Version != "" {
+				l.module = m.Path + "@" + m.Version
+			}
 		}
 		if p.Error != nil {
 			l.problem = p.Error.Err

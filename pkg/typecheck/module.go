@@ -29,7 +29,7 @@ func (l *Libraries) Check(ctx context.Context, m *gosource.Module, info *types.I
 	for _, name := range m.Names() {
 		c.add(m.Files[name])
 	}
-	if c.isKnown() {
+	if c.passedBefore() {
 		return nil, ctx.Err()
 	}
 	if err := l.load(ctx); err != nil {
@@ -45,7 +45,7 @@ func (l *Libraries) Check(ctx context.Context, m *gosource.Module, info *types.I
 	for _, path := range paths {
 		c.checkPackage(path)
 	}
-	c.remember()
+	c.recordPassed()
 	return c.found.Sort(), nil
 }
 

@@ -22,7 +22,7 @@ func (l *Libraries) find(ctx context.Context) error {
 		return nil
 	}
 	var g graph
-	if l.store.Get("graphs", l.graphKey(), &g) {
+	if key, _ := l.graphKey(); l.store.Get("graphs", key, &g) {
 		if l.packages = g.decode(); l.unchanged() {
 			l.identify(g)
 			return nil
@@ -31,9 +31,15 @@ func (l *Libraries) find(ctx context.Context) error {
 	return l.list(ctx)
 }
 
-// graphKey is the key of the graph in the cache. The go command looks for packages and replacements relative to the project.
-func (l *Libraries) graphKey() filecache.Digest {
-	return filecache.DigestOf(l.requirements[:], []byte(l.tree.Root()))
+// graphKey returns the key of the graph in the cache. It is shared with projects in other directories unless the go command
+// looks for packages relative to the project.
+func (l *Libraries) graphKey() (key filecache.Digest, shared bool) {
+	shared = !l.env.DependsOnPlace(l.tree.Root(), l.tree.ReadFile)
+	root := ""
+	if !shared {
+		root = l.tree.Root()
+	}
+	return filecache.DigestOf(l.requirements[:], []byte(root)), shared
 }
 
 // identify sets what decides about the types of the packages: the settings and the graph with its digests.
@@ -72,9 +78,14 @@ func (l *Libraries) list(ctx context.Context) error {
 		return err
 	}
 	l.identity = filecache.Digest{}
-	if g, ok := encode(l.packages, l.reached, l.checker.Bodies); ok {
-		l.store.Put("graphs", l.graphKey(), g)
-		l.identify(g)
+	g, ok := encode(l.packages, l.reached, l.checker.Bodies)
+	if !ok {
+		return nil
+	}
+	l.identify(g)
+	key, shared := l.graphKey()
+	if !shared || !slices.ContainsFunc(slices.Collect(maps.Values(l.packages)), func(p *library) bool { return p.main }) {
+		l.store.Put("graphs", key, g)
 	}
 	return nil
 }

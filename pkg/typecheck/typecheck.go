@@ -13,7 +13,7 @@
 // fraction of the space of export data, and, unlike export data, don't depend on the versions of other modules: two projects
 // share them even if they require different versions of the rest.
 //
-// That code has no errors is cached, too (verdict.go). The declarations are loaded only when something else needs their types.
+// That code has no errors is cached, too (passed.go). The declarations are loaded only when something else needs their types.
 //
 // # Errors
 //
