@@ -27,8 +27,12 @@ type Store struct {
 	full atomic.Bool
 }
 
-// maxStoreBytes is the size above which the oldest entries of a kind are removed.
-const maxStoreBytes = 64 << 20
+// maxStoreBytes is the size above which the oldest entries of a kind are removed. A small entry counts as entryBytes, which it
+// occupies in most file systems.
+const (
+	maxStoreBytes = 64 << 20
+	entryBytes    = 4 << 10
+)
 
 // trimEvery is the number of entries, on average, after which Trim looks at the sizes. Listing a full store takes longer than a
 // command that is served from it.
@@ -96,7 +100,7 @@ func (s *Store) Trim() {
 		var total int64
 		for _, entry := range entries {
 			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-				infos, total = append(infos, info), total+info.Size()
+				infos, total = append(infos, info), total+occupied(info)
 			}
 		}
 		if total <= maxStoreBytes {
@@ -108,11 +112,13 @@ func (s *Store) Trim() {
 				break
 			}
 			if os.Remove(filepath.Join(dir, info.Name())) == nil {
-				total -= info.Size()
+				total -= occupied(info)
 			}
 		}
 	}
 }
+
+func occupied(info fs.FileInfo) int64 { return max(info.Size(), entryBytes) }
 
 // A Digest identifies content.
 type Digest [sha256.Size]byte

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,7 +14,10 @@ import (
 // A graph is the part of a list of packages that a project reaches through declarations. It is an entry of the cache, by which
 // a check does without the go command. Its key is what the selection of modules depends on, but not the source of packages that
 // may change, such as vendored ones: Digests show a change.
-type graph struct{ Packages []graphPackage }
+type graph struct {
+	Packages []graphPackage
+	Digest   filecache.Digest // of Packages
+}
 
 // A graphPackage is a library in a graph. Packages that are not reached have no directory.
 type graphPackage struct {
@@ -60,6 +64,7 @@ func encode(all map[string]*library, reached []*library, imports bool) (graph, b
 			add(l, graphPackage{})
 		}
 	}
+	g.Digest = filecache.DigestOf(fmt.Appendf(nil, "%q", g.Packages))
 	return g, true
 }
 

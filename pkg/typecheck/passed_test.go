@@ -2,8 +2,6 @@ package typecheck
 
 import (
 	"context"
-	"go/ast"
-	"go/types"
 	"io"
 	"os"
 	"os/exec"
@@ -15,7 +13,6 @@ import (
 	"github.com/spf13/afero"
 	"golang.org/x/tools/txtar"
 
-	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -102,100 +99,13 @@ func (p *repeated) remove(name string) {
 	}
 }
 
-// passing is a project without errors that has some with other settings.
-const passing = `
--- project/go.mod --
-module example.com/project
-
-go 1.24
-
-require (
-	example.com/lib v0.0.0
-	k8s.io/api v0.0.0
-)
-
-replace example.com/lib => ../lib
-
-replace k8s.io/api => ../api
--- project/a.go --
-package project
-
-import (
-	_ "embed"
-
-	"example.com/lib"
-	"example.com/project/sub"
-)
-
-//go:embed data.txt
-var data string
-
-var A int = lib.New() + sub.V
-
-func F() {
-	for range 3 {
-	}
-}
--- project/data.txt --
--- project/a_test.go --
-package project
-
-var _ = A
--- project/x_test.go --
-package project_test
-
-import "example.com/project"
-
-var _ = project.A
--- project/sub/sub.go --
-package sub
-
-const V = 1
--- project/tagged.go --
-//go:build extra
-
-package project
-
-var _ = undefinedWithTag
--- project/a_plan9.go --
-package project
-
-var _ = undefinedOnPlan9
--- project/a_cgo.go --
-//go:build cgo
-
-package project
-
-var _ = undefinedWithCgo
--- project/size.go --
-package project
-
-const Size int = 1 << 40
--- lib/go.mod --
-module example.com/lib
--- lib/lib.go --
-package lib
-
-import v1 "k8s.io/api/core/v1"
-
-func New() int { return 0 }
-
-func Body() { v1.Gone() }
--- other/go.mod --
-module example.com/lib
--- other/lib.go --
-package lib
-
-func New() string { return "" }
--- api/go.mod --
-module k8s.io/api
--- api/core/v1/v1.go --
-package v1
-`
-
 // TestPassed changes each input of a check after code has passed, and expects the error to be found that follows from it.
 func TestPassed(t *testing.T) {
 	t.Parallel()
+	archive, err := os.ReadFile(filepath.Join("testdata", "passed.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	const wrongType = "a.go:13: invalid operation: lib.New() + sub.V"
 	for name, test := range map[string]struct {
 		change func(p *repeated)
@@ -248,7 +158,7 @@ func TestPassed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newRepeated(t, passing, t.TempDir())
+			p := newRepeated(t, string(archive), t.TempDir())
 			p.pass()
 			test.change(p)
 			for range 2 { // errors are not recorded
@@ -346,90 +256,4 @@ var _ embed.FS
 	p.pass()
 	install("go1.99.2", "package embed\n")
 	p.expect("a.go:5: undefined: embed.FS")
-}
-
-// TestNotPassed expects code to be checked again if something outside of the key of its entry decides about it, or if the caller
-// needs its types.
-func TestNotPassed(t *testing.T) {
-	t.Parallel()
-	archive := `
--- project/go.mod --
-module example.com/project
-
-go 1.24
--- project/a.go --
-package project
-
-import _ "errors"
-
-func F()
--- project/a.s --
-`
-	p := newRepeated(t, archive, t.TempDir())
-	for range 2 {
-		if p.expect() != 1 {
-			t.Error("libraries were not loaded for code that needs assembly")
-		}
-	}
-	p.remove("project/a.s")
-	p.expect("a.go:5: missing function body")
-
-	p.write("project/a.go", "package project\n\nimport _ \"errors\"\n")
-	p.pass()
-	if p.checker.Version = "2"; p.expect() != 1 {
-		t.Error("libraries were not loaded for another version of the program")
-	}
-	m, err := gosource.ReadModule(p.tree())
-	if err != nil {
-		t.Fatal(err)
-	}
-	libraries, err := p.checker.Load(t.Context(), p.tree(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
-	if found, err := libraries.Check(t.Context(), m, info); err != nil || len(found) > 0 || len(info.Defs) == 0 {
-		t.Errorf("got %v, %v, %v", found, err, info.Defs)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := libraries.Check(ctx, m, nil); err != context.Canceled {
-		t.Errorf("got %v from a canceled check", err)
-	}
-}
-
-// TestPassedElsewhere expects a copy of a project to need neither the go command nor libraries, except if packages are looked for
-// relative to it.
-func TestPassedElsewhere(t *testing.T) {
-	t.Parallel()
-	const project = `
--- project/go.mod --
-module example.com/project
-
-go 1.24
--- project/a.go --
-package project
-
-import _ "errors"
-`
-	for name, test := range map[string]struct {
-		archive string
-		lists   int
-	}{
-		"libraries": {project, 0},
-		"vendor":    {project + "-- project/vendor/modules.txt --\n", 1},
-		"workspace": {project + "-- go.work --\ngo 1.24\n\nuse ./project\n", 1},
-		"replaced":  {strings.Replace(project, "go 1.24", "go 1.24\n\nreplace example.com/lib => ../lib", 1) + "-- lib/go.mod --\nmodule example.com/lib\n", 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cache := t.TempDir()
-			newRepeated(t, test.archive, cache, "GOFLAGS=").pass()
-			elsewhere := newRepeated(t, test.archive, cache, "GOFLAGS=")
-			elsewhere.expect()
-			if elsewhere.lists != test.lists || elsewhere.loads != 0 {
-				t.Errorf("got %d calls of go list, want %d, and loaded libraries %d times", elsewhere.lists, test.lists, elsewhere.loads)
-			}
-		})
-	}
 }

@@ -44,7 +44,7 @@ func (l *Libraries) graphKey() (key filecache.Digest, shared bool) {
 
 // identify sets what decides about the types of the packages: the settings and the graph with its digests.
 func (l *Libraries) identify(g graph) {
-	l.identity = filecache.DigestOf(l.requirements[:], fmt.Appendf(nil, "%q", g.Packages))
+	l.identity = filecache.DigestOf(l.requirements[:], g.Digest[:])
 }
 
 // unchanged reports whether the files of packages that come from a graph still have the content that it was made from.
