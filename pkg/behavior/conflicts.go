@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
+	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
 // lostConflicts finds objects that the operator didn't write again after a conflict.
 func (o *Observation) lostConflicts() (findings diag.Findings) {
 	lost, objects := grouped(o.Requests, func(r gateway.Record) string {
-		if !isConflict(r) || IsUpkeep(r.Request) || !o.isLost(r) {
+		if !isConflict(r) || IsUpkeep(r.Request) || o.isReturned(r) || !o.isLost(r) {
 			return ""
 		}
 		return r.GroupResource() + " " + r.Namespace + "/" + r.Name
@@ -31,6 +33,24 @@ func (o *Observation) lostConflicts() (findings diag.Findings) {
 // isConflict reports whether the API server has refused a change since somebody else has changed the object.
 func isConflict(r gateway.Record) bool {
 	return r.ServerCode == http.StatusConflict && (r.Verb == "update" || r.Verb == "patch")
+}
+
+// isReturned reports whether Reconcile has returned the error of a refused write, according to the log of controller-runtime. It is called
+// again, if not before the operator is at rest: after many errors, that takes long.
+func (o *Observation) isReturned(r gateway.Record) bool {
+	step := o.stepAt(r.Start)
+	return slices.ContainsFunc(o.Logged, func(e LoggedError) bool {
+		return step != nil && step.contains(e.Time) && !e.Time.Before(r.Start) && e.Message == reconcilerError && strings.Contains(e.Cause, r.Message)
+	})
+}
+
+// isRetrying reports whether the operator is still to write an object again, after a conflict with a change by hand.
+func (o *Observation) isRetrying(object *kube.Object) bool {
+	gvk := object.GroupVersionKind()
+	return slices.ContainsFunc(o.Requests, func(r gateway.Record) bool {
+		return isConflict(r) && r.Group == gvk.Group && strings.HasPrefix(r.Resource, strings.ToLower(gvk.Kind)) &&
+			r.Namespace == object.GetNamespace() && r.Name == object.GetName() && o.isReturned(r) && o.stepAt(r.Start).ByHand
+	})
 }
 
 // isLost reports whether the operator doesn't do a refused write again before it is at rest. An operator whose cache is behind its own

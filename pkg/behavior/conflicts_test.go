@@ -65,3 +65,30 @@ func TestLostConflicts(t *testing.T) {
 		}
 	}
 }
+
+// TestReturnedConflict checks a conflict that controller-runtime logs, after which Reconcile is called again, and what follows from it.
+func TestReturnedConflict(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		second  int
+		message string
+		byHand  bool
+		want    int
+	}{
+		"returned":     {4, "Reconciler error", true, 0},
+		"only logged":  {4, "could not update", true, 2},
+		"another time": {2, "Reconciler error", true, 2},
+		"earlier step": {4, "Reconciler error", false, 1},
+	} {
+		o := behavior.Observation{
+			Requests:     []gateway.Record{update(3, "1", "", 409)},
+			Steps:        []behavior.Step{{Start: at(0), Settled: at(8), End: at(10), ByHand: test.byHand}},
+			Changes:      []stage.Change{version(t, 1, "1", ""), version(t, 2, "2", "")},
+			NotCorrected: []behavior.HandChange{{Object: version(t, 2, "2", "").After, Field: "data.a"}},
+			Logged:       []behavior.LoggedError{{Time: at(test.second), Message: test.message, Cause: "failed: the object has been modified"}},
+		}
+		if findings := o.Findings(); len(findings) != test.want {
+			t.Errorf("%s: %v", name, findings)
+		}
+	}
+}

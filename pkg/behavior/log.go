@@ -17,6 +17,9 @@ type LoggedError struct {
 	Object, Message, Cause string
 }
 
+// reconcilerError is the message with which controller-runtime logs the error that Reconcile returns.
+const reconcilerError = "Reconciler error"
+
 // isPanic reports whether a goroutine has panicked. controller-runtime recovers, and logs it as the error of the pass.
 func (e LoggedError) isPanic() bool {
 	return e.Message == "Observed a panic" || strings.HasPrefix(e.Cause, "panic: ")

@@ -169,6 +169,9 @@ func isManaged(fields []map[string]any, path ...string) bool {
 // notCorrected finds changes by hand that the operator leaves as they are.
 func (o *Observation) notCorrected() (findings diag.Findings) {
 	for _, change := range o.NotCorrected {
+		if o.isRetrying(change.Object) {
+			continue
+		}
 		findings = append(findings, diag.Finding{
 			Severity: diag.Warning, Rule: RuleDrift, Object: kube.FullName(change.Object), Field: change.Field,
 			Problem: "was changed by hand, and the operator doesn't set it again",
