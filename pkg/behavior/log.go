@@ -45,9 +45,17 @@ func (o *Observation) panics() (findings diag.Findings) {
 
 // loggedErrors finds errors in the log that no other finding explains, each message once for each object.
 func (o *Observation) loggedErrors() (findings diag.Findings) {
+	said := map[string]string{} // the cause of the last error about an object that the operator logs itself
 	logged, keys := grouped(o.Logged, func(e LoggedError) string {
-		if e.isPanic() || isRetried(e.Cause) || isOfConnection(e.Cause) || !o.isUnexplained(e) {
+		cause := said[e.Object]
+		if said[e.Object] = e.Cause; e.Message == reconcilerError {
+			said[e.Object] = ""
+		}
+		switch {
+		case e.isPanic(), isRetried(e.Cause), isOfConnection(e.Cause), !o.isUnexplained(e):
 			return ""
+		case e.Message == reconcilerError && cause != "" && strings.Contains(e.Cause, cause):
+			return "" // the operator has logged the error, and returned it
 		}
 		return e.Object + " " + e.Message
 	})

@@ -31,6 +31,11 @@ func TestLoggedErrors(t *testing.T) {
 			logged(1, `Operation cannot be fulfilled on configmaps "one": the object has been modified; please apply your changes to the latest version and try again`),
 			logged(1, `Apply failed with 1 conflict: conflict with "x": .spec.replicas`),
 		}, behavior.Step{}, nil, nil},
+		"logged and returned": {
+			[]behavior.LoggedError{{Time: at(1), Object: "memcached a/one", Message: "no luck", Cause: "no disk"}, logged(1, "preparing: no disk"), logged(2, "no disk")},
+			behavior.Step{}, nil,
+			[]string{"memcached a/one: the operator logs an error: no luck: no disk", "memcached a/one: the operator logs an error: Reconciler error: no disk"},
+		},
 		"pod": {[]behavior.LoggedError{
 			logged(1, `Get "http://shop.a.svc:3000/api": dial tcp: lookup shop.a.svc: no such host`),
 		}, behavior.Step{}, nil, nil},
