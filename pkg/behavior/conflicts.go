@@ -38,7 +38,7 @@ func isConflict(r gateway.Record) bool {
 // isReturned reports whether Reconcile has returned the error of a refused write, according to the log of controller-runtime. It is called
 // again, if not before the operator is at rest: after many errors, that takes long.
 func (o *Observation) isReturned(r gateway.Record) bool {
-	step := o.stepAt(r.Start)
+	step := o.stepAt(r.Start, r.Namespace)
 	return slices.ContainsFunc(o.Logged, func(e LoggedError) bool {
 		return step != nil && step.contains(e.Time) && !e.Time.Before(r.Start) && e.Message == reconcilerError && strings.Contains(e.Cause, r.Message)
 	})
@@ -49,7 +49,7 @@ func (o *Observation) isRetrying(object *kube.Object) bool {
 	gvk := object.GroupVersionKind()
 	return slices.ContainsFunc(o.Requests, func(r gateway.Record) bool {
 		return isConflict(r) && r.Group == gvk.Group && strings.HasPrefix(r.Resource, strings.ToLower(gvk.Kind)) &&
-			r.Namespace == object.GetNamespace() && r.Name == object.GetName() && o.isReturned(r) && o.stepAt(r.Start).ByHand
+			r.Namespace == object.GetNamespace() && r.Name == object.GetName() && o.isReturned(r) && o.stepAt(r.Start, r.Namespace).ByHand
 	})
 }
 
