@@ -76,6 +76,9 @@ func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions
 	}
 	if o.certDir != "" {
 		options.CertDir = a.Absolute(o.certDir)
+		if err := local.CheckCertDir(options.CertDir); err != nil {
+			return options, nil, fmt.Errorf("--cert-dir: %w", err)
+		}
 	}
 	if len(o.words) > 0 {
 		options.Program = local.Program{Args: o.words[1:]}

@@ -25,10 +25,8 @@ func (r *runner) setWebhooks() error {
 	if !r.serving || r.ca != nil {
 		return nil
 	}
-	for _, name := range r.certFiles() {
-		if _, err := os.Lstat(name); err == nil {
-			return fmt.Errorf("%s exists, and isn't overwritten: delete it if a run that was killed has left it, or name another directory", name)
-		}
+	if err := CheckCertDir(r.o.CertDir); err != nil {
+		return err
 	}
 	ca, err := controlplane.WriteServingCertificate(r.certDir())
 	if err != nil {
@@ -38,12 +36,22 @@ func (r *runner) setWebhooks() error {
 	return nil
 }
 
-// certFiles returns the files of the certificate in Options.CertDir: those elsewhere are removed with the workspace.
-func (r *runner) certFiles() []string {
-	if r.o.CertDir == "" {
+// certFiles returns the files of the certificate in Options.CertDir, which may be empty: those elsewhere are removed with the workspace.
+func certFiles(dir string) []string {
+	if dir == "" {
 		return nil
 	}
-	return []string{filepath.Join(r.o.CertDir, "tls.crt"), filepath.Join(r.o.CertDir, "tls.key")}
+	return []string{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}
+}
+
+// CheckCertDir returns an error if the files of a certificate exist in Options.CertDir already.
+func CheckCertDir(dir string) error {
+	for _, name := range certFiles(dir) {
+		if _, err := os.Lstat(name); err == nil {
+			return fmt.Errorf("%s exists, and isn't overwritten: delete it if a run that was killed has left it, or name another directory", name)
+		}
+	}
+	return nil
 }
 
 // removeCertificate removes the files that setWebhooks has written to Options.CertDir.
@@ -52,7 +60,7 @@ func (r *runner) removeCertificate() error {
 		return nil
 	}
 	var errs []error
-	for _, name := range r.certFiles() {
+	for _, name := range certFiles(r.o.CertDir) {
 		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
