@@ -77,7 +77,7 @@ func (a *app) stagedOperator(ctx context.Context, root string, o *subjectOptions
 	if o.certDir != "" {
 		options.CertDir = a.Absolute(o.certDir)
 		if err := local.CheckCertDir(options.CertDir); err != nil {
-			return options, nil, fmt.Errorf("--cert-dir: %w", err)
+			return options, nil, fmt.Errorf("--cert-dir %s: %w", o.certDir, err)
 		}
 	}
 	if len(o.words) > 0 {

@@ -48,7 +48,7 @@ func certFiles(dir string) []string {
 func CheckCertDir(dir string) error {
 	for _, name := range certFiles(dir) {
 		if _, err := os.Lstat(name); err == nil {
-			return fmt.Errorf("%s exists, and isn't overwritten: delete it if a run that was killed has left it, or name another directory", name)
+			return fmt.Errorf("%s exists, and isn't overwritten: delete it if a run that was killed has left it, or name another directory", filepath.Base(name))
 		}
 	}
 	return nil
