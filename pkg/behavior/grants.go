@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -16,10 +18,21 @@ func (o *Observation) use() {
 	for _, r := range o.Requests {
 		o.Grants.Use(r)
 	}
+	custom := map[schema.GroupKind]kube.Resource{}
+	for _, c := range o.Changes {
+		if c.After.GetKind() == kube.CRDKind {
+			resource := kube.DefinedBy(c.After)
+			custom[schema.GroupKind{Group: resource.Group(), Kind: resource.Kind}] = resource
+		}
+	}
 	for _, w := range o.Writes {
-		if w.Change != nil && w.Group == "rbac.authorization.k8s.io" && len(kube.ListAt(w.Change.After.Object, "rules")) > 0 {
+		if w.Change == nil {
+			continue
+		}
+		if w.Group == "rbac.authorization.k8s.io" && len(kube.ListAt(w.Change.After.Object, "rules")) > 0 {
 			o.Grants.UseRole(w.Change.After)
 		}
+		o.Grants.UseOwners(w.Change.After, custom)
 	}
 }
 
