@@ -169,6 +169,9 @@ func (a *app) concludeBehavior(ctx context.Context, root string, o *testBehavior
 		for _, note := range observed.Unused() {
 			a.print.Notef("%s", note)
 		}
+		if observed.WroteNothing() {
+			a.print.Notef("the operator has written nothing: perhaps it doesn't watch these custom resources, or their namespace")
+		}
 	}
 	fixed := false
 	if o.fix {

@@ -136,6 +136,11 @@ func (o *Observation) Findings() diag.Findings {
 	)
 }
 
+// WroteNothing reports whether the requests of the operator are known, and none of them is a write, apart from its upkeep.
+func (o *Observation) WroteNothing() bool {
+	return len(o.Requests) > 0 && !slices.ContainsFunc(o.Requests, func(r gateway.Record) bool { return r.IsWrite() && !IsUpkeep(r.Request) })
+}
+
 // stepAt returns the step in which a time is, or nil. Of steps that go on at the same time, it is the one that concerns the namespace, or
 // else the one that ends last.
 func (o *Observation) stepAt(t time.Time, namespace string) (found *Step) {

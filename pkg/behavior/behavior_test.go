@@ -204,3 +204,22 @@ func TestFindings(t *testing.T) {
 		}
 	}
 }
+
+// TestWroteNothing leaves out leases, and says nothing about an operator whose requests are unknown.
+func TestWroteNothing(t *testing.T) {
+	t.Parallel()
+	lease := withRecord(request(2, "update", "leases", "one", 200), func(r *gateway.Record) { r.Group = "coordination.k8s.io" })
+	for name, test := range map[string]struct {
+		requests []gateway.Record
+		want     bool
+	}{
+		"reads and leases": {[]gateway.Record{request(1, "list", "pods", "", 200), lease}, true},
+		"a denied write":   {[]gateway.Record{lease, request(1, "create", "pods", "one", 403)}, false},
+		"unknown":          {nil, false},
+	} {
+		o := behavior.Observation{Requests: test.requests}
+		if got := o.WroteNothing(); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
