@@ -39,7 +39,8 @@ func newTestBehavior(a *app) *cobra.Command {
 		Long: `Run the operator in a temporary control plane with the permissions of config/default, and look at each
 of its requests. Create the samples, change and delete by hand what the operator made for them, and
 delete the samples. Then perform the scenarios in test/operon: steps of your own, in the format of
-Chainsaw, several scenarios at the same time. After each step, the operator must come to rest, and nothing may be left in the end.
+Chainsaw, several scenarios at the same time. After each step, the operator must come to rest, and
+nothing may be left in the end.
 
 Faults are requests that are forbidden, wildcards in permissions, writes that change nothing or happen
 at rest, a status that changes at each pass, fields that two writers change back and forth, lists

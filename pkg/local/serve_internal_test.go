@@ -9,7 +9,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// TestCertDir checks that the files in Options.CertDir are there during a run, and that those of others are left alone.
+// TestCertDir checks that a run writes a certificate to Options.CertDir, removes it again, and leaves the certificate of another run alone.
 func TestCertDir(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "certs")

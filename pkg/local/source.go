@@ -123,7 +123,7 @@ func (m givenManifests) containerPort(name string) int64 {
 
 // supporting returns what an operator needs besides its definitions, permissions and webhooks, such as ConfigMaps: not what runs
 // containers, since the operator runs outside of the cluster. Webhooks are idle: the operator may write to its configurations, such as the
-// authority of a certificate that it has made, but the API server calls it by those of register.
+// authority of a certificate that it has made, but the API server only calls it through the configurations that register creates.
 func (m givenManifests) supporting() []*kube.Object {
 	var objects []*kube.Object
 	for _, o := range m {

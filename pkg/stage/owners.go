@@ -8,9 +8,9 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// UseOwners records that the operator has used the permission to set the finalizers of an object's owners. The control plane here doesn't
-// ask for it, but clusters with the admission plugin OwnerReferencesPermissionEnforcement do, such as those of OpenShift, if a reference
-// blocks the deletion of the owner. custom are the resources of custom kinds.
+// UseOwners records that the operator has used the permission to set the finalizers of an object's owners. OpenShift, and any cluster with
+// the admission plugin OwnerReferencesPermissionEnforcement, asks for it if a reference blocks the deletion of the owner. The control plane
+// here doesn't. custom are the resources of custom kinds.
 func (g *Grants) UseOwners(o *kube.Object, custom map[schema.GroupKind]kube.Resource) {
 	for _, owner := range o.GetOwnerReferences() {
 		if owner.BlockOwnerDeletion == nil || !*owner.BlockOwnerDeletion {

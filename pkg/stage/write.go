@@ -41,8 +41,8 @@ func (h *History) Writes(records []gateway.Record) []Write {
 	return writes
 }
 
-// isBesides reports whether a change isn't that of a write, but of somebody else just before it: only the status has changed, and the write
-// isn't one of the status although the object has a subresource for that.
+// isBesides reports whether somebody else has made a change just before a write: only the status has changed, which has a subresource, and
+// the write wasn't sent to that.
 func (c *Change) isBesides(r gateway.Record) bool {
 	hasStatus := slices.ContainsFunc(c.After.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" })
 	differences := c.Differences()

@@ -7,8 +7,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// TestIsBesides checks which changes aren't those of a write that is answered with their version: a patch that changes nothing is answered
-// with the version that a controller of Kubernetes has just made.
+// TestIsBesides checks which changes were made by somebody else, although a write is answered with their version: if a patch changes
+// nothing, its answer has the version that a controller of Kubernetes has just made.
 func TestIsBesides(t *testing.T) {
 	t.Parallel()
 	version := func(fields string) *kube.Object {

@@ -78,8 +78,8 @@ func (c Checker) Check(ctx context.Context, tree *worktree.Tree) (diag.Findings,
 	return libraries.Check(ctx, m, nil)
 }
 
-// Load finds the packages that modules import: versions of the code in a tree. The requirements are those of the go.mod in the
-// tree. Packages that don't exist are reported by Libraries.Check, which loads the declarations when it needs them.
+// Load finds the packages that modules import: versions of the code in a tree, whose go.mod has the requirements. Packages that
+// don't exist are reported by Libraries.Check, which loads the declarations when it needs them.
 func (c Checker) Load(ctx context.Context, tree *worktree.Tree, modules ...*gosource.Module) (*Libraries, error) {
 	env := goenv.New(c.Environ, false)
 	env.Tags = append(env.Tags, c.Tags...)
