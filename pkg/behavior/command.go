@@ -2,6 +2,7 @@ package behavior
 
 import (
 	"context"
+	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -43,18 +44,11 @@ func (r *run) command(ctx context.Context, command *Command) error {
 // orphaned returns whether an object was made by the operator, and neither an owner nor any custom resource exists.
 func (r *run) orphaned() func(*kube.Object) bool {
 	objects := r.history.Objects()
-	made, existing, custom := r.made(), uids(objects), map[[2]string]bool{}
-	for _, o := range objects {
-		if o.GetKind() == kube.CRDKind {
-			resource := kube.DefinedBy(o)
-			custom[[2]string{resource.Group(), resource.Kind}] = true
-		}
-	}
-	used := false
-	for _, o := range objects {
-		gvk := o.GroupVersionKind()
-		used = used || custom[[2]string{gvk.Group, gvk.Kind}]
-	}
+	made, existing, custom := r.made(), uids(objects), customKinds(objects)
+	used := slices.ContainsFunc(objects, func(o *kube.Object) bool {
+		_, found := custom[o.GroupVersionKind().GroupKind()]
+		return found
+	})
 	return func(o *kube.Object) bool {
 		if !made[string(o.GetUID())] {
 			return false

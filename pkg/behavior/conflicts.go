@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -47,9 +49,10 @@ func (o *Observation) isReturned(r gateway.Record) bool {
 // isRetrying reports whether the operator is still to write an object again, after a conflict with a change by hand.
 func (o *Observation) isRetrying(object *kube.Object) bool {
 	gvk := object.GroupVersionKind()
+	resource, _ := meta.UnsafeGuessKindToResource(gvk) // right for the kinds that are changed by hand
+	changed := gateway.Request{Group: gvk.Group, Resource: resource.Resource, Namespace: object.GetNamespace(), Name: object.GetName()}
 	return slices.ContainsFunc(o.Requests, func(r gateway.Record) bool {
-		return isConflict(r) && r.Group == gvk.Group && strings.HasPrefix(r.Resource, strings.ToLower(gvk.Kind)) &&
-			r.Namespace == object.GetNamespace() && r.Name == object.GetName() && o.isReturned(r) && o.stepAt(r.Start, r.Namespace).ByHand
+		return isConflict(r) && r.Object() == changed.Object() && o.isReturned(r) && o.stepAt(r.Start, r.Namespace).ByHand
 	})
 }
 

@@ -18,13 +18,11 @@ func (o *Observation) use() {
 	for _, r := range o.Requests {
 		o.Grants.Use(r)
 	}
-	custom := map[schema.GroupKind]kube.Resource{}
+	var objects []*kube.Object
 	for _, c := range o.Changes {
-		if c.After.GetKind() == kube.CRDKind {
-			resource := kube.DefinedBy(c.After)
-			custom[schema.GroupKind{Group: resource.Group(), Kind: resource.Kind}] = resource
-		}
+		objects = append(objects, c.After)
 	}
+	custom := customKinds(objects)
 	for _, w := range o.Writes {
 		if w.Change == nil {
 			continue
@@ -58,6 +56,18 @@ func (o *Observation) wildcards() (findings diag.Findings) {
 		findings = append(findings, f)
 	}
 	return findings
+}
+
+// customKinds returns the resources of the kinds that objects define.
+func customKinds(objects []*kube.Object) map[schema.GroupKind]kube.Resource {
+	custom := map[schema.GroupKind]kube.Resource{}
+	for _, o := range objects {
+		if o.GetKind() == kube.CRDKind {
+			resource := kube.DefinedBy(o)
+			custom[schema.GroupKind{Group: resource.Group(), Kind: resource.Kind}] = resource
+		}
+	}
+	return custom
 }
 
 func (o *Observation) rules() []*stage.Rule {

@@ -45,17 +45,9 @@ func (o *Observation) panics() (findings diag.Findings) {
 
 // loggedErrors finds errors in the log that no other finding explains, each message once for each object.
 func (o *Observation) loggedErrors() (findings diag.Findings) {
-	said := map[string]string{} // the cause of the last error about an object that the operator logs itself
-	logged, keys := grouped(o.Logged, func(e LoggedError) string {
-		cause := said[e.Object]
-		if said[e.Object] = e.Cause; e.Message == reconcilerError {
-			said[e.Object] = ""
-		}
-		switch {
-		case e.isPanic(), isRetried(e.Cause), isOfConnection(e.Cause), !o.isUnexplained(e):
+	logged, keys := grouped(withoutReturned(o.Logged), func(e LoggedError) string {
+		if e.isPanic() || isRetried(e.Cause) || isOfConnection(e.Cause) || !o.isUnexplained(e) {
 			return ""
-		case e.Message == reconcilerError && cause != "" && strings.Contains(e.Cause, cause):
-			return "" // the operator has logged the error, and returned it
 		}
 		return e.Object + " " + e.Message
 	})
@@ -72,6 +64,23 @@ func (o *Observation) loggedErrors() (findings diag.Findings) {
 		})
 	}
 	return findings
+}
+
+// withoutReturned returns errors without those that Reconcile returned after the operator had logged them itself.
+func withoutReturned(logged []LoggedError) (remaining []LoggedError) {
+	causes := map[string]string{} // of the last error that the operator has logged itself, by object
+	for _, e := range logged {
+		if e.Message != reconcilerError {
+			causes[e.Object] = e.Cause
+			remaining = append(remaining, e)
+			continue
+		}
+		if cause := causes[e.Object]; cause == "" || !strings.Contains(e.Cause, cause) {
+			remaining = append(remaining, e)
+		}
+		delete(causes, e.Object)
+	}
+	return remaining
 }
 
 // String returns the message and the error.

@@ -29,7 +29,10 @@ func (r *run) scenarios(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(together) == 1 {
+	switch len(together) {
+	case 0:
+		return nil
+	case 1:
 		return r.scenario(ctx, together[0])
 	}
 	return r.together(ctx, together)

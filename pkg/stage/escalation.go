@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/gateway"
@@ -20,7 +21,7 @@ var (
 // operator doesn't have them.
 func EscalationOf(r gateway.Record) (missing []Permission) {
 	_, rules, found := strings.Cut(r.Message, escalating)
-	if r.ServerCode != 403 || !found {
+	if r.ServerCode != http.StatusForbidden || !found {
 		return nil
 	}
 	for _, m := range compactRule.FindAllStringSubmatch(rules, -1) {

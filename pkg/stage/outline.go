@@ -12,7 +12,7 @@ const (
 type kept struct {
 	versions map[string]int // by UID
 	all      int
-	// outline are the changes beyond the limits that are still whole, by UID, as nothing followed yet.
+	// outline holds the positions of changes beyond the limits, by UID: each is outlined when the next change of its object follows.
 	outline map[string]int
 }
 

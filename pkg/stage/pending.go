@@ -52,29 +52,25 @@ func (h *History) isGarbage(o *kube.Object) bool {
 		!slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return h.current[string(owner.UID)] != nil })
 }
 
-// hasGarbage reports whether the garbage collector has work with objects that count.
-func (h *History) hasGarbage(s *Settling) bool {
+// has reports whether an object that counts matches.
+func (h *History) has(s *Settling, matches func(*kube.Object) bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.current {
-		if h.isGarbage(o) && s.counts(o) {
+		if s.counts(o) && matches(o) {
 			return true
 		}
 	}
 	return false
 }
 
-// isFinalizing reports whether an object that counts and was deleted after a time waits for its finalizers. Others had their time before.
-func (h *History) isFinalizing(s *Settling, after time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, o := range h.current {
-		// Times of deletion have no fractions.
-		if t := o.GetDeletionTimestamp(); t != nil && len(o.GetFinalizers()) > 0 && !t.Time.Before(after.Truncate(time.Second)) && s.counts(o) {
-			return true
-		}
+// finalizing returns whether an object that was deleted after a time waits for its finalizers.
+func finalizing(after time.Time) func(*kube.Object) bool {
+	after = after.Truncate(time.Second) // as times of deletion are
+	return func(o *kube.Object) bool {
+		deleted := o.GetDeletionTimestamp()
+		return deleted != nil && len(o.GetFinalizers()) > 0 && !deleted.Time.Before(after)
 	}
-	return false
 }
 
 func pendingOfCore(o *kube.Object) string {

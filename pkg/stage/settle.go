@@ -83,10 +83,10 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 		}
 		quiet, over := now.Sub(since) >= s.Quiet, now.Sub(start) >= s.Limit
 		if quiet && now.Sub(since) < min(finalizerQuiet, s.Limit/2) {
-			quiet = !h.isFinalizing(&s, start)
+			quiet = !h.has(&s, finalizing(start)) // other objects had their time before
 		}
 		if over && now.Sub(start) < s.Limit+collectorGrace {
-			over = !h.hasGarbage(&s)
+			over = !h.has(&s, h.isGarbage)
 		}
 		busy := ""
 		if quiet || over {

@@ -14,12 +14,16 @@ const stages = 10
 // testRows are the rows of 'operon test' and 'operon render' with the golden memcached project, whose manager is built before.
 func (b *bench) testRows(golden func(string) error) []row {
 	behavior := command{b.operon, "test", "behavior", "-y"}
+	var scenarios []string
+	for i := range stages {
+		scenarios = append(scenarios, fmt.Sprint("s", i))
+	}
 	const packages = "-count=1 ./api/... ./internal/..."
 	return []row{
 		{name: "test behavior", goal: 20 * time.Second, rounds: 3, change: b.prepared(golden), operon: []command{behavior}},
 		{
-			name: fmt.Sprintf("test behavior, %d scenarios", stages), goal: time.Minute, rounds: 3, change: b.prepared(withScenarios(golden, stages)),
-			operon: []command{append(behavior, "--scenario", scenarioNames(stages))},
+			name: fmt.Sprintf("test behavior, %d scenarios", stages), goal: time.Minute, rounds: 3, change: b.prepared(withScenarios(golden, scenarios)),
+			operon: []command{append(behavior, "--scenario", strings.Join(scenarios, ","))},
 		},
 		{
 			name: "render", goal: 8 * time.Second, rounds: 3, change: b.prepared(golden),
@@ -33,8 +37,8 @@ func (b *bench) testRows(golden func(string) error) []row {
 	}
 }
 
-// withScenarios prepares a project with n copies of a scenario.
-func withScenarios(prepare func(string) error, n int) func(string) error {
+// withScenarios prepares a project with copies of a scenario.
+func withScenarios(prepare func(string) error, names []string) func(string) error {
 	const sample = "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata:\n  name: scaled\n"
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: scaled\n"
 	files := map[string]string{
@@ -46,25 +50,17 @@ func withScenarios(prepare func(string) error, n int) func(string) error {
 		if err := prepare(dir); err != nil {
 			return err
 		}
-		for i := range n {
-			scenario := filepath.Join(dir, "test", "operon", fmt.Sprint("s", i))
+		for _, name := range names {
+			scenario := filepath.Join(dir, "test", "operon", name)
 			if err := os.MkdirAll(scenario, 0o755); err != nil {
 				return err
 			}
-			for name, content := range files {
-				if err := os.WriteFile(filepath.Join(scenario, name), []byte(content), 0o644); err != nil {
+			for file, content := range files {
+				if err := os.WriteFile(filepath.Join(scenario, file), []byte(content), 0o644); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}
-}
-
-func scenarioNames(n int) string {
-	names := "s0"
-	for i := 1; i < n; i++ {
-		names += fmt.Sprint(",s", i)
-	}
-	return names
 }

@@ -68,7 +68,7 @@ func (b *board) steps(o *behavior.Observation) (steps []step, height int) {
 		steps = append(steps, shown)
 	}
 	for _, r := range o.Requests {
-		// The last step that has begun.
+		// The last step that has begun; of steps that go on at the same time, the one that the request concerns.
 		n := sort.Search(len(o.Steps), func(i int) bool { return o.Steps[i].Start.After(r.Start) })
 		for n > 1 && !o.Steps[n-1].Concerns(r.Namespace) && o.Steps[n-2].End.After(r.Start) {
 			n--
