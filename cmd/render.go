@@ -83,7 +83,7 @@ func (a *app) render(ctx context.Context, o *renderOptions) error {
 		options.Drive = func(ctx context.Context, s *local.Session) (err error) {
 			a.print.Progressf("waiting until nothing changes")
 			rendered, err = stage.Render(ctx, stage.RenderOptions{
-				Client: s.Client, Requests: s.Requests, Busy: s.Busy, Objects: s.Samples, Namespace: s.Namespace,
+				Client: s.Client, Requests: s.Requests, Busy: s.Busy, Retries: s.Retries, Objects: s.Samples, Namespace: s.Namespace,
 				Unwatched: unwatched(options, s, s.Samples), Timeout: o.timeout, Now: a.Now,
 			})
 			return err

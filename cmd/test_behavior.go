@@ -138,7 +138,7 @@ func (a *app) observe(
 				return err
 			}
 			run := behavior.RunOptions{
-				Grants: grants, Client: s.Client, Requests: s.Requests, Busy: s.Busy, Namespace: s.Namespace,
+				Grants: grants, Client: s.Client, Requests: s.Requests, Busy: s.Busy, Retries: s.Retries, Namespace: s.Namespace,
 				Timeout: o.timeout, Rest: o.rest, Now: a.Now, Progress: a.print.Progress,
 			}
 			work.addTo(&run, s)

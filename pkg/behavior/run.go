@@ -13,7 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-// RunOptions are the options of Run. All but Scenarios, Command and Grants are required.
+// RunOptions are the options of Run. All but Retries, Scenarios, Command and Grants are required.
 type RunOptions struct {
 	// Client is an administrator's.
 	Client *kube.Client
@@ -21,6 +21,8 @@ type RunOptions struct {
 	Requests func() []gateway.Record
 	// Busy says what the operator is doing, or "".
 	Busy func() string
+	// Retries returns how often it has failed or asked for another look, and whether that is known. It may be nil.
+	Retries func() (n int, known bool)
 	// Samples are the custom resources to create and delete, in the Namespace if they don't name one.
 	Samples   []*kube.Object
 	Namespace string
@@ -141,10 +143,12 @@ func (r *run) samples(ctx context.Context) error {
 func (r *run) step(ctx context.Context, name string, do func() error) error {
 	r.o.Progress(name)
 	step := Step{Name: name, Start: r.o.Now(), Namespace: r.namespace}
+	settling := r.settling
+	settling.Content = stage.Content(r.o.Retries)
 	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	err := r.history.Settle(ctx, r.settling)
+	err := r.history.Settle(ctx, settling)
 	var unsettled *stage.UnsettledError
 	switch {
 	case errors.As(err, &unsettled):

@@ -95,7 +95,7 @@ func (r *runner) provideNamespace(ctx context.Context) error {
 	return err
 }
 
-// embed starts a control plane with controllers, a scheduler and a simulated node.
+// embed starts a control plane with controllers, a scheduler and a simulated node. For Options.Drive it doesn't wait for those.
 func (r *runner) embed(ctx context.Context) error {
 	ensure := controlplane.DefaultOptions(r.o.Environ)
 	ensure.Parts, ensure.Progress = controlplane.WorkloadParts(), r.o.Progress
@@ -108,15 +108,16 @@ func (r *runner) embed(ctx context.Context) error {
 	if r.plane, err = controlplane.Start(ctx, assets, options); err != nil {
 		return err
 	}
-	if err := r.plane.StartWorkloads(ctx, options, r.o.Now); err != nil {
-		return err
-	}
+	r.startWorkloads(ctx, options)
 	if r.cluster, err = kube.New(r.plane.Kubeconfig()); err != nil {
 		return err
 	}
 	r.kubeconfig = r.plane.KubeconfigPath()
 	if r.o.Drive != nil {
 		return nil // nobody else uses it
+	}
+	if err := r.ready(ctx); err != nil {
+		return err
 	}
 	if err := r.claim.publish(r.plane.Kubeconfig()); err != nil {
 		r.progressf("the API server is at %s, its kubeconfig is %s; 'tool kubectl' will not find it: %v", r.plane.URL, r.kubeconfig, err)
@@ -125,6 +126,27 @@ func (r *runner) embed(ctx context.Context) error {
 	r.published = true
 	r.progressf("the API server is at %s, its kubeconfig is %s; in another terminal:\n  %s", r.plane.URL, r.claim.kubeconfig(), r.kubectlHint(ctx))
 	return nil
+}
+
+// startWorkloads starts what runs workloads in the control plane. That waits for the API server's default roles first, while the CRDs can
+// be installed.
+func (r *runner) startWorkloads(ctx context.Context, options controlplane.StartOptions) {
+	ctx, r.endWorkloads = context.WithCancel(context.WithoutCancel(ctx)) // ctx ends when the manager is built
+	r.workloads = make(chan struct{})
+	go func() {
+		defer close(r.workloads)
+		r.workloadsErr = r.plane.StartWorkloads(ctx, options, r.o.Now)
+	}()
+}
+
+// ready waits until the control plane runs workloads.
+func (r *runner) ready(ctx context.Context) error {
+	select {
+	case <-r.workloads:
+		return r.workloadsErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // kubectlHint returns the command that shows the objects of the project's kinds and the workloads of all namespaces.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
@@ -16,25 +17,59 @@ const (
 	maxMetrics     = 4 << 20
 )
 
-// working matches the metrics of controller-runtime for resources that are being reconciled, or wait for it.
-var working = lazyregexp.New(`^(?:controller_runtime_active_workers|workqueue_depth)\{(?:.*,)?controller="([^"]*)".*\} [1-9]`)
+// Metrics of controller-runtime: working matches those of resources that are being reconciled, or wait for it, and results those that count
+// how calls of a reconciler ended.
+var (
+	working = lazyregexp.New(`^(?:controller_runtime_active_workers|workqueue_depth)\{(?:.*,)?controller="([^"]*)".*\} [1-9]`)
+	results = lazyregexp.New(`^controller_runtime_reconcile_total\{(?:.*,)?result="([^"]*)".*\} (\S+)$`)
+)
 
 // reconciling says which controller of the manager is at work, by its metrics, or "". It is "", too, if there are none.
 func (r *runner) reconciling() string {
-	if r.metrics == "" {
+	controller := ""
+	r.eachMetric(func(line []byte) {
+		if m := working.FindSubmatch(line); m != nil && controller == "" {
+			controller = string(m[1])
+		}
+	})
+	if controller == "" {
 		return ""
+	}
+	return fmt.Sprintf("the controller %s is at work", controller)
+}
+
+// retries returns how many calls of reconcilers have failed or asked for another call, and whether the metrics say so.
+func (r *runner) retries() (n int, known bool) {
+	r.eachMetric(func(line []byte) {
+		m := results.FindSubmatch(line)
+		if m == nil {
+			return
+		}
+		count, err := strconv.ParseFloat(string(m[2]), 64)
+		if err != nil {
+			return
+		}
+		known = true
+		if string(m[1]) != "success" {
+			n += int(count)
+		}
+	})
+	return n, known
+}
+
+// eachMetric calls a function with each line of the manager's metrics, if it serves them.
+func (r *runner) eachMetric(do func(line []byte)) {
+	if r.metrics == "" {
+		return
 	}
 	client := &http.Client{Timeout: metricsTimeout}
 	answer, err := client.Get("http://" + r.metrics + "/metrics")
 	if err != nil {
-		return ""
+		return
 	}
 	defer func() { _ = answer.Body.Close() }() // it was read
 	lines := bufio.NewScanner(io.LimitReader(answer.Body, maxMetrics))
 	for lines.Scan() {
-		if m := working.FindSubmatch(lines.Bytes()); m != nil {
-			return fmt.Sprintf("the controller %s is at work", m[1])
-		}
+		do(lines.Bytes())
 	}
-	return ""
 }

@@ -98,6 +98,10 @@ type runner struct {
 	cluster    *kube.Client
 	kubeconfig string
 	plane      *controlplane.ControlPlane
+	// workloads is closed when the plane runs workloads, or that has failed. endWorkloads ends the attempt.
+	workloads    chan struct{}
+	workloadsErr error
+	endWorkloads context.CancelFunc
 	// access is the manager's way to the plane; nil if the manager is an administrator. recording guards what is known of its requests.
 	access    *stage.Access
 	recording sync.Mutex
@@ -223,7 +227,10 @@ func (r *runner) prepare(ctx context.Context) error {
 	if r.hasAPIs() {
 		r.progressf("installing the CRDs")
 	}
-	return r.install(ctx)
+	if err := r.install(ctx); err != nil || r.plane == nil {
+		return err
+	}
+	return r.ready(ctx) // the manager needs the roles, too, that allow everyone to discover APIs
 }
 
 // firstBuild builds the manager and reports how long that took.
@@ -309,6 +316,10 @@ func (r *runner) close() error {
 	errs = append(errs, r.removeCertificate())
 	if r.published {
 		errs = append(errs, r.claim.withdraw(r.plane.Kubeconfig()))
+	}
+	if r.workloads != nil {
+		r.endWorkloads()
+		<-r.workloads
 	}
 	if r.plane != nil {
 		errs = append(errs, r.plane.Stop())

@@ -24,6 +24,8 @@ type Session struct {
 	Permissions *stage.Permissions
 	// Busy says which controller of the manager is at work, or "". It is "", too, if the manager serves no metrics.
 	Busy func() string
+	// Retries returns how many calls of the manager's reconcilers have failed or asked for another call, and whether its metrics say so.
+	Retries func() (n int, known bool)
 }
 
 // recorded returns the requests so far.
@@ -51,7 +53,7 @@ func (r *runner) drive(ctx context.Context) error {
 	driven := make(chan error, 1)
 	go func() {
 		driven <- r.o.Drive(ctx, &Session{
-			Client: r.cluster, Kubeconfig: r.kubeconfig, Namespace: r.namespace, Samples: samples, Permissions: permissions, Busy: r.reconciling, Requests: r.recorded,
+			Client: r.cluster, Kubeconfig: r.kubeconfig, Namespace: r.namespace, Samples: samples, Permissions: permissions, Busy: r.reconciling, Retries: r.retries, Requests: r.recorded,
 		})
 	}()
 	var planeDone <-chan struct{}

@@ -10,7 +10,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// RenderOptions are the options of Render. All but Unwatched and Busy are required.
+// RenderOptions are the options of Render. All but Unwatched, Busy and Retries are required.
 type RenderOptions struct {
 	// Client is an administrator's.
 	Client *kube.Client
@@ -23,6 +23,8 @@ type RenderOptions struct {
 	Unwatched func() string
 	// Busy says what the operator is doing, or "". It may be nil.
 	Busy func() string
+	// Retries returns how often it has failed or asked for another look, and whether that is known. It may be nil.
+	Retries func() (n int, known bool)
 	// Timeout is how long to wait for the operator.
 	Timeout time.Duration
 	Now     func() time.Time
@@ -52,7 +54,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 		return nil, err
 	}
 	defer h.Close()
-	uids := map[string]bool{}
+	content, uids := Content(o.Retries), map[string]bool{}
 	for _, object := range o.Objects {
 		if err := o.Client.Apply(ctx, object, o.Namespace); err != nil {
 			return nil, &ApplyError{object, err}
@@ -69,7 +71,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 			uids[string(applied.GetUID())] = true
 		}
 	}
-	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: FirstOf(o.Unwatched, o.Busy)})
+	err = h.Settle(ctx, Settling{Quiet: renderQuiet, Limit: o.Timeout, Busy: FirstOf(o.Unwatched, o.Busy), Content: content})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ type Settling struct {
 	Limit time.Duration
 	// Busy says what keeps an operator busy besides changes and the controllers of Kubernetes, or "". It may be nil.
 	Busy func() string
+	// Content reports whether the operator is known to wait for nothing but changes. Half of Quiet is enough then. It may be nil.
+	Content func() bool
 	// Done ends the wait before that, when it reports true. It may be nil.
 	Done func() bool
 	// Concerns reports whether an object counts. Nil means that all do.
@@ -24,6 +26,24 @@ type Settling struct {
 
 // counts reports whether an object counts.
 func (s *Settling) counts(o *kube.Object) bool { return s.Concerns == nil || s.Concerns(o) }
+
+// Content returns a Settling.Content for a step that is about to begin: the operator is content unless it asks for another look or fails in
+// this step. It is given a function that returns how often it has done so, and whether that is known; or nil.
+func Content(retries func() (n int, known bool)) func() bool {
+	if retries == nil {
+		return nil
+	}
+	before, _ := retries() // 0 if it isn't known, and then all count
+	return func() bool {
+		n, known := retries()
+		return known && n == before
+	}
+}
+
+// enough reports whether a time without changes is.
+func (s *Settling) enough(quiet time.Duration) bool {
+	return quiet >= s.Quiet || quiet >= s.Quiet/2 && s.Content != nil && s.Content()
+}
 
 // FirstOf returns a Settling.Busy that says the first of what others say. They may be nil.
 func FirstOf(others ...func() string) func() string {
@@ -81,7 +101,7 @@ func (h *History) Settle(ctx context.Context, s Settling) error {
 		if last != nil && last.Time.After(start) {
 			since = last.Time
 		}
-		quiet, over := now.Sub(since) >= s.Quiet, now.Sub(start) >= s.Limit
+		quiet, over := s.enough(now.Sub(since)), now.Sub(start) >= s.Limit
 		if quiet && now.Sub(since) < min(finalizerQuiet, s.Limit/2) {
 			quiet = !h.has(&s, finalizing(start)) // other objects had their time before
 		}

@@ -46,6 +46,38 @@ func TestSettleConcerns(t *testing.T) {
 	}
 }
 
+// TestSettleContent waits half of the time for an operator that waits for nothing but changes.
+func TestSettleContent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before, now int
+		knownBefore bool
+		known       bool
+		want        time.Duration
+	}{
+		"content":               {0, 0, true, true, 2 * time.Second},
+		"a retry before":        {2, 2, true, true, 2 * time.Second},
+		"a retry now":           {2, 3, true, true, 4 * time.Second},
+		"not known before":      {0, 0, false, true, 2 * time.Second},
+		"a retry, when unknown": {0, 1, false, true, 4 * time.Second},
+		"not known, as it ends": {2, 2, true, false, 4 * time.Second},
+	} {
+		n, known := test.before, test.knownBefore
+		content := Content(func() (int, bool) { return n, known })
+		n, known = test.now, test.known
+		start := time.Unix(100, 0)
+		now := start.Add(-time.Second)
+		h := &History{now: func() time.Time { now = now.Add(time.Second); return now }}
+		err := h.Settle(t.Context(), Settling{Quiet: 4 * time.Second, Limit: time.Minute, Content: content})
+		if err != nil || now.Sub(start) != test.want {
+			t.Errorf("%s: settled after %s, %v", name, now.Sub(start), err)
+		}
+	}
+	if Content(nil) != nil {
+		t.Error("an operator without counts may be content")
+	}
+}
+
 // TestSettleFinalizers gives an operator more time while an object that has just been deleted waits for it.
 func TestSettleFinalizers(t *testing.T) {
 	t.Parallel()
