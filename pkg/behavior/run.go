@@ -144,7 +144,7 @@ func (r *run) step(ctx context.Context, name string, do func() error) error {
 	r.o.Progress(name)
 	step := Step{Name: name, Start: r.o.Now(), Namespace: r.namespace}
 	settling := r.settling
-	settling.Content = stage.Content(r.o.Retries)
+	settling.Content = stage.Content(r.o.Retries, r.o.Requests)
 	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -54,7 +54,7 @@ func Render(ctx context.Context, o RenderOptions) ([]*kube.Object, error) {
 		return nil, err
 	}
 	defer h.Close()
-	content, uids := Content(o.Retries), map[string]bool{}
+	content, uids := Content(o.Retries, o.Requests), map[string]bool{}
 	for _, object := range o.Objects {
 		if err := o.Client.Apply(ctx, object, o.Namespace); err != nil {
 			return nil, &ApplyError{object, err}

@@ -3,8 +3,10 @@ package stage
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -27,17 +29,32 @@ type Settling struct {
 // counts reports whether an object counts.
 func (s *Settling) counts(o *kube.Object) bool { return s.Concerns == nil || s.Concerns(o) }
 
-// Content returns a Settling.Content for a step that is about to begin: the operator is content unless it asks for another look or fails in
-// this step. It is given a function that returns how often it has done so, and whether that is known; or nil.
-func Content(retries func() (n int, known bool)) func() bool {
+// Content returns a Settling.Content for a step that is about to begin. retries returns how often the operator has failed or asked for another
+// look so far, and whether that is known; it may be nil. An operator that has done so without a conflict may look again at any time: it isn't
+// content in any step. After a conflict, it isn't in the step of the conflict.
+func Content(retries func() (n int, known bool), requests func() []gateway.Record) func() bool {
 	if retries == nil {
 		return nil
 	}
 	before, _ := retries() // 0 if it isn't known, and then all count
+	busy := false
 	return func() bool {
-		n, known := retries()
-		return known && n == before
+		if !busy {
+			n, known := retries()
+			busy = !known || n != before || n > conflicts(requests())
+		}
+		return !busy
 	}
+}
+
+// conflicts returns how many requests were refused because the object had changed.
+func conflicts(requests []gateway.Record) (n int) {
+	for _, r := range requests {
+		if r.Code == http.StatusConflict {
+			n++
+		}
+	}
+	return n
 }
 
 // enough reports whether a time without changes is.

@@ -1,11 +1,14 @@
 package stage
 
 import (
+	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -53,17 +56,20 @@ func TestSettleContent(t *testing.T) {
 		before, now int
 		knownBefore bool
 		known       bool
+		conflicts   int
 		want        time.Duration
 	}{
-		"content":               {0, 0, true, true, 2 * time.Second},
-		"a retry before":        {2, 2, true, true, 2 * time.Second},
-		"a retry now":           {2, 3, true, true, 4 * time.Second},
-		"not known before":      {0, 0, false, true, 2 * time.Second},
-		"a retry, when unknown": {0, 1, false, true, 4 * time.Second},
-		"not known, as it ends": {2, 2, true, false, 4 * time.Second},
+		"content":                 {0, 0, true, true, 0, 2 * time.Second},
+		"a conflict before":       {2, 2, true, true, 2, 2 * time.Second},
+		"a look without conflict": {3, 3, true, true, 2, 4 * time.Second},
+		"a conflict now":          {2, 3, true, true, 3, 4 * time.Second},
+		"not known before":        {0, 0, false, true, 0, 2 * time.Second},
+		"a retry, when unknown":   {0, 1, false, true, 1, 4 * time.Second},
+		"not known, as it ends":   {2, 2, true, false, 2, 4 * time.Second},
 	} {
 		n, known := test.before, test.knownBefore
-		content := Content(func() (int, bool) { return n, known })
+		requests := append(slices.Repeat([]gateway.Record{{Code: http.StatusConflict}}, test.conflicts), gateway.Record{Code: http.StatusOK})
+		content := Content(func() (int, bool) { return n, known }, func() []gateway.Record { return requests })
 		n, known = test.now, test.known
 		start := time.Unix(100, 0)
 		now := start.Add(-time.Second)
@@ -73,7 +79,7 @@ func TestSettleContent(t *testing.T) {
 			t.Errorf("%s: settled after %s, %v", name, now.Sub(start), err)
 		}
 	}
-	if Content(nil) != nil {
+	if Content(nil, nil) != nil {
 		t.Error("an operator without counts may be content")
 	}
 }
