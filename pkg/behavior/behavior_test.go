@@ -139,12 +139,16 @@ func TestFindings(t *testing.T) {
 		"twice without change": {observed: behavior.Observation{Writes: []stage.Write{write(t, 1, "patch"), write(t, 2, "patch")}}},
 		"at rest": {
 			behavior.Observation{Steps: []behavior.Step{step}, Writes: []stage.Write{write(t, 9, "patch"), write(t, 15, "patch")}},
+			[]string{"write-without-change configmaps a/one: 2 of 2 writes change nothing (2)", "write-at-rest configmaps a/one: is written while nothing happens (1)"},
+		},
+		"changed at rest": {
+			behavior.Observation{Steps: []behavior.Step{step}, Writes: []stage.Write{write(t, 9, "patch"), write(t, 15, "patch", "data: {}", "data: {a: b}")}},
 			[]string{"write-at-rest configmaps a/one: is written while nothing happens (1)"},
 		},
 		"at rest in another scenario": {observed: behavior.Observation{Steps: []behavior.Step{elsewhere}, Writes: []stage.Write{write(t, 15, "patch")}}},
 		"at rest beside another scenario": {
 			behavior.Observation{Steps: []behavior.Step{elsewhere, step}, Writes: []stage.Write{write(t, 15, "patch")}},
-			[]string{"write-at-rest configmaps a/one: is written while nothing happens (1)"},
+			[]string{"write-without-change configmaps a/one: 1 of 1 writes changes nothing (1)", "write-at-rest configmaps a/one: is written while nothing happens (1)"},
 		},
 		"times":                          {behavior.Observation{Writes: times(3)}, []string{"changing-status configmaps a/one: 3 writes change nothing else (3)"}},
 		"two times":                      {observed: behavior.Observation{Writes: times(2)}},

@@ -27,8 +27,19 @@ func (o *Observation) writesByObject() (map[string][]stage.Write, []string) {
 // minRepeated is how many times something must happen to be a habit.
 const minRepeated = 3
 
-// habits returns the findings about objects of which at least a number of writes match. finding gets these, and the number of all writes.
-func (o *Observation) habits(least int, match func(stage.Write) bool, finding func(matching []stage.Write, all int) diag.Finding) (findings diag.Findings) {
+func isAny(writes []stage.Write) bool { return len(writes) > 0 }
+
+func isRepeated(writes []stage.Write) bool { return len(writes) >= minRepeated }
+
+// rests reports whether a write is sent while nothing happens.
+func (o *Observation) rests(w stage.Write) bool {
+	return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.isAtRest(w.Record) })
+}
+
+// habits returns the findings about objects of which enough writes match. finding gets these, and the number of all writes.
+func (o *Observation) habits(
+	enough func([]stage.Write) bool, match func(stage.Write) bool, finding func(matching []stage.Write, all int) diag.Finding,
+) (findings diag.Findings) {
 	writes, keys := o.writesByObject()
 	for _, key := range keys {
 		var matching []stage.Write
@@ -38,7 +49,7 @@ func (o *Observation) habits(least int, match func(stage.Write) bool, finding fu
 				matching, records = append(matching, w), append(records, w.Record)
 			}
 		}
-		if len(matching) >= least {
+		if enough(matching) {
 			f := finding(matching, len(writes[key]))
 			f.Object = key
 			findings = append(findings, evidence(f, records...))
@@ -50,15 +61,20 @@ func (o *Observation) habits(least int, match func(stage.Write) bool, finding fu
 // pythonClient begins the User-Agent of the modules of Ansible. They patch objects without a comparison, and an author can't change that.
 const pythonClient = "OpenAPI-Generator/"
 
-// withoutChange finds objects that the operator writes again and again as they are.
+// withoutChange finds objects that the operator writes as they are: again and again, or while nothing happens.
 func (o *Observation) withoutChange() diag.Findings {
 	behind := o.behindCache()
 	isSame := func(w stage.Write) bool {
 		return w.Change == nil && !strings.HasPrefix(w.UserAgent, pythonClient) && !behind[startOf(w)]
 	}
-	return o.habits(minRepeated, isSame, func(matching []stage.Write, all int) diag.Finding {
+	enough := func(writes []stage.Write) bool { return isRepeated(writes) || slices.ContainsFunc(writes, o.rests) }
+	return o.habits(enough, isSame, func(matching []stage.Write, all int) diag.Finding {
+		verb := "change"
+		if len(matching) == 1 {
+			verb = "changes"
+		}
 		return diag.Finding{
-			Severity: diag.Warning, Rule: RuleNoChange, Problem: fmt.Sprintf("%d of %d writes change nothing", len(matching), all),
+			Severity: diag.Warning, Rule: RuleNoChange, Problem: fmt.Sprintf("%d of %d writes %s nothing", len(matching), all, verb),
 			Fix: "compare with the object in the cache, and write only what differs",
 		}
 	})
@@ -92,10 +108,7 @@ func (o *Observation) behindCache() map[writeStart]bool {
 
 // atRest finds objects that the operator writes while nothing happens.
 func (o *Observation) atRest() diag.Findings {
-	rests := func(w stage.Write) bool {
-		return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.isAtRest(w.Record) })
-	}
-	return o.habits(1, rests, func([]stage.Write, int) diag.Finding {
+	return o.habits(isAny, o.rests, func([]stage.Write, int) diag.Finding {
 		return diag.Finding{
 			Severity: diag.Warning, Rule: RuleRest, Problem: "is written while nothing happens",
 			Fix: "write only when the object differs from what it should be",
@@ -114,7 +127,7 @@ func (o *Observation) changingStatus() diag.Findings {
 		differences := w.Change.Differences()
 		return len(differences) > 0 && allTick(differences) && !(following[startOf(w)] && slices.ContainsFunc(differences, isCounter))
 	}
-	return o.habits(minRepeated, ticks, func(matching []stage.Write, _ int) diag.Finding {
+	return o.habits(isRepeated, ticks, func(matching []stage.Write, _ int) diag.Finding {
 		last := matching[len(matching)-1].Change
 		return diag.Finding{
 			Severity: diag.Warning, Rule: RuleTime, Field: last.Differences()[0].Path, Problem: fmt.Sprintf("%d writes change nothing else", len(matching)),
