@@ -95,7 +95,8 @@ func (r *runner) provideNamespace(ctx context.Context) error {
 	return err
 }
 
-// embed starts a control plane with controllers, a scheduler and a simulated node. For Options.Drive it doesn't wait for those.
+// embed starts a control plane with controllers, a scheduler and a simulated node. For Options.Drive,
+// startWorkloads does the latter.
 func (r *runner) embed(ctx context.Context) error {
 	ensure := controlplane.DefaultOptions(r.o.Environ)
 	ensure.Parts, ensure.Progress = controlplane.WorkloadParts(), r.o.Progress
@@ -104,11 +105,9 @@ func (r *runner) embed(ctx context.Context) error {
 		return err
 	}
 	r.progressf("starting a control plane on this machine; its node and containers are simulated: pods become Running and Ready, but nothing runs in them")
-	options := controlplane.StartOptions{TempDir: r.o.TempDir, Environ: r.o.Environ, ServiceAccounts: true, WithoutRoles: true}
-	if r.plane, err = controlplane.Start(ctx, assets, options); err != nil {
+	if r.plane, err = controlplane.Start(ctx, assets, r.planeOptions()); err != nil {
 		return err
 	}
-	r.startWorkloads(ctx, options)
 	if r.cluster, err = kube.New(r.plane.Kubeconfig()); err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func (r *runner) embed(ctx context.Context) error {
 	if r.o.Drive != nil {
 		return nil // nobody else uses it
 	}
-	if err := r.ready(ctx); err != nil {
+	if err := r.startWorkloads(ctx); err != nil {
 		return err
 	}
 	if err := r.claim.publish(r.plane.Kubeconfig()); err != nil {
@@ -128,25 +127,14 @@ func (r *runner) embed(ctx context.Context) error {
 	return nil
 }
 
-// startWorkloads starts what runs workloads in the control plane. That waits for the API server's default roles first, while the CRDs can
-// be installed.
-func (r *runner) startWorkloads(ctx context.Context, options controlplane.StartOptions) {
-	ctx, r.endWorkloads = context.WithCancel(context.WithoutCancel(ctx)) // ctx ends when the manager is built
-	r.workloads = make(chan struct{})
-	go func() {
-		defer close(r.workloads)
-		r.workloadsErr = r.plane.StartWorkloads(ctx, options, r.o.Now)
-	}()
+func (r *runner) planeOptions() controlplane.StartOptions {
+	return controlplane.StartOptions{TempDir: r.o.TempDir, Environ: r.o.Environ, ServiceAccounts: true, WithoutRoles: true}
 }
 
-// ready waits until the control plane runs workloads.
-func (r *runner) ready(ctx context.Context) error {
-	select {
-	case <-r.workloads:
-		return r.workloadsErr
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// startWorkloads starts what runs workloads in the control plane. The garbage collector knows the kinds that it finds when it starts, and looks
+// for others only every 30 seconds, so that CRDs should be there before.
+func (r *runner) startWorkloads(ctx context.Context) error {
+	return r.plane.StartWorkloads(ctx, r.planeOptions(), r.o.Now)
 }
 
 // kubectlHint returns the command that shows the objects of the project's kinds and the workloads of all namespaces.

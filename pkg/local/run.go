@@ -98,10 +98,6 @@ type runner struct {
 	cluster    *kube.Client
 	kubeconfig string
 	plane      *controlplane.ControlPlane
-	// workloads is closed when the plane runs workloads, or that has failed. endWorkloads ends the attempt.
-	workloads    chan struct{}
-	workloadsErr error
-	endWorkloads context.CancelFunc
 	// access is the manager's way to the plane; nil if the manager is an administrator. recording guards what is known of its requests.
 	access    *stage.Access
 	recording sync.Mutex
@@ -227,10 +223,10 @@ func (r *runner) prepare(ctx context.Context) error {
 	if r.hasAPIs() {
 		r.progressf("installing the CRDs")
 	}
-	if err := r.install(ctx); err != nil || r.plane == nil {
+	if err := r.install(ctx); err != nil || r.plane == nil || r.o.Drive == nil {
 		return err
 	}
-	return r.ready(ctx) // the manager needs the roles, too, that allow everyone to discover APIs
+	return r.startWorkloads(ctx)
 }
 
 // firstBuild builds the manager and reports how long that took.
@@ -316,10 +312,6 @@ func (r *runner) close() error {
 	errs = append(errs, r.removeCertificate())
 	if r.published {
 		errs = append(errs, r.claim.withdraw(r.plane.Kubeconfig()))
-	}
-	if r.workloads != nil {
-		r.endWorkloads()
-		<-r.workloads
 	}
 	if r.plane != nil {
 		errs = append(errs, r.plane.Stop())
