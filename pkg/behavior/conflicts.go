@@ -2,7 +2,6 @@ package behavior
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 // lostConflicts finds objects that the operator didn't write again after a conflict.
 func (o *Observation) lostConflicts() (findings diag.Findings) {
 	lost, objects := grouped(o.Requests, func(r gateway.Record) string {
-		if !isConflict(r) || IsUpkeep(r.Request) || o.isReturned(r) || !o.isLost(r) {
+		if !r.IsConflict() || IsUpkeep(r.Request) || o.isReturned(r) || !o.isLost(r) {
 			return ""
 		}
 		return r.GroupResource() + " " + r.Namespace + "/" + r.Name
@@ -30,11 +29,6 @@ func (o *Observation) lostConflicts() (findings diag.Findings) {
 		}, lost[object]...))
 	}
 	return findings
-}
-
-// isConflict reports whether the API server has refused a change since somebody else has changed the object.
-func isConflict(r gateway.Record) bool {
-	return r.ServerCode == http.StatusConflict && (r.Verb == "update" || r.Verb == "patch")
 }
 
 // isReturned reports whether Reconcile has returned the error of a refused write, according to the log of controller-runtime. It is called
@@ -52,7 +46,7 @@ func (o *Observation) isRetrying(object *kube.Object) bool {
 	resource, _ := meta.UnsafeGuessKindToResource(gvk) // right for the kinds that are changed by hand
 	changed := gateway.Request{Group: gvk.Group, Resource: resource.Resource, Namespace: object.GetNamespace(), Name: object.GetName()}
 	return slices.ContainsFunc(o.Requests, func(r gateway.Record) bool {
-		return isConflict(r) && r.Object() == changed.Object() && o.isReturned(r) && o.stepAt(r.Start, r.Namespace).ByHand
+		return r.IsConflict() && r.Object() == changed.Object() && o.isReturned(r) && o.stepAt(r.Start, r.Namespace).ByHand
 	})
 }
 

@@ -37,6 +37,11 @@ func (r Record) Created() bool {
 	return r.Done() && r.ServerCode == http.StatusCreated && r.Subresource == ""
 }
 
+// IsConflict reports whether the API server has refused a change since somebody else has changed the object.
+func (r Record) IsConflict() bool {
+	return r.ServerCode == http.StatusConflict && (r.Verb == "update" || r.Verb == "patch")
+}
+
 // Manager returns the manager of the fields that a write sets, as the API server determines it.
 func (r Record) Manager() string {
 	program, _, _ := strings.Cut(r.UserAgent, "/")

@@ -17,10 +17,11 @@ const (
 	maxMetrics     = 4 << 20
 )
 
-// Metrics of controller-runtime: working matches those of resources that are being reconciled, or wait for it, and results those that count
-// how calls of a reconciler ended.
+// These match metrics of controller-runtime.
 var (
+	// working is a resource that is being reconciled, or waits for it.
 	working = lazyregexp.New(`^(?:controller_runtime_active_workers|workqueue_depth)\{(?:.*,)?controller="([^"]*)".*\} [1-9]`)
+	// results counts how calls of a reconciler ended.
 	results = lazyregexp.New(`^controller_runtime_reconcile_total\{(?:.*,)?result="([^"]*)".*\} (\S+)$`)
 )
 

@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/gateway"
@@ -47,10 +46,10 @@ func Content(retries func() (n int, known bool), requests func() []gateway.Recor
 	}
 }
 
-// conflicts returns how many requests were refused because the object had changed.
+// conflicts returns how many requests were refused with a conflict.
 func conflicts(requests []gateway.Record) (n int) {
 	for _, r := range requests {
-		if r.Code == http.StatusConflict {
+		if r.IsConflict() {
 			n++
 		}
 	}

@@ -68,7 +68,8 @@ func TestSettleContent(t *testing.T) {
 		"not known, as it ends":   {2, 2, true, false, 2, 4 * time.Second},
 	} {
 		n, known := test.before, test.knownBefore
-		requests := append(slices.Repeat([]gateway.Record{{Code: http.StatusConflict}}, test.conflicts), gateway.Record{Code: http.StatusOK})
+		conflict := gateway.Record{ServerCode: http.StatusConflict, Request: gateway.Request{Verb: "update"}}
+		requests := append(slices.Repeat([]gateway.Record{conflict}, test.conflicts), gateway.Record{ServerCode: http.StatusOK})
 		content := Content(func() (int, bool) { return n, known }, func() []gateway.Record { return requests })
 		n, known = test.now, test.known
 		start := time.Unix(100, 0)
