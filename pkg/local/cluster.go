@@ -95,8 +95,7 @@ func (r *runner) provideNamespace(ctx context.Context) error {
 	return err
 }
 
-// embed starts a control plane with controllers, a scheduler and a simulated node. For Options.Drive,
-// startWorkloads does the latter.
+// embed starts a control plane with controllers, a scheduler and a simulated node; for Options.Drive it leaves these to startWorkloads.
 func (r *runner) embed(ctx context.Context) error {
 	ensure := controlplane.DefaultOptions(r.o.Environ)
 	ensure.Parts, ensure.Progress = controlplane.WorkloadParts(), r.o.Progress
