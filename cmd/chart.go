@@ -14,9 +14,15 @@ import (
 )
 
 func newChart(a *app) *cobra.Command {
-	c := a.commandGroup("chart", "Manage the Helm charts of the project",
-		"", newChartImages(a), newChartList(a), newChartUpdate(a))
-	c.Long = "List the Helm charts in helm-charts, and update them from their sources."
+	c := a.commandGroup("chart", "Check and publish charts, and update those in helm-charts",
+		`  %[1]s chart lint --strict
+  %[1]s chart package --destination dist
+  %[1]s chart push oci://registry.example.com/charts`,
+		newChartImages(a), newChartLint(a), newChartList(a), newChartPackage(a), newChartPush(a), newChartTemplate(a), newChartUpdate(a))
+	c.Long = `Check, render, package and push the Helm chart that installs the operator, or any other chart. List
+the charts that a Helm operator installs, in helm-charts, and update them from their sources.
+
+'generate chart' writes the operator's chart.`
 	return c
 }
 

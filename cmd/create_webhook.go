@@ -9,11 +9,13 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/gokinds"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newCreateWebhook(a *app) *cobra.Command {
 	var o gokinds.CreateWebhookOptions
 	var legacy bool
+	var certificates string
 	c := &cobra.Command{
 		Use:   "webhook",
 		Short: "Add defaulting, validation or conversion webhooks",
@@ -25,9 +27,22 @@ You can add other types of webhooks to a kind later; your changes to the first o
 --force rewrites only the requested webhooks and leaves the rest of the file alone.
 
 For conversion, --version names the hub, and --spoke the versions that convert to and from it.
-Fields that both versions have are converted; a test lists the remaining ones.`,
+Fields that both versions have are converted; a test lists the remaining ones.
+
+--certificates chooses where the first webhook and all later ones get their certificate:
+
+  cert-manager  cert-manager in the cluster issues it (default)
+  self-managed  the manager issues and renews it, with internal/webhookcert
+                and the permissions in config/certificates
+  provided      you create the Secret webhook-server-cert, and put its CA into
+                config/certificates/ca.yaml
+
+Under OLM, all of them use OLM's certificates. 'edit --certificates' changes the choice.`,
 		Example: fmt.Sprintf(`  # Set defaults and validate:
   %[1]s create webhook --group cache --version v1alpha1 --kind Memcached --defaulting --programmatic-validation
+
+  # Without cert-manager:
+  %[1]s create webhook --group cache --version v1alpha1 --kind Memcached --defaulting --certificates self-managed
 
   # Convert between v1alpha1 and v1:
   %[1]s create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1
@@ -36,7 +51,10 @@ Fields that both versions have are converted; a test lists the remaining ones.`,
   %[1]s create webhook --group apps --version v1 --kind Deployment --programmatic-validation
   %[1]s create webhook --group cert-manager --version v1 --kind Issuer --defaulting --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateWebhook(c, o, legacy) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Certificates = project.Certificates(certificates)
+			return a.runCreateWebhook(c, o, legacy)
+		},
 	}
 	f := c.Flags()
 	a.addOffline(f)
@@ -52,12 +70,18 @@ Fields that both versions have are converted; a test lists the remaining ones.`,
 	f.StringVar(&o.DefaultingPath, "defaulting-path", "", "URL `path` of the defaulting webhook, such as /mutate-me")
 	f.StringVar(&o.ValidationPath, "validation-path", "", "URL `path` of the validation webhook, such as /validate-me")
 	addExternal(f, &o.ResourceOptions)
+	addCertificates(c, &certificates, "where webhooks get their certificate (default: as before, or from cert-manager)")
 	f.BoolVar(&o.Force, "force", false, "rewrite existing webhooks; the rest of their files is kept")
 	f.BoolVar(&o.Generate, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&legacy, "legacy", false, "not supported: webhooks in the package of the API types")
 	a.addPlugins(f, "`plugins` to use; only go/v4 is supported")
 	completeValues(c, "plugins", "go/v4")
 	return c
+}
+
+// addCertificates adds the flag --certificates.
+func addCertificates(c *cobra.Command, value *string, usage string) {
+	choiceVar(c, value, "certificates", "", "", usage, project.CertificateSources()...)
 }
 
 func (a *app) runCreateWebhook(c *cobra.Command, o gokinds.CreateWebhookOptions, legacy bool) error {

@@ -85,7 +85,7 @@ func TestPathFlagsComplete(t *testing.T) {
 	a.args = []string{cobra.ShellCompRequestCmd}
 	visit(newRoot(a))
 	for _, name := range []string{"license-file", "header-file", "kubeconfig", "input-dir", "output-dir", "kustomize-dir", "deploy-dir", "crds-dir", "apis-dir",
-		"metadata-file", "icon", "tarball", "oci-layout", "file", "config", "test-output", "alpha-select-external", "diff", "filename", "check", "report", "manifests", "crds", "audit", "junit", "cert-dir"} {
+		"metadata-file", "icon", "tarball", "oci-layout", "file", "config", "test-output", "alpha-select-external", "diff", "filename", "check", "report", "manifests", "crds", "audit", "junit", "cert-dir", "values", "destination", "keyring", "passphrase-file"} {
 		if !paths[name] {
 			t.Errorf("--%s is not marked as a path", name)
 		}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,12 +9,17 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/old"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/chart"
+	"github.com/operon-sdk/operon/pkg/action/gokinds"
+	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 func newEdit(a *app) *cobra.Command {
 	var o action.EditOptions
+	var charts chart.Options
 	var multigroup, namespaced bool
-	var license, licenseFile, owner string
+	var license, licenseFile, owner, certificates string
 	c := &cobra.Command{
 		Use:   "edit",
 		Short: "Change the project's layout, scope, header or plugins",
@@ -36,7 +42,12 @@ changes.
 own metrics, list them in grafana/custom-metrics/config.yaml and run the command again: each gets a
 panel in custom-metrics-dashboard.json, with title, query and unit from the list. --plugins
 autoupdate/v1-alpha adds a GitHub workflow that runs upgrade every week and opens a pull request
-with the result. Existing files are kept, including kubebuilder's and operator-sdk's.
+with the result. Existing files are kept, including kubebuilder's and operator-sdk's. --plugins
+helm/v2-alpha adds a Helm chart that installs the operator, and updates it, as 'generate chart' does.
+
+--certificates changes where webhooks get their certificate: from cert-manager, from the manager itself
+(self-managed), or from a Secret that you create (provided). What only the other choice needs is
+removed, unless you edited it: then nothing changes without --force.
 
 --license, --license-file and --owner replace the header in all Go files that have the current one,
 and the header file: hack/boilerplate.go.txt, or the one that controller-gen is called with.`,
@@ -54,6 +65,12 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
   %[1]s edit --plugins grafana/v1-alpha
   %[1]s edit --plugins autoupdate/v1-alpha
 
+  # A Helm chart in dist/chart:
+  %[1]s edit --plugins helm/v2-alpha
+
+  # Webhooks without cert-manager:
+  %[1]s edit --certificates self-managed
+
   # Show what would change:
   %[1]s edit --multigroup --dry-run`, a.program),
 		Args: noArgs,
@@ -61,7 +78,8 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 			o.Multigroup, o.Namespaced = ifGiven(c, "multigroup", &multigroup), ifGiven(c, "namespaced", &namespaced)
 			o.License, o.LicenseFile = ifGiven(c, "license", &license), ifGiven(c, "license-file", &licenseFile)
 			o.Owner, o.Plugins = ifGiven(c, "owner", &owner), a.parsedPlugins()
-			return a.runEdit(c, o)
+			charts.Force = o.Force
+			return a.runEdit(c, o, charts, project.Certificates(certificates))
 		},
 	}
 	f := c.Flags()
@@ -72,12 +90,14 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 	f.StringVar(&license, "license", "", "license header of Go files")
 	f.StringVar(&licenseFile, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
 	f.StringVar(&owner, "owner", "", "copyright `owner` in the license header")
-	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave lines that you edited for you to change by hand")
+	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave lines that you edited for you to change by hand; with --plugins helm/v2-alpha, replace chart files that you edited; with --certificates, delete what you edited")
+	addCertificates(c, &certificates, "where webhooks get their certificate")
+	addChartPlace(f, &charts)
 	f.BoolVar(&o.NoVerify, "no-verify", false, "with --multigroup, move the code without compiling it first")
-	a.addPlugins(f, "`plugins` to add: grafana/v1-alpha or autoupdate/v1-alpha; or the layout of the project")
+	a.addPlugins(f, "`plugins` to add: helm/v2-alpha, grafana/v1-alpha or autoupdate/v1-alpha; or the layout of the project")
 	old.OfPlugins().AddTo(f)
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
-	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
+	a.completePlugins(c, "helm/v2-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha")
 	return c
 }
 
@@ -89,19 +109,37 @@ func ifGiven[T any](c *cobra.Command, flag string, value *T) *T {
 	return value
 }
 
-func (a *app) runEdit(c *cobra.Command, o action.EditOptions) error {
+func (a *app) runEdit(c *cobra.Command, o action.EditOptions, charts chart.Options, certificates project.Certificates) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
 		config, err := p.Load(action.EditableLayouts)
 		if err != nil {
 			return nil, err
 		}
 		o.Findings = append(refuse(c, config.Facts(), "edit"), old.OfPlugins().Used(c.Flags())...)
+		if !o.Plugins.Chart {
+			o.Findings = append(o.Findings, usedChartPlace(c.Flags())...)
+		} else {
+			generator, err := chart.New(p, config, charts)
+			if findings, ok := errors.AsType[diag.Findings](err); ok {
+				o.Findings = append(o.Findings, findings...)
+			} else if err != nil {
+				return nil, err
+			}
+			o.Chart = generator
+		}
+		o.Findings = append(o.Findings, certificates.Check()...)
+		if certificates != "" {
+			if err := p.RefuseWebhooks(); err != nil {
+				return nil, err
+			}
+			o.Certificates = gokinds.Certificates(p, certificates, o.Force)
+		}
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)
 		}
 		if findings := append(o.Findings, o.Plugins.Findings...); len(findings) > 0 {
 			return nil, findings
 		}
-		return nil, usagef(c, "nothing to edit; pass --multigroup, --namespaced, --license, --license-file, --owner or --plugins grafana/v1-alpha")
+		return nil, usagef(c, "nothing to edit; pass --multigroup, --namespaced, --license, --license-file, --owner, --certificates or --plugins helm/v2-alpha")
 	})
 }

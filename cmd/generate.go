@@ -103,6 +103,7 @@ To use other calls, write them to .operon/config.yaml:
 			fmt.Sprintf("  %s generate manifests", a.program), manifestGenerators),
 		newGenerateBundle(a),
 		newGenerateCatalog(a),
+		newGenerateChart(a),
 		newGenerateKustomize(a),
 		newGeneratePackageManifests(a),
 	)

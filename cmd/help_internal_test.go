@@ -22,15 +22,16 @@ import (
 
 // visitCommands calls visit with all commands, hidden ones as well.
 func visitCommands(program string, visit func(c *cobra.Command)) {
+	a := newApp(&Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, program)
+	a.args = []string{cobra.ShellCompRequestCmd}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
-		visit(c)
+		a.groupFlags(c)
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
+		visit(c)
 	}
-	a := newApp(&Env{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, FS: afero.NewMemMapFs()}, program)
-	a.args = []string{cobra.ShellCompRequestCmd}
 	walk(newRoot(a))
 }
 
@@ -39,11 +40,14 @@ func TestHelpTexts(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"operon", "operator-sdk"} {
 		visitCommands(program, func(c *cobra.Command) {
-			text := help.Text(c, help.Columns)
+			text := help.Text(c, help.Columns, false)
 			for line := range strings.Lines(text) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > help.Columns {
 					t.Errorf("%s: a line has %d columns: %s", c.CommandPath(), n, line)
 				}
+			}
+			if before, _, found := strings.Cut(text, "\nExamples:\n"); found && strings.Count(before, "\n") > 20 {
+				t.Errorf("%s: the first screen of the help, of 24 lines, has no example", c.CommandPath())
 			}
 			begun := map[string]bool{}
 			for paragraph := range strings.SplitSeq(c.Long, "\n\n") {

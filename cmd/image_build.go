@@ -156,7 +156,7 @@ func (a *app) runImageBuild(c *cobra.Command, o *imageBuildOptions) error {
 func (a *app) imageBuilder(root string) *operatorimage.Builder {
 	return &operatorimage.Builder{
 		FS: a.FS, Root: root, Dir: a.Dir, CacheDir: a.CacheDir, Offline: a.offline, Version: buildVersion().Version, Getenv: a.Getenv,
-		RuntimeProgram: a.RuntimeProgram, Go: a.RunGo, Progressf: a.print.Progressf, Notef: a.print.Notef, Warn: a.print.Warn,
+		RuntimeProgram: a.RuntimeProgram, Tool: a.goTool(), Go: a.RunGo, Progressf: a.print.Progressf, Notef: a.print.Notef, Warn: a.print.Warn,
 		Galaxy: func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error {
 			return a.print.Slow("resolving the collections of "+ansibletool.RequirementsFile+" with "+ansibletool.Galaxy, func() error {
 				return a.Run(ctx, Command{Dir: dir, Environ: slices.Concat(a.Environ, variables), Out: out, Err: out, Name: ansibletool.Galaxy, Args: args, Tied: true})

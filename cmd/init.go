@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/old"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
+	"github.com/operon-sdk/operon/pkg/action/chart"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/layout"
@@ -65,8 +66,8 @@ way, all of them are listed and nothing is written.`,
   %[1]s init --plugins ansible --domain example.com
   %[1]s init --plugins ansible --domain example.com --group cache --version v1alpha1 --kind Memcached --generate-role
 
-  # With Grafana dashboards and a workflow that upgrades the project:
-  %[1]s init --plugins go/v4,grafana/v1-alpha,autoupdate/v1-alpha --domain example.com`, a.program),
+  # With a Helm chart of the operator, dashboards and a workflow for upgrades:
+  %[1]s init --plugins go/v4,helm/v2-alpha,grafana/v1-alpha,autoupdate/v1-alpha --domain example.com`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
 	}
@@ -85,14 +86,14 @@ way, all of them are listed and nothing is written.`,
 	addChart(c, &o.api.Chart)
 	addRun(c, &o.api.Run)
 	a.addOffline(f)
-	a.addPlugins(f, "`plugins`: the layout go/v4 (default), helm/v1 or ansible/v1, and grafana/v1-alpha or autoupdate/v1-alpha")
+	a.addPlugins(f, "`plugins`: the layout go/v4 (default), helm/v1 or ansible/v1, and helm/v2-alpha, grafana/v1-alpha or autoupdate/v1-alpha")
 	a.addProjectVersion(f)
 	f.BoolVar(&o.fetchDeps, "fetch-deps", false, "download the modules of go.mod afterwards (go mod download)")
 	f.BoolVar(&o.skipGoCheck, "skip-go-version-check", false, "accepted for compatibility; init does not run go")
 	old.OfPlugins().AddTo(f)
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
 	a.addOutput(c, output.Text, output.JSON)
-	a.completePlugins(c, "grafana/v1-alpha", "autoupdate/v1-alpha")
+	a.completePlugins(c, "helm/v2-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha")
 	completeValues(c, "project-version", project.ProjectVersion)
 	return c
 }
@@ -125,6 +126,13 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		if err := a.askInit(c, root, &o, facts.NoModule == ""); err != nil {
 			return err
 		}
+	}
+	if o.Plugins.Chart {
+		generator, err := chart.New(p, nil, chart.Options{})
+		if err != nil {
+			return err
+		}
+		o.Chart = generator
 	}
 	bare := isBare(a.Env, root)
 	result, err := p.Init(c.Context(), o.InitOptions)

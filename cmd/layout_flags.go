@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/operon-sdk/operon/cmd/internal/help"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/layouts"
@@ -51,25 +52,48 @@ func refuse(c *cobra.Command, facts *layout.Facts, command string) diag.Findings
 }
 
 // hideRefused hides the flags that a command and its sub-commands do not have for the layout of the project that they are called in, in
-// help and completion.
-func (a *app) hideRefused(c *cobra.Command) {
-	if config := a.completionProject(); config != nil {
+// help and completion. It reports whether there is a project.
+func (a *app) hideRefused(c *cobra.Command) bool {
+	config := a.completionProject()
+	if config != nil {
 		hideFlags(c, config.Facts())
 	}
+	return config != nil
 }
 
 func hideFlags(c *cobra.Command, facts *layout.Facts) {
 	_, command, _ := strings.Cut(c.CommandPath(), " ")
-	for _, r := range facts.Refusals(command) {
-		for name := range r.Reasons {
-			if flag := c.Flags().Lookup(name); flag != nil {
-				flag.Hidden = true
-			}
-		}
-	}
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		flag.Hidden = flag.Hidden || facts.Refuses(command, flag.Name)
+	})
 	for _, sub := range c.Commands() {
 		hideFlags(sub, facts)
 	}
+}
+
+// fitFlags prepares the flags of a command for its help: hides those that the layout of the project doesn't have, or, outside of a project,
+// groups flags by layouts.
+func (a *app) fitFlags(c *cobra.Command) {
+	if !a.hideRefused(c) {
+		a.groupFlags(c)
+	}
+}
+
+// groupFlags groups the flags of a command by the layouts that have them, for its help.
+func (a *app) groupFlags(c *cobra.Command) {
+	_, command, _ := strings.Cut(c.CommandPath(), " ")
+	all := append(layout.All(), a.Facts()...)
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		var having []string
+		for _, facts := range all {
+			if !facts.Refuses(command, flag.Name) {
+				having = append(having, facts.Name)
+			}
+		}
+		if len(having) < len(all) {
+			help.SetGroup(flag, "Flags for "+strings.Join(having, " and ")+" projects")
+		}
+	})
 }
 
 // anyGiven reports whether one of the flags is given.

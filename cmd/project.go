@@ -77,9 +77,7 @@ func (a *app) remote() manifest.Remote {
 
 // goTool runs the go command with the modules that --offline and the environment allow.
 func (a *app) goTool() gotool.Go {
-	return gotool.Go{Offline: a.offline, Progress: a.print.ProgressWriter(), Start: func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
-		return a.print.Slow(gotool.Step(args), func() error { return a.RunGo(ctx, dir, variables, out, errOut, args...) })
-	}}
+	return gotool.Go{Offline: a.offline, Progress: a.print.ProgressWriter(), Counting: a.print.Counting, Start: a.RunGo}
 }
 
 // charts returns how commands fetch and render charts.

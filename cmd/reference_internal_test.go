@@ -106,7 +106,9 @@ func referencePage(c *cobra.Command) string {
 	}
 	b.WriteString(commandTable(title, subs))
 	b.WriteString(commandTable("Topics", topics))
-	b.WriteString(flagTable("Flags", c.LocalNonPersistentFlags()))
+	for _, group := range help.FlagGroups(c) {
+		b.WriteString(flagTable(group.Title, group.Flags))
+	}
 	if c.HasParent() {
 		fmt.Fprintf(&b, "See also the [global flags](operon.md#global-flags) and [%s](%s).\n", c.Parent().CommandPath(), referenceName(c.Parent()))
 	} else {

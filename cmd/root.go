@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	}
 	root.Flags().BoolVarP(&a.version, "version", "v", false, "print version information")
 	flags := root.PersistentFlags()
-	flags.BoolP("help", "h", false, "show the help of the command")
+	flags.BoolP("help", "h", false, "show the help of the command; -h is shorter than --help")
 	flags.StringVarP(&a.dir, "directory", "C", "", "run as if started in this `directory`")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes as a diff and write nothing")
 	flags.BoolVar(&a.print.Verbose, "verbose", false, "print each step and how long it takes")
@@ -107,7 +108,7 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	}
 	helpCommand := newHelp(a)
 	group("Develop", newInit(a), newCreate(a), newGenerate(a), newEdit(a), newRename(a), newDelete(a))
-	group("Run and install", newRun(a), newTest(a), newRender(a), newCleanup(a), newOLM(a), newHelmOperator(a), newAnsibleOperator(a))
+	group("Run and install", newRun(a), newTest(a), newRender(a), newDeploy(a), newUndeploy(a), newCleanup(a), newOLM(a), newHelmOperator(a), newAnsibleOperator(a))
 	group("Bundle and publish", newBundle(a), newScorecard(a), newImage(a), newCatalog(a), newPkgmanToBundle(a))
 	group("Maintain", newUpgrade(a), newChart(a), newAlpha(a))
 	group("Other", newTool(a), newCompletion(a), newDocs(a), newVersion(a), helpCommand)
@@ -116,8 +117,9 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	root.AddCommand(oldCommands(a)...)
 	root.SetHelpCommand(helpCommand)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		a.hideRefused(c)
-		if _, err := fmt.Fprint(a.Out, help.Text(c, help.Width(a.Out, a.OutTerminal))); err != nil {
+		a.fitFlags(c)
+		short := slices.Contains(a.args, "-h") && !slices.Contains(a.args, "--help")
+		if _, err := fmt.Fprint(a.Out, help.Text(c, help.Width(a.Out, a.OutTerminal), short)); err != nil {
 			a.helpError = fmt.Errorf("printing the help: %w", err)
 		}
 	})

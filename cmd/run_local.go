@@ -9,14 +9,17 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/goenv"
+	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/local"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/stage"
@@ -29,6 +32,10 @@ type runLocalOptions struct {
 	yes, asAdmin             bool
 	kubeconfig, namespace    string
 	controlPlane, logs, name string
+	preview, check           bool
+	timeout                  time.Duration
+	debug, noManager         bool
+	debugListen              string
 }
 
 // The values of --logs.
@@ -63,8 +70,19 @@ the copy is .operon/kubeconfig-NAME.
 The first time in a project that you didn't create with 'init', the command asks at a terminal
 before it runs the project's code, unless you pass --yes or set the environment variable CI.
 
+With --debug, the manager is built without optimizations and runs under Delve, to which you can
+attach an IDE. With --no-manager, the command starts the control plane without a manager, and prints
+the variables with which you can run it yourself; it then has all permissions.
+
 At a terminal, each entry of the manager's log is one line: time, level, controller, message and
-fields. Stack traces and repeated fields are left out.`,
+fields. Stack traces, repeated fields, and messages about each part that starts or stops are left
+out.
+
+With --preview, the manager sees a real cluster but can't change it: each of its writes becomes a
+server-side dry run. The command ends when the manager tries nothing new, and prints what it would
+change as a diff, without the values of Secrets. It installs and registers nothing. Only requests to
+the API server of the cluster are dry runs: what the manager does elsewhere, such as in the API of a
+cloud provider, is real.`,
 		Example: fmt.Sprintf(`  # Run the operator with the project's samples, without a cluster:
   %[1]s run local --control-plane embedded --samples
 
@@ -77,14 +95,23 @@ fields. Stack traces and repeated fields are left out.`,
   # A second time, with a control plane of its own:
   %[1]s run local --control-plane embedded --name second
 
+  # Set breakpoints: attach the debugger of an IDE to the manager:
+  %[1]s run local --control-plane embedded --samples --debug
+
+  # Run the manager in the IDE instead:
+  %[1]s run local --samples --no-manager
+
   # Against a cluster:
-  %[1]s run local --kubeconfig ~/.kube/dev --namespace team-a`, a.program),
+  %[1]s run local --kubeconfig ~/.kube/dev --namespace team-a
+
+  # Show what this version would change in a cluster, without changing it:
+  %[1]s run local --preview --kubeconfig ~/.kube/production`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runLocal(c, o) },
 	}
 	flags := c.Flags()
 	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod, charts, roles, playbooks or config change")
-	flags.BoolVar(&o.samples, "samples", false, "apply config/samples once the manager runs")
+	flags.BoolVar(&o.samples, "samples", false, "apply config/samples once the manager runs, and again when they change")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
@@ -94,14 +121,20 @@ fields. Stack traces and repeated fields are left out.`,
 	flags.StringVar(&o.name, "name", "", "`name` of this run, to run the project more than once at the same time")
 	flags.BoolVar(&o.webhooks, "webhooks", true, "serve and register the project's webhooks (default: only with the embedded control plane)")
 	flags.StringVar(&o.logs, "logs", "", "log format of the manager (default: compact at a terminal, otherwise full)")
+	flags.BoolVar(&o.preview, "preview", false, "make each write of the manager to the kubeconfig's cluster a dry run, and print what would change")
+	flags.DurationVar(&o.timeout, "timeout", defaultPreviewTimeout, "with --preview, how long to wait until the manager tries nothing new")
+	flags.BoolVar(&o.check, "check", false, "with --preview, exit with 1 if anything would change")
+	flags.BoolVar(&o.debug, "debug", false, "run the manager under Delve (dlv), without optimizations, for the debugger of your IDE")
+	flags.StringVar(&o.debugListen, "debug-listen", defaultDebugListen, "with --debug, the `address` at which debuggers reach Delve; who reaches it can run code")
+	flags.BoolVar(&o.noManager, "no-manager", false, "only start the control plane and install the CRDs; run the manager yourself, for example in your IDE")
 	completeValues(c, "control-plane", local.PlaneAuto, local.PlaneEmbedded, local.PlaneKubeconfig)
 	completeValues(c, "logs", logsCompact, logsFull)
 	return c
 }
 
-// check returns the findings about the flags as an error.
-func (o *runLocalOptions) check() error {
-	var findings diag.Findings
+// checkFlags returns the findings about the flags as an error.
+func (o *runLocalOptions) checkFlags(flags *pflag.FlagSet) error {
+	findings := append(o.checkPreview(flags), o.checkDebug(flags)...)
 	if planes := []string{local.PlaneAuto, local.PlaneEmbedded, local.PlaneKubeconfig}; !slices.Contains(planes, o.controlPlane) {
 		near, _ := diag.Nearest(o.controlPlane, planes)
 		findings = append(findings, diag.Finding{Field: "--control-plane", Value: o.controlPlane,
@@ -129,7 +162,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.checkFlags(c.Flags()); err != nil {
 		return err
 	}
 	// The reader of the output may end first, as tee does when a terminal is closed.
@@ -142,8 +175,10 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	if a.dryRun {
 		return env.Interrupted(ctx, options.Generate(ctx))
 	}
-	if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
-		return err
+	if !o.noManager {
+		if err := a.prepareLocal(ctx, &options, check, o.yes); err != nil {
+			return err
+		}
 	}
 	if o.watch {
 		if options.Watch, err = a.watch(root); err != nil {
@@ -154,6 +189,13 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 	options.ControlPlane, options.Locator = o.controlPlane, a.locator(o.kubeconfig)
 	options.Webhooks, options.RemoteWebhooks = o.webhooks, c.Flags().Changed("webhooks")
 	options.Log = managerLog(a.Env, o.logs)
+	options.Place = func(sample *kube.Object, field string) diag.Position { return a.placeOf(root, nil)(sample, field) }
+	if err := a.setDebug(o, &options); err != nil {
+		return err
+	}
+	if o.preview {
+		return a.previewLocal(ctx, &options, o)
+	}
 	return local.Run(ctx, options)
 }
 
@@ -184,7 +226,7 @@ func (a *app) localOptions(ctx context.Context, root string) (o local.Options, c
 // commonOptions returns the options that runs in a directory share, with and without a project.
 func (a *app) commonOptions(ctx context.Context, root string) local.Options {
 	return local.Options{
-		Root: root, StateDirs: a.StateDirs(), Environ: a.Environ, TempDir: a.Getenv("TMPDIR"), Now: a.Now, Command: a.commandLine(),
+		Root: root, StateDirs: a.StateDirs(), Environ: a.Environ, Go: a.goTool(), TempDir: a.Getenv("TMPDIR"), Now: a.Now, Command: a.commandLine(),
 		Build:    func(dir string) ([]byte, error) { return a.remote().Build(ctx, root, dir, nil) },
 		Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
 	}

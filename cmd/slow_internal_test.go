@@ -2,9 +2,12 @@ package cmd
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/gotool"
 )
 
 // linesWritten receives what is written.
@@ -25,11 +28,15 @@ func TestSlowGoCommands(t *testing.T) {
 	} {
 		out := make(linesWritten, 1)
 		line := ""
-		a := newApp(&Env{Err: out, SlowAfter: time.Nanosecond, Environ: []string{"HOME=" + t.TempDir()}, Run: func(context.Context, Command) error {
+		a := newApp(&Env{Err: out, SlowAfter: time.Nanosecond, Environ: []string{"HOME=" + t.TempDir()}, Run: func(_ context.Context, c Command) error {
 			line = <-out
+			if c.Args[0] == "env" {
+				_, err := io.WriteString(c.Out, "{}")
+				return err
+			}
 			return nil
 		}}, "operon")
-		if err := a.goTool().Start(t.Context(), t.TempDir(), nil, nil, nil, strings.Fields(args)...); err != nil || line != want {
+		if _, err := a.goTool().Run(t.Context(), gotool.Command{Dir: t.TempDir(), Args: strings.Fields(args)}); err != nil || line != want {
 			t.Errorf("go %s: got %v and %q, want %q", args, err, line, want)
 		}
 	}

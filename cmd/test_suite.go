@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,15 +132,20 @@ func (s *suite) runOn(ctx context.Context, version string) error {
 	return errors.Join(err, dir.Remove())
 }
 
-// goTest runs go test, and records the results for the JUnit report, in which suffix is part of the names of packages.
+// goTest runs go test, and records the results for the JUnit report, in which suffix is part of the names of packages. go test prints nothing
+// before the first package is compiled and tested.
 func (s *suite) goTest(ctx context.Context, variables []string, suffix string) error {
+	run := func(out io.Writer, args ...string) error {
+		return s.print.Slow("compiling and running the tests", func() error {
+			return s.RunGo(ctx, s.dir, variables, out, s.Err, slices.Concat(args, s.args)...)
+		})
+	}
 	if s.junit == "" {
-		return s.RunGo(ctx, s.dir, variables, s.Out, s.Err, slices.Concat([]string{"test"}, s.args)...)
+		return run(s.Out, "test")
 	}
 	result := &gotest.Run{Out: s.Out, Verbose: gotest.HasFlag(s.args, "v", "bench"), Suffix: suffix}
 	s.results = append(s.results, result)
-	err := s.RunGo(ctx, s.dir, variables, result, s.Err, slices.Concat([]string{"test", "-json"}, s.args)...)
-	return errors.Join(err, result.Close())
+	return errors.Join(run(result, "test", "-json"), result.Close())
 }
 
 // assets returns the programs of the control planes.

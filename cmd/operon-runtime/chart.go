@@ -22,18 +22,25 @@ func newChart(s streams) *cobra.Command {
 		Args:   noArgs,
 		RunE:   func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(&cobra.Command{
-		Use:   "fetch",
-		Short: "Fetch the chart of a request on stdin",
-		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return answer(c.Context(), s, source.Fetch) },
-	}, &cobra.Command{
-		Use:   "render",
-		Short: "Render the chart of a request on stdin",
-		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return answer(c.Context(), s, source.Render) },
-	})
+	c.AddCommand(
+		answering(s, "fetch", "Fetch the chart of a request on stdin", source.Fetch),
+		answering(s, "render", "Render the chart of a request on stdin", source.Render),
+		answering(s, "lint", "Find problems of the chart of a request on stdin", source.Lint),
+		answering(s, "template", "Render the manifests of a request on stdin", source.Template),
+		answering(s, "package", "Package the chart of a request on stdin", source.Package),
+		answering(s, "describe", "Describe the archive of a request on stdin", source.Describe),
+	)
 	return c
+}
+
+// answering returns a command that answers one kind of requests.
+func answering[Request, Answer any](s streams, name, short string, serve func(context.Context, Request) (*Answer, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   name,
+		Short: short,
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return answer(c.Context(), s, serve) },
+	}
 }
 
 // answer reads a request and writes its answer.

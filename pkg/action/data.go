@@ -30,6 +30,9 @@ func (p *Project) ProjectData(config *project.Config, header string) scaffold.Da
 		},
 		Versions: p.Versions(),
 	}
+	if p.Files != nil {
+		data.Project.Certificates = scaffold.FindCertificates(p.Files)
+	}
 	if i := config.Installation(); i != nil {
 		data.Project.ObjectPrefix, data.Project.NoPrefix, data.Project.ObjectNamespace = i.Prefix, i.Prefix == "", i.Namespace
 	}

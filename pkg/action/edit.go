@@ -24,6 +24,10 @@ type EditOptions struct {
 	// License, LicenseFile and Owner select the header of Go files, as in LicenseOptions.
 	License, LicenseFile, Owner *string
 	Plugins                     project.Plugins
+	// Chart generates the Helm chart that installs the operator, or is nil.
+	Chart ChartGenerator
+	// Certificates changes where webhooks get their certificate, or is nil.
+	Certificates func(context.Context, *worktree.Tree, *project.Config) error
 	// Force leaves edited lines that Namespaced would change to the user.
 	Force bool
 	// Findings are problems of the options that the caller has found.
@@ -38,7 +42,7 @@ func (o EditOptions) changesHeader() bool {
 
 // IsEmpty reports whether the options change nothing.
 func (o EditOptions) IsEmpty() bool {
-	return o.onlyPlugins() && len(o.Plugins.Optional()) == 0
+	return o.onlyPlugins() && len(o.Plugins.Optional()) == 0 && o.Chart == nil && o.Certificates == nil
 }
 
 // onlyPlugins reports whether the options change nothing but the plugins.
@@ -62,8 +66,18 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 				return err
 			}
 		}
-		notes, err = p.applyEdit(ctx, tree, config, o)
-		return err
+		if notes, err = p.applyEdit(ctx, tree, config, o); err != nil {
+			return err
+		}
+		if o.Certificates != nil {
+			if err := o.Certificates(ctx, tree, config); err != nil {
+				return err
+			}
+		}
+		if o.Chart != nil {
+			return o.Chart.Apply(ctx, tree, config)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -73,12 +87,18 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 	}
 	if len(result.Changes) == 0 {
 		result.Unchanged = "the project already has these settings; nothing was changed"
+		if o.Chart != nil {
+			return result, o.Chart.Describe(result)
+		}
 		return result, nil
 	}
-	if !o.onlyPlugins() {
+	if !o.onlyPlugins() || o.Certificates != nil {
 		result.AddStepf("review what changed, then '%s'", config.Facts().Check)
 	}
 	p.addPluginSteps(result, o.Plugins)
+	if o.Chart != nil {
+		return result, o.Chart.Describe(result)
+	}
 	return result, nil
 }
 

@@ -32,6 +32,8 @@ type InitOptions struct {
 	ProjectVersion string
 	// API is the first kind of a project without Go code, or nil for a project without kinds.
 	API *CreateAPIOptions
+	// Chart generates the Helm chart that installs the operator, or is nil.
+	Chart ChartGenerator
 	// Findings are problems of the options that the caller has found.
 	Findings diag.Findings
 }
@@ -62,10 +64,15 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		if err := p.AddPlugins(tree, config, o.Plugins); err != nil {
 			return err
 		}
-		if tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode); kind == nil {
+		if tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode); kind != nil {
+			if err := kind.Apply(ctx, p, tree, config); err != nil {
+				return err
+			}
+		}
+		if o.Chart == nil {
 			return nil
 		}
-		return kind.Apply(ctx, p, tree, config)
+		return o.Chart.Apply(ctx, tree, config)
 	})
 	if err != nil {
 		return nil, err
@@ -79,6 +86,9 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 		result.AddStepf("add an API with '%s create api'", p.Program)
 	}
 	p.addPluginSteps(result, o.Plugins)
+	if o.Chart != nil {
+		return result, o.Chart.Describe(result)
+	}
 	return result, nil
 }
 

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"context"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -9,6 +10,14 @@ import (
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
+
+// A ChartGenerator generates the Helm chart that installs the operator of a project. Package chart implements it.
+type ChartGenerator interface {
+	// Apply generates the chart into a tree whose other files are complete, and records it in PROJECT.
+	Apply(ctx context.Context, tree *worktree.Tree, config *project.Config) error
+	// Describe adds to a result what the user must know about the chart. It returns an error about conflicts.
+	Describe(result *Result) error
+}
 
 // AddPlugins writes the files of optional plugins into the tree, and records the plugins. Existing files are kept, except for the
 // dashboard of the project's own metrics, to which panels are added.

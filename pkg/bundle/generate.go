@@ -110,6 +110,7 @@ func Generate(in Input) (*Manifests, error) {
 	}
 	w := c.applyWebhooks(csv)
 	w.removeCertificates()
+	w.removeSelfManaged()
 	w.removeServices()
 	if strategy.StrategyName == v1alpha1.InstallStrategyNameDeployment {
 		c.applyRBAC(&strategy.StrategySpec, in)

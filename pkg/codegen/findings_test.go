@@ -130,6 +130,13 @@ func TestFindings(t *testing.T) {
 			[][3]string{{"api/v2/thing_types.go", "", strings.ReplaceAll(kind, "package v1\n", "package v2\n")}},
 			[]string{file + ":17:6: kind Thing has no storage version; add the marker"},
 		},
+		"two stored versions": {
+			[][3]string{
+				{file, "// Thing is", "// +kubebuilder:storageversion\n\n// Thing is"},
+				{"api/v2/thing_types.go", "", strings.ReplaceAll(strings.ReplaceAll(kind, "package v1\n", "package v2\n"), "// Thing is", "// +kubebuilder:storageversion\n\n// Thing is")},
+			},
+			[]string{"api/v2/thing_types.go:19:6: kind Thing has 2 storage versions: v1, v2; keep the marker"},
+		},
 		"type that cannot be copied": {
 			[][3]string{{file, "// ThingSpec is", "// Doer does.\ntype Doer interface{ Do() }\n\n// Func does.\ntype Func func()\n\n// ThingSpec is"}},
 			[]string{file + ":12:6: type Func has type func(): JSON cannot contain a function; write +kubebuilder:object:generate=false above it"},

@@ -20,9 +20,10 @@ import (
 // refused returns the problems for which an API server refuses a CRD, at the fields of the types in the project. What is wrong in the types of
 // other modules is a warning, because a patch of the CRD has to correct it.
 func (g *generation) refused(parser *toolscrd.Parser, definition apiextensionsv1.CustomResourceDefinition, versions []toolscrd.TypeIdent) (errors, warnings diag.Findings) {
+	errors = g.storedTwice(parser, definition, versions)
 	complete := crd.Complete(&definition)
 	if complete == nil {
-		return nil, nil
+		return errors, nil
 	}
 	type cause struct {
 		at         diag.Position
@@ -56,6 +57,29 @@ func (g *generation) refused(parser *toolscrd.Parser, definition apiextensionsv1
 		warnings = append(warnings, finding)
 	}
 	return errors, warnings
+}
+
+// storedTwice returns a finding at the newest of several storage versions: there must be one.
+func (g *generation) storedTwice(parser *toolscrd.Parser, definition apiextensionsv1.CustomResourceDefinition, versions []toolscrd.TypeIdent) diag.Findings {
+	var stored []string
+	for _, v := range definition.Spec.Versions {
+		if v.Storage {
+			stored = append(stored, v.Name)
+		}
+	}
+	if len(stored) < 2 {
+		return nil
+	}
+	for _, ident := range versions {
+		if parser.GroupVersions[ident.Package].Version != stored[len(stored)-1] {
+			continue
+		}
+		in, node, _ := g.fieldAt(parser, ident, nil)
+		f := g.positions.finding(in.Fset.Position(node).String(), fmt.Sprintf("kind %s has %d storage versions: %s", ident.Name, len(stored), strings.Join(stored, ", ")))
+		f.Rule, f.Fix = "storage-versions", "keep the marker +kubebuilder:storageversion in one"
+		return diag.Findings{f}
+	}
+	return nil
 }
 
 var (

@@ -24,6 +24,12 @@ const (
 	leaseRenewal  = 10 * time.Second
 )
 
+// kubeletAddressType is the type of the node's address at which an API server with kubeletAddressFlag finds its kubelet.
+const (
+	kubeletAddressType = "InternalDNS"
+	kubeletAddressFlag = "--kubelet-preferred-address-types=" + kubeletAddressType
+)
+
 // fields are a JSON object.
 type fields = map[string]any
 
@@ -32,7 +38,9 @@ type fields = map[string]any
 type node struct {
 	client *kube.Client
 	name   string
-	now    func() time.Time
+	// port is the one of its server on this machine.
+	port int
+	now  func() time.Time
 
 	// addresses is the number of assigned pod addresses.
 	addresses int
@@ -74,7 +82,10 @@ func (n *node) report(ctx context.Context) error {
 	resources := fields{"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "1000"}
 	status := fields{
 		"capacity": resources, "allocatable": resources,
-		"addresses": []fields{{"type": "InternalIP", "address": nodeAddress}, {"type": "Hostname", "address": n.name}},
+		"addresses": []fields{
+			{"type": "InternalIP", "address": nodeAddress}, {"type": "Hostname", "address": n.name}, {"type": kubeletAddressType, "address": "localhost"},
+		},
+		"daemonEndpoints": fields{"kubeletEndpoint": fields{"Port": n.port}},
 		"conditions": []fields{
 			condition("Ready", "True", "KubeletReady"),
 			condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),

@@ -87,6 +87,7 @@ func apiServerArgs(dir, etcdURL string, port int, o StartOptions) []string {
 			"--advertise-address=127.0.0.1",
 			// The endpoints of the kubernetes service must not be a loopback address.
 			"--endpoint-reconciler-type=none",
+			kubeletAddressFlag,
 		)
 	} else {
 		args = append(args,

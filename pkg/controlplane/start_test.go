@@ -22,18 +22,23 @@ import (
 // request sends a request as the control plane's user and returns the status and the answer.
 func request(t *testing.T, cp *ControlPlane, token, method, path, body string) (int, string) {
 	t.Helper()
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(cp.CAData) {
-		t.Fatal("CAData holds no certificate")
-	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
-	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), method, cp.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
+	return send(t, cp, req)
+}
+
+func send(t *testing.T, cp *ControlPlane, req *http.Request) (code int, answer string) {
+	t.Helper()
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(cp.CAData) {
+		t.Fatal("CAData holds no certificate")
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -82,7 +82,7 @@ func RunAPIServer(ctx context.Context, assets Assets, dir string, args []string,
 		if err := cp.join(args); err != nil {
 			return fmt.Errorf("adding controllers to the API server of envtest: %w", err)
 		}
-		args = append(args, "--token-auth-file="+filepath.Join(data.Path, tokenFile))
+		args = append(args, "--token-auth-file="+filepath.Join(data.Path, tokenFile), kubeletAddressFlag)
 	}
 	if o.Log != nil {
 		o.Log = &syncWriter{w: o.Log}

@@ -32,14 +32,23 @@ func (cp *ControlPlane) StartWorkloads(ctx context.Context, o StartOptions, now 
 	if err := cp.StartControllers(o); err != nil {
 		return err
 	}
-	node := &node{client: client, name: NodeName, now: now}
+	kubelet, err := serveKubelet()
+	if err != nil {
+		return fmt.Errorf("adding a simulated node: %w", err)
+	}
+	node := &node{client: client, name: NodeName, port: kubelet.port, now: now}
 	if err := node.register(ctx); err != nil {
+		kubelet.close()
 		return fmt.Errorf("adding a simulated node: %w", err)
 	}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { node.run(running) })
-	cp.stopNode = func() { cancel(); wg.Wait() }
+	cp.stopNode = func() {
+		cancel()
+		kubelet.close()
+		wg.Wait()
+	}
 	return nil
 }
 

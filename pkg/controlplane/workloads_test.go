@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,7 @@ func TestWorkloads(t *testing.T) {
 		}
 		return len(o.Items) == 4 && len(addresses) == 4 && !addresses[""]
 	})
+	checkKubelet(t, cp, do)
 	// What is deleted goes: a pod is replaced, a Deployment takes its pods along.
 	do("DELETE", deployments+"/a", `{"propagationPolicy":"Foreground"}`)
 	do("DELETE", jobs+"/j", `{"propagationPolicy":"Foreground"}`)
@@ -85,6 +87,42 @@ func TestWorkloads(t *testing.T) {
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
 		t.Errorf("%d directories are left", len(left))
 	}
+}
+
+// checkKubelet expects one sentence about what needs containers, also when the client asks for another protocol, as kubectl does.
+func checkKubelet(t *testing.T, cp *ControlPlane, do func(method, path, body string)) {
+	t.Helper()
+	const pods = "/api/v1/namespaces/default/pods"
+	do("POST", pods, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"example.com/c:1"}]}}`)
+	eventually(t, cp, pods+"?fieldSelector=metadata.name%3Dp", func(o answer) bool { return len(o.Items) == 1 && o.Items[0].Status.Phase == "Running" })
+	for method, want := range map[string]string{
+		"GET /log":                          "the containers of pod default/p are simulated, so it has no logs",
+		"POST /exec?command=ls&stdout=true": "the containers of pod default/p are simulated, so no command can run in it",
+		"POST /attach?stdout=true":          "the containers of pod default/p are simulated, so there is nothing to attach to",
+		"POST /portforward?ports=80":        "the containers of pod default/p are simulated, so no port is open in it",
+	} {
+		verb, path, _ := strings.Cut(method, " ")
+		code, answer := upgrade(t, cp, verb, pods+"/p"+path)
+		if code != http.StatusBadRequest || !strings.Contains(answer, want) {
+			t.Errorf("%s: %d %s", method, code, answer)
+		}
+	}
+	do("DELETE", pods+"/p", "")
+}
+
+// upgrade sends a request for SPDY.
+func upgrade(t *testing.T, cp *ControlPlane, method, path string) (code int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, cp.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+cp.Token)
+	if method == http.MethodPost {
+		req.Header.Set("Connection", "Upgrade")
+		req.Header.Set("Upgrade", "SPDY/3.1")
+	}
+	return send(t, cp, req)
 }
 
 func TestWorkloadsNeedTheirPrograms(t *testing.T) {

@@ -15,4 +15,9 @@
 //
 // Faults of the network and of credentials are methods of the Gateway: [Gateway.Refuse], [Gateway.ResetConnections],
 // [Gateway.CutWatches], [Gateway.RotateCertificate] and [Gateway.SetTokens].
+//
+// # Dry runs
+//
+// With [Options.DryRun], a program can't change anything in the cluster: each write is forwarded as a server-side dry run, and the program
+// gets its result. What the API server can't do as a dry run isn't forwarded.
 package gateway

@@ -69,6 +69,8 @@ type Exchange struct {
 	request *http.Request
 	// silent keeps the answer from the program, and recorded is set with the first record.
 	silent, recorded bool
+	// dry is the write if it is a dry run that DryRun.Wrote gets.
+	dry *DryWrite
 }
 
 // exchangeKey is the key of the Exchange in the context of a request.
@@ -79,13 +81,17 @@ func exchangeOf(r *http.Request) *Exchange { return r.Context().Value(exchangeKe
 // answered records the answer of the API server.
 func (x *Exchange) answered(answer *http.Response) error {
 	x.ServerCode = answer.StatusCode
-	if err := x.readAnswer(answer); err != nil {
+	body, err := x.readAnswer(answer)
+	if err != nil {
 		return err
 	}
 	if !x.silent {
 		x.Code = answer.StatusCode
 	}
 	x.end()
+	if x.dry != nil {
+		x.wrote(body)
+	}
 	return nil
 }
 

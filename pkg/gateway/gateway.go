@@ -27,6 +27,10 @@ type Options struct {
 	URL    string
 	CAData []byte
 	Token  string
+	// Transport, if it isn't nil, sends requests to the API server instead of CAData and Token, and authenticates them.
+	Transport http.RoundTripper
+	// DryRun, if it isn't nil, makes each write a dry run. Rules don't apply then.
+	DryRun *DryRun
 	// Seed chooses the requests that rules with a share apply to.
 	Seed uint64
 	// Record is called for each request before the program gets the answer, by several goroutines at a time. It may be nil.
@@ -42,11 +46,14 @@ type Gateway struct {
 	serving   atomic.Pointer[tls.Certificate]
 	server    *http.Server
 	proxy     *httputil.ReverseProxy
-	transport *http.Transport
+	backend   *url.URL
+	transport http.RoundTripper
 	listener  *listener
 	token     string
 	seed      uint64
 	record    func(Record)
+	dryRun    *DryRun
+	elections elections
 
 	mu      sync.Mutex
 	rules   []*activeRule
@@ -62,11 +69,18 @@ func Start(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(o.CAData) {
-		return nil, errors.New("the certificate authority of the API server can't be parsed")
+	g := &Gateway{
+		watches: map[*http.Request]context.CancelFunc{}, token: o.Token, seed: o.Seed, record: o.Record,
+		backend: backend, transport: o.Transport, dryRun: o.DryRun, elections: elections{leases: map[string]lease{}},
 	}
-	g := &Gateway{watches: map[*http.Request]context.CancelFunc{}, token: o.Token, seed: o.Seed, record: o.Record}
+	if g.transport == nil {
+		if g.transport, err = newTransport(o.CAData); err != nil {
+			return nil, err
+		}
+	}
+	if g.dryRun != nil {
+		g.transport = guard{g.transport}
+	}
 	if g.authority, err = newAuthority(); err != nil {
 		return nil, err
 	}
@@ -79,17 +93,11 @@ func Start(o Options) (*Gateway, error) {
 	}
 	g.listener = &listener{Listener: tcp, open: map[*conn]bool{}}
 	g.URL = "https://" + tcp.Addr().String()
-	g.transport = &http.Transport{
-		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
-		ForceAttemptHTTP2:   true,
-		DisableCompression:  true, // the program decides
-		MaxIdleConnsPerHost: 100,
-	}
 	quiet := log.New(io.Discard, "", 0)
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(backend)
-			r.Out.Header.Set("Authorization", "Bearer "+g.token)
+			g.authenticate(r.Out)
 			if x := exchangeOf(r.In); x.IsWrite() {
 				r.Out.Header.Del("Accept-Encoding") // the gateway reads the answer
 			}
@@ -119,10 +127,34 @@ func Start(o Options) (*Gateway, error) {
 	return g, nil
 }
 
+// newTransport returns a transport to the API server with a certificate authority.
+func newTransport(ca []byte) (http.RoundTripper, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the certificate authority of the API server can't be parsed")
+	}
+	return &http.Transport{
+		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:   true,
+		DisableCompression:  true, // the program decides
+		MaxIdleConnsPerHost: 100,
+	}, nil
+}
+
+// authenticate replaces the program's credentials with the gateway's own, unless Options.Transport adds them.
+func (g *Gateway) authenticate(r *http.Request) {
+	r.Header.Del("Authorization")
+	if g.token != "" {
+		r.Header.Set("Authorization", "Bearer "+g.token)
+	}
+}
+
 // Stop closes all connections.
 func (g *Gateway) Stop() {
 	_ = g.server.Close() // the listener is closed in any case
-	g.transport.CloseIdleConnections()
+	if transport, ok := g.transport.(*http.Transport); ok {
+		transport.CloseIdleConnections()
+	}
 }
 
 // Add adds a rule after the others. The returned function removes it.
@@ -182,6 +214,10 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 			delete(g.watches, r)
 			g.mu.Unlock()
 		}()
+	}
+	if g.dryRun != nil {
+		x.forwardDry(g.dryRun)
+		return
 	}
 	cmp.Or(g.faultFor(request), &activeRule{Rule: Rule{Fault: (*Exchange).Forward}}).Fault(x)
 }

@@ -51,14 +51,15 @@ func (r Record) Manager() string {
 // maxAnswer is the maximum size of an answer that is read before it is forwarded. Larger ones have no resource version in their records.
 const maxAnswer = 4 << 20
 
-// readAnswer reads what a Record says of the answer of the API server to a write, or of a failure, and replaces the body.
-func (r *Record) readAnswer(answer *http.Response) error {
+// readAnswer reads what a Record says of the answer of the API server to a write, or of a failure, and replaces the body. It returns what it
+// has read.
+func (r *Record) readAnswer(answer *http.Response) (body []byte, err error) {
 	if answer.StatusCode == http.StatusSwitchingProtocols || answer.StatusCode < 400 && !r.IsWrite() {
-		return nil
+		return nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	body, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer.Body = struct {
 		io.Reader
@@ -67,7 +68,7 @@ func (r *Record) readAnswer(answer *http.Response) error {
 	object := decode(body)
 	if answer.StatusCode >= 400 {
 		r.Reason, r.Message = object.Reason, object.Message
-		return nil
+		return body, nil
 	}
 	if object.Kind != "Status" { // the answer of a deletion
 		r.UID, r.ResourceVersion = object.Metadata.UID, object.Metadata.ResourceVersion
@@ -75,7 +76,7 @@ func (r *Record) readAnswer(answer *http.Response) error {
 	if r.Name == "" { // it was generated
 		r.Name = object.Metadata.Name
 	}
-	return nil
+	return body, nil
 }
 
 // An object is what the gateway reads of objects. Only a Status has Reason and Message.

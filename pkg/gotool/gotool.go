@@ -20,6 +20,8 @@ type Go struct {
 	Offline bool
 	// Progress receives a line for each module that is downloaded.
 	Progress io.Writer
+	// Counting runs a step, and prints what describe returns while the step takes long. Nil prints nothing.
+	Counting func(describe func() string, step func() error) error
 }
 
 // Command is a call of the go command.
@@ -33,6 +35,8 @@ type Command struct {
 
 	// before, if not nil, runs before each attempt.
 	before func() error
+	// compiled counts packages; see Go.Build.
+	compiled *compiled
 }
 
 // Error is the output of a failed go command.
@@ -59,7 +63,7 @@ func (g Go) Run(ctx context.Context, c Command) ([]byte, error) {
 	if missing.Forbidden != "" {
 		return nil, missing
 	}
-	download := g.attempt(ctx, c, nil, &downloads{w: g.Progress})
+	download := g.attempt(ctx, c, nil, downloads(g.Progress))
 	if download.err != nil {
 		return nil, download.err
 	}
@@ -70,6 +74,13 @@ func (g Go) Run(ctx context.Context, c Command) ([]byte, error) {
 	missing.Modules = s.missing(c.Mod, last.text())
 	missing.Reason = download.reason()
 	return nil, missing
+}
+
+func (g Go) counting(describe func() string, step func() error) error {
+	if g.Counting == nil {
+		return step()
+	}
+	return g.Counting(describe, step)
 }
 
 // forbidden returns the setting that forbids downloads, or "".
@@ -99,7 +110,16 @@ func (g Go) attempt(ctx context.Context, c Command, variables []string, progress
 			return a
 		}
 	}
-	err := g.Start(ctx, c.Dir, append(c.Variables[:len(c.Variables):len(c.Variables)], variables...), &a.stdout, io.MultiWriter(&a.stderr, progress), c.Args...)
+	errOut, describe := io.MultiWriter(&a.stderr, progress), func() string { return step(c.Args) }
+	if c.compiled != nil {
+		errOut, describe = c.compiled.filter(errOut), c.compiled.describe
+	}
+	err := g.counting(describe, func() error {
+		return g.Start(ctx, c.Dir, append(c.Variables[:len(c.Variables):len(c.Variables)], variables...), &a.stdout, errOut, c.Args...)
+	})
+	if filter, ok := errOut.(*lines); ok {
+		_ = filter.end() // what it passes on goes to a buffer
+	}
 	if ctx.Err() != nil {
 		a.err = ctx.Err()
 	} else if err != nil && a.stderr.Len() == 0 {
@@ -183,25 +203,12 @@ func (s settings) offline() []string {
 	return append(variables, "GOSUMDB="+name+" "+noChecksums)
 }
 
-// downloads passes on lines about downloads.
-type downloads struct {
-	w    io.Writer
-	rest []byte
-}
-
-func (d *downloads) Write(p []byte) (int, error) {
-	d.rest = append(d.rest, p...)
-	for {
-		i := bytes.IndexByte(d.rest, '\n')
-		if i < 0 {
-			return len(p), nil
-		}
-		line := d.rest[:i+1]
+// downloads returns a writer that passes on lines about downloads.
+func downloads(w io.Writer) io.Writer {
+	return &lines{each: func(line []byte) (err error) {
 		if text, ok := bytes.CutPrefix(line, []byte("go: downloading ")); ok {
-			if _, err := fmt.Fprintf(d.w, "downloading %s", text); err != nil {
-				return 0, err
-			}
+			_, err = fmt.Fprintf(w, "downloading %s", text)
 		}
-		d.rest = d.rest[i+1:]
-	}
+		return err
+	}}
 }

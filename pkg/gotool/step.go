@@ -1,7 +1,7 @@
 package gotool
 
-// Step describes what a go command does.
-func Step(args []string) string {
+// step describes what a go command does.
+func step(args []string) string {
 	switch {
 	case len(args) > 0 && args[0] == "list":
 		return "loading the packages that the project imports"

@@ -57,7 +57,7 @@ func (g Go) Get(ctx context.Context, tree *worktree.Tree, path string) error {
 	get := g.attempt(ctx, Command{
 		Dir: tree.Root(), Variables: []string{"GOWORK=off"}, before: w.writeMod,
 		Args: []string{"get", "-modfile=" + w.file("go.mod"), w.overlay(), path},
-	}, nil, &downloads{w: g.Progress})
+	}, nil, downloads(g.Progress))
 	if get.err != nil {
 		return get.err
 	}

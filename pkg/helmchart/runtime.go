@@ -19,6 +19,8 @@ type FetchRequest struct {
 	Version string `json:"version,omitempty"`
 	// Starter is the name of a new chart, with Helm's starter as its content. The other fields are empty.
 	Starter string `json:"starter,omitempty"`
+	// Library accepts library charts, which have no objects of their own.
+	Library bool `json:"library,omitempty"`
 	// Offline forbids network access.
 	Offline bool `json:"offline,omitempty"`
 }

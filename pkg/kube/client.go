@@ -113,6 +113,9 @@ func newClient(settings *rest.Config) (*Client, error) {
 	return &Client{URL: strings.TrimRight(client.Get().AbsPath().URL().String(), "/"), rest: client, settings: settings}, nil
 }
 
+// Transport returns a transport that sends requests with the user's credentials.
+func (c *Client) Transport() (http.RoundTripper, error) { return rest.TransportFor(c.settings) }
+
 // errorCode returns the HTTP status of a server's error response; 0 for other errors.
 func errorCode(err error) int {
 	status, ok := errors.AsType[*apierrors.StatusError](err)

@@ -123,24 +123,6 @@ func (c *Client) ResourceOf(ctx context.Context, o *Object) (Resource, error) {
 	return Resource{}, notFound
 }
 
-// Apply applies an object like kubectl apply --server-side --force-conflicts.
-func (c *Client) Apply(ctx context.Context, o *Object, namespace string) error {
-	return c.apply(ctx, o, namespace, "")
-}
-
-// Check is a dry run of Apply.
-func (c *Client) Check(ctx context.Context, o *Object, namespace string) error {
-	return c.apply(ctx, o, namespace, "&dryRun=All")
-}
-
-func (c *Client) apply(ctx context.Context, o *Object, namespace, query string) error {
-	path, err := c.Path(ctx, o, namespace)
-	if err != nil {
-		return err
-	}
-	return c.Do(ctx, http.MethodPatch, path+"?force=true&fieldValidation=Strict&fieldManager="+Manager+query, ApplyPatch, o.Object, nil)
-}
-
 // Allowed reports whether the user has a permission for all objects of a resource.
 func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (bool, error) {
 	review := map[string]any{
@@ -155,9 +137,18 @@ func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (boo
 // Delete deletes an object, as kubectl does: what it owns follows, also the pods of a Job, which the API server would keep otherwise. It is not
 // an error if the object does not exist.
 func (c *Client) Delete(ctx context.Context, o *Object, namespace string) error {
+	return c.delete(ctx, o, namespace, "")
+}
+
+// CheckDelete is a dry run of Delete.
+func (c *Client) CheckDelete(ctx context.Context, o *Object, namespace string) error {
+	return c.delete(ctx, o, namespace, "&dryRun=All")
+}
+
+func (c *Client) delete(ctx context.Context, o *Object, namespace, query string) error {
 	path, err := c.Path(ctx, o, namespace)
 	if err == nil {
-		err = c.Do(ctx, http.MethodDelete, path+"?propagationPolicy=Background", "", nil, nil)
+		err = c.Do(ctx, http.MethodDelete, path+"?propagationPolicy=Background"+query, "", nil, nil)
 	}
 	if IsNotFound(err) {
 		return nil

@@ -17,7 +17,7 @@ import (
 const maxRestarts = 3
 
 // PermanentFailure returns why the newest pods of a Deployment will never become ready: the registry does not have the image or
-// denies access, or a container keeps failing. It returns "" if they may, or if they cannot be read.
+// denies access, a container keeps failing, or the Pod Security Standard of the namespace forbids them. It returns "" if they may, or if they cannot be read.
 func (c *Client) PermanentFailure(ctx context.Context, deployment *Object) string {
 	query := podsOf(deployment)
 	if IntAt(deployment.Object, "status", "observedGeneration") < deployment.GetGeneration() || query == nil {
@@ -28,6 +28,11 @@ func (c *Client) PermanentFailure(ctx context.Context, deployment *Object) strin
 		return ""
 	}
 	newest := slices.MaxFunc(sets, func(a, b *Object) int { return revision(a) - revision(b) })
+	for _, c := range Conditions(newest) {
+		if c.Type == "ReplicaFailure" && c.Status == "True" && strings.Contains(c.Message, "violates PodSecurity") {
+			return "the namespace rejects its pods: " + c.Message
+		}
+	}
 	return c.podFailure(ctx, deployment.GetNamespace(), query, newest.GetName())
 }
 

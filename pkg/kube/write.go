@@ -2,14 +2,11 @@ package kube
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/csaupgrade"
 )
 
 // Change is the effect of ApplyOrRecreate on an object.
@@ -33,7 +30,7 @@ func (c *Client) ApplyOrRecreate(ctx context.Context, o *Object, formerManagers 
 	if before == nil {
 		return Created, c.Apply(ctx, o, o.GetNamespace())
 	}
-	if err := c.adopt(ctx, before, formerManagers); err != nil {
+	if err := c.Adopt(ctx, before, formerManagers...); err != nil {
 		return "", err
 	}
 	err = c.Apply(ctx, o, o.GetNamespace())
@@ -98,38 +95,6 @@ func IsImmutable(err error) bool {
 func IsBeingDeleted(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "because it is being terminated")
 }
-
-// adopt makes Operon the manager of the fields of former managers, so that the next Apply removes those that it does not set.
-func (c *Client) adopt(ctx context.Context, o *Object, formerManagers []string) error {
-	if len(formerManagers) == 0 {
-		return nil
-	}
-	former := sets.New(formerManagers...)
-	owned := false
-	for _, entry := range o.GetManagedFields() {
-		owned = owned || former.Has(entry.Manager)
-	}
-	if !owned {
-		return nil
-	}
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, former, Manager)
-	if err != nil || patch == nil {
-		return err
-	}
-	path, err := c.Path(ctx, o, o.GetNamespace())
-	if err != nil {
-		return err
-	}
-	if err := c.Do(ctx, http.MethodPatch, path, "application/json-patch+json", rawJSON(patch), nil); err != nil {
-		return fmt.Errorf("taking ownership of the fields of %s: %w", FullName(o), err)
-	}
-	return nil
-}
-
-// rawJSON is marshaled unchanged.
-type rawJSON []byte
-
-func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
 // DropFinalizers removes the finalizers of an object. It is not an error if the object does not exist.
 func (c *Client) DropFinalizers(ctx context.Context, o *Object) error {

@@ -94,6 +94,14 @@ func (f *Facts) Refusals(command string) []Refusal {
 	return slices.DeleteFunc(slices.Clone(f.Refused), func(r Refusal) bool { return !r.applies(command) })
 }
 
+// Refuses reports whether a command does not have a flag for the layout.
+func (f *Facts) Refuses(command, flag string) bool {
+	return slices.ContainsFunc(f.Refused, func(r Refusal) bool {
+		_, found := r.Reasons[flag]
+		return found && r.applies(command)
+	})
+}
+
 // Key returns the key of the layout in PROJECT.
 func (f *Facts) Key() string { return f.Keys[1] }
 

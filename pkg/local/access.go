@@ -14,7 +14,7 @@ import (
 
 // grant gives the manager the permissions of config/default in an embedded control plane, and updates them after changes.
 func (r *runner) grant(ctx context.Context) error {
-	if r.plane == nil || r.o.AsAdmin {
+	if r.plane == nil || r.o.AsAdmin || r.o.NoManager {
 		return nil
 	}
 	remedy := "correct the manifests, or use --as-admin to run without them"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gotool"
 )
 
 // errBuild is wrapped by the error of a failed build, which contains the output of go.
@@ -34,24 +35,16 @@ func (r *runner) build(ctx context.Context) error {
 	if r.builds == 0 {
 		r.reuse(binary)
 	}
-	var out bytes.Buffer
-	err = controlplane.RunTied(ctx, controlplane.Command{
-		Dir: r.o.Root, Env: r.buildEnv(), Name: "go", Args: r.buildArgs(binary, pkg), Stdout: &out, Stderr: &out,
-	})
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		text := strings.TrimSpace(out.String())
-		if text == "" {
-			text = err.Error()
+	if err := Compile(ctx, r.o.Go, r.o.Root, nil, r.buildFlags(binary), pkg, "building the manager"); err != nil {
+		if failed, ok := errors.AsType[*gotool.Error](err); ok {
+			return diag.Lines(fmt.Sprintf("%v: go build %s:", errBuild, pkg), CompilerErrors(failed.Text, errBuild))
 		}
-		return diag.Lines(fmt.Sprintf("%v: go build %s:", errBuild, pkg), CompilerErrors(text, errBuild))
+		return err
 	}
 	r.keep(binary)
 	r.builds++
 	r.stale = append(r.stale, r.binary)
-	r.binary, r.flags, r.port = binary, r.readFlags(ctx, binary), webhookPort(r.o.Root, pkg)
+	r.binary, r.flags = binary, r.readFlags(ctx, binary)
 	return nil
 }
 
@@ -63,29 +56,23 @@ func (r *runner) useProgram(ctx context.Context) error {
 	}
 	if r.o.Program.Flags == nil {
 		r.flags = r.readFlags(ctx, r.binary, r.o.Program.Args...)
-		var err error
-		if r.port, err = r.source().webhookPort(); err != nil {
-			return err
-		}
 	}
 	return ctx.Err()
 }
 
-// buildEnv sets the temporary directory of go to the workspace, which is removed even after an interrupt.
-func (r *runner) buildEnv() []string {
-	return append(append([]string{}, r.o.Environ...), "GOTMPDIR="+r.workspace.Path)
-}
-
-// buildArgs omits debug information, which takes half of the time of linking.
-func (r *runner) buildArgs(binary, pkg string) []string {
-	args := []string{"build", "-buildvcs=false"}
+// buildFlags omits debug information, which takes half of the time of linking, unless there is a debugger, for which it omits optimizations.
+func (r *runner) buildFlags(binary string) []string {
+	flags := []string{"-buildvcs=false", "-o", binary}
+	if r.o.Debugger != nil {
+		return append(flags, "-gcflags=all=-N -l")
+	}
 	hasLinkerFlags := slices.ContainsFunc(r.o.Environ, func(entry string) bool {
 		return strings.HasPrefix(entry, "GOFLAGS=") && strings.Contains(entry, "-ldflags")
 	})
 	if !hasLinkerFlags {
-		args = append(args, "-ldflags=-w")
+		flags = append(flags, "-ldflags=-w")
 	}
-	return append(args, "-o", binary, pkg)
+	return flags
 }
 
 // readFlags returns the flags in the help of the manager. A manager that does not parse flags finds no cluster and ends, or is killed

@@ -46,6 +46,9 @@ func (r *runner) choose(ctx context.Context) error {
 func (r *runner) reach(ctx context.Context) error {
 	files := r.o.Locator.Files()
 	if files.Default && !files.Exist() {
+		if r.o.Preview != nil {
+			return errors.New("there is no kubeconfig: pass --kubeconfig, or set KUBECONFIG")
+		}
 		if r.o.ControlPlane == PlaneKubeconfig {
 			return errors.New("there is no kubeconfig: pass --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
 		}
@@ -58,6 +61,8 @@ func (r *runner) reach(ctx context.Context) error {
 	case err != nil && files.Default && r.o.ControlPlane == PlaneAuto:
 		r.progressf("~/.kube/config is not used: %v", err)
 		return nil
+	case err != nil && r.o.Preview != nil:
+		return diag.Explain(err, "correct the kubeconfig, or choose another one with --kubeconfig")
 	case err != nil:
 		return diag.Explain(err, "correct the kubeconfig, or use --control-plane embedded to run without a cluster")
 	}
@@ -67,7 +72,7 @@ func (r *runner) reach(ctx context.Context) error {
 
 // checkPermissions returns an error if permissions or the namespace are missing in the cluster.
 func (r *runner) checkPermissions(ctx context.Context) error {
-	if r.hasAPIs() {
+	if r.hasAPIs() && r.o.Preview == nil {
 		allowed, err := r.cluster.Allowed(ctx, "patch", "apiextensions.k8s.io", "customresourcedefinitions")
 		if err == nil && !allowed { // on failure, the installation reports it
 			return errors.New("the cluster rejects this user: to patch customresourcedefinitions.apiextensions.k8s.io is forbidden; ask for the rights, or use --control-plane embedded")
@@ -95,7 +100,8 @@ func (r *runner) provideNamespace(ctx context.Context) error {
 	return err
 }
 
-// embed starts a control plane with controllers, a scheduler and a simulated node; for Options.Drive it leaves these to startWorkloads.
+// embed starts a control plane, installs the CRDs, and adds controllers, a scheduler and a simulated node. The garbage collector knows the
+// kinds that it finds when it starts, and looks for others only every 30 seconds, so that CRDs must be there before.
 func (r *runner) embed(ctx context.Context) error {
 	ensure := controlplane.DefaultOptions(r.o.Environ)
 	ensure.Parts, ensure.Progress = controlplane.WorkloadParts(), r.o.Progress
@@ -111,29 +117,30 @@ func (r *runner) embed(ctx context.Context) error {
 		return err
 	}
 	r.kubeconfig = r.plane.KubeconfigPath()
-	if r.o.Drive != nil {
-		return nil // nobody else uses it
+	if r.o.Namespace != "" {
+		if err := r.provideNamespace(ctx); err != nil {
+			return err
+		}
 	}
-	if err := r.startWorkloads(ctx); err != nil {
+	r.setNamespace()
+	if err := r.install(ctx); err != nil {
 		return err
 	}
+	return r.plane.StartWorkloads(ctx, r.planeOptions(), r.o.Now)
+}
+
+// publish makes the control plane known to other programs, and tells the user how to reach it.
+func (r *runner) publish(ctx context.Context) {
 	if err := r.claim.publish(r.plane.Kubeconfig()); err != nil {
 		r.progressf("the API server is at %s, its kubeconfig is %s; 'tool kubectl' will not find it: %v", r.plane.URL, r.kubeconfig, err)
-		return nil
+		return
 	}
 	r.published = true
 	r.progressf("the API server is at %s, its kubeconfig is %s; in another terminal:\n  %s", r.plane.URL, r.claim.kubeconfig(), r.kubectlHint(ctx))
-	return nil
 }
 
 func (r *runner) planeOptions() controlplane.StartOptions {
 	return controlplane.StartOptions{TempDir: r.o.TempDir, Environ: r.o.Environ, ServiceAccounts: true, WithoutRoles: true}
-}
-
-// startWorkloads starts what runs workloads in the control plane. The garbage collector knows the kinds that it finds when it starts, and looks
-// for others only every 30 seconds, so that CRDs should be there before.
-func (r *runner) startWorkloads(ctx context.Context) error {
-	return r.plane.StartWorkloads(ctx, r.planeOptions(), r.o.Now)
 }
 
 // kubectlHint returns the command that shows the objects of the project's kinds and the workloads of all namespaces.

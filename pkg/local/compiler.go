@@ -1,13 +1,22 @@
 package local
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
+
+// Compile runs "go build" in a project. An error of the compiler is a *gotool.Error; see CompilerErrors.
+func Compile(ctx context.Context, tool gotool.Go, root string, variables, flags []string, pkg, what string) error {
+	mod, _ := os.ReadFile(filepath.Join(root, "go.mod")) // without it, go reports what is wrong
+	return tool.Build(ctx, gotool.Command{Dir: root, Mod: mod, Variables: variables, Args: flags}, pkg, what)
+}
 
 // compilerError matches an error of the compiler: file, line, column if it has one, and problem.
 var compilerError = lazyregexp.New(`^(.+?):(\d+):(?:(\d+):)? (.*)$`)

@@ -3,13 +3,16 @@ package local
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/tempdir"
@@ -84,6 +87,7 @@ spec:
         - {name: ANSIBLE_REMOTE_TEMP, value: /tmp/.ansible/tmp}
         - {name: ANSIBLE_LIBRARY, value: ./library}
         - {name: XDG_CONFIG_HOME, value: /tmp/.config}
+        - {name: WEBHOOK_SECRET, value: webhook-server-cert}
         - {name: PATH, value: /evil}
         - {name: LD_PRELOAD, value: evil.so}
         - {name: PYTHONPATH, value: evil}
@@ -247,6 +251,12 @@ func TestIsAnsibleSource(t *testing.T) {
 	}
 }
 
+func startGo(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error {
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(os.Environ(), variables...), out, errOut
+	return c.Run()
+}
+
 // TestManagerIsKept expects a new run to link the manager only if the code has changed.
 func TestManagerIsKept(t *testing.T) {
 	t.Parallel()
@@ -255,7 +265,7 @@ func TestManagerIsKept(t *testing.T) {
 	write(t, root, "cmd/main.go", "package main\n\nfunc main() { println(\"one\") }\n")
 	build := func() os.FileInfo {
 		t.Helper()
-		r := &runner{o: Options{Root: root, Keep: kept, Environ: os.Environ()}, workspace: &tempdir.Dir{Path: t.TempDir()}}
+		r := &runner{o: Options{Root: root, Keep: kept, Environ: os.Environ(), Go: gotool.Go{Progress: io.Discard, Start: startGo}}, workspace: &tempdir.Dir{Path: t.TempDir()}}
 		if err := r.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -280,5 +290,29 @@ func TestManagerIsKept(t *testing.T) {
 	write(t, root, "cmd/main.go", "package main\n\nfunc main() { println(\"two\") }\n")
 	if third := build(); os.SameFile(second, third) {
 		t.Error("the manager was not linked again after a change")
+	}
+}
+
+// TestPatient gives all webhooks time for breakpoints.
+func TestPatient(t *testing.T) {
+	t.Parallel()
+	o := &kube.Object{Object: map[string]any{"webhooks": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "timeoutSeconds": int64(1)}}}}
+	for _, webhook := range kube.ListAt(patient([]*kube.Object{o})[0].Object, "webhooks") {
+		if got := kube.IntAt(webhook, "timeoutSeconds"); got != 30 {
+			t.Errorf("%v: %d", webhook, got)
+		}
+	}
+}
+
+// TestExports prints variables for the shells of each system.
+func TestExports(t *testing.T) {
+	t.Parallel()
+	for system, want := range map[string]string{
+		"linux":   "  export KUBECONFIG=\"$PWD/.operon/kubeconfig\"\n  export ENABLE_WEBHOOKS=false",
+		"windows": "  $env:KUBECONFIG = \"$PWD\\.operon\\kubeconfig\"\n  $env:ENABLE_WEBHOOKS = \"false\"",
+	} {
+		if got := strings.Join(exports(system, ".operon/kubeconfig", []string{"ENABLE_WEBHOOKS=false"}), "\n"); got != want {
+			t.Errorf("%s:\n%s", system, got)
+		}
 	}
 }

@@ -17,7 +17,7 @@ type LogWriter struct {
 	Out io.Writer
 	// Prefix precedes the lines that are printed as the manager wrote them.
 	Prefix string
-	// Compact shortens the lines of the loggers of controller-runtime and leaves out stack traces; see entry.
+	// Compact shortens the lines of the loggers of controller-runtime, and leaves out stack traces and routine messages; see entry.
 	Compact bool
 	// Color colors the shortened lines.
 	Color bool
@@ -35,8 +35,8 @@ type LogWriter struct {
 	// such a line that names a function and waits for the file that follows.
 	inTrace  bool
 	function []byte
-	// noted reports whether the user has read that stack traces are left out.
-	noted bool
+	// notedTrace reports whether the user has read that stack traces are left out, notedRoutine the same about routine messages.
+	notedTrace, notedRoutine bool
 }
 
 // Write prints the lines that p completes.
@@ -96,10 +96,14 @@ func (w *LogWriter) print(out *bytes.Buffer, line []byte) {
 			return
 		}
 		if e, ok := parseEntry(bytes.TrimSuffix(line, []byte("\r"))); ok {
+			if e.isRoutine() {
+				w.note(out, &w.notedRoutine, "messages about each part that starts or stops are left out")
+				return
+			}
 			e.print(out, w.Color, w.Location)
 			w.inTrace = e.mayHaveTrace
 			if e.hasTrace {
-				w.note(out)
+				w.noteTrace(out)
 			}
 			return
 		}
@@ -127,7 +131,7 @@ func (w *LogWriter) skipTrace(out *bytes.Buffer, line []byte) bool {
 		return true
 	case w.function != nil && traceFile.Match(line):
 		w.function = nil
-		w.note(out)
+		w.noteTrace(out)
 		return true
 	}
 	w.endTrace(out)
@@ -144,10 +148,14 @@ func (w *LogWriter) endTrace(out *bytes.Buffer) {
 	w.inTrace, w.function = false, nil
 }
 
-// note prints once that stack traces are left out.
-func (w *LogWriter) note(out *bytes.Buffer) {
-	if !w.noted {
-		out.WriteString(paint(w.Color, dim, "         stack traces are left out; --logs full prints them") + "\n")
+func (w *LogWriter) noteTrace(out *bytes.Buffer) {
+	w.note(out, &w.notedTrace, "stack traces are left out")
+}
+
+// note prints once what is left out.
+func (w *LogWriter) note(out *bytes.Buffer, noted *bool, text string) {
+	if !*noted {
+		out.WriteString(paint(w.Color, dim, "         "+text+"; --logs full prints them") + "\n")
 	}
-	w.noted = true
+	*noted = true
 }

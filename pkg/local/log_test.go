@@ -59,7 +59,10 @@ func TestLogWriterCompact(t *testing.T) {
 		"after INFO":  {"2026-11-23T02:13:11Z\tINFO\tm\nmain.f\n\tm.go:1\n", "02:13:11 INFO  m\nm | main.f\nm | \tm.go:1\n"},
 		"other lines": {"panic: x\n\ngoroutine 1 [running]:\nmain.main()\n", "m | panic: x\nm | \nm | goroutine 1 [running]:\nm | main.main()\n"},
 		"no entry":    {"{\n{}\n{\"msg\":\"a\"} b\n1\tINFO\tm\n2026-11-23T02:13:11Z\tNOISE\tm\na\tb\n", "m | {\nm | {}\nm | {\"msg\":\"a\"} b\nm | 1\tINFO\tm\nm | 2026-11-23T02:13:11Z\tNOISE\tm\nm | a\tb\n"},
-		"no end":      {"2026-11-23T02:13:11Z\tINFO\tm", "02:13:11 INFO  m\n"},
+		"routine": {"2026-11-23T02:13:11Z\tINFO\tStarting EventSource\t{\"controller\": \"a\"}\n2026-11-23T02:13:11Z\tINFO\tcontroller-runtime.webhook\tRegistering webhook\t{\"path\": \"/m\"}\n" +
+			"2026-11-23T02:13:11Z\tINFO\tStarting workers\t{\"controller\": \"a\", \"worker count\": 1}\n2026-11-23T02:13:11Z\tERROR\tstarting server\t{}\n",
+			"         messages about each part that starts or stops are left out; --logs full prints them\n02:13:11 INFO  a  Starting workers worker count=1\n02:13:11 ERROR starting server\n"},
+		"no end": {"2026-11-23T02:13:11Z\tINFO\tm", "02:13:11 INFO  m\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, size := range []int{len(tc.log), 1} {

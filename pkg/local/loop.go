@@ -15,6 +15,8 @@ func (r *runner) survives(ctx context.Context, err error, previous bool) bool {
 	}
 	r.o.Report(err)
 	switch {
+	case r.o.NoManager:
+		r.progressf("waiting for changes")
 	case previous && errors.Is(err, errBuild):
 		r.progressf("build failed; still running the previous build; waiting for changes")
 	case previous:
@@ -28,14 +30,14 @@ func (r *runner) survives(ctx context.Context, err error, previous bool) bool {
 // follow waits for the end, and restarts the manager after each change that is watched for.
 func (r *runner) follow(ctx context.Context) error {
 	changes, lost := make(chan []string), make(chan error, 1)
-	if r.o.Watch != nil {
+	if r.watch != nil {
 		var wg sync.WaitGroup
 		watching, stop := context.WithCancel(ctx)
 		defer wg.Wait()
 		defer stop()
 		wg.Go(func() {
 			for {
-				changed, err := r.o.Watch.Next(watching)
+				changed, err := r.watch.Next(watching)
 				if err != nil {
 					lost <- err
 					return
@@ -61,15 +63,26 @@ func (r *runner) follow(ctx context.Context) error {
 		case <-planeDone:
 			return r.plane.Err()
 		case err := <-lost:
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				return nil
+			case r.o.Watch != nil:
+				return err
 			}
-			return err
+			r.o.Report(err) // the manager can do without its samples
 		case <-r.exited():
 			err = r.crash()
 			r.o.Log.Flush()
 		case changed := <-changes:
+			onlySamples := (r.program != nil || r.o.NoManager) && areSamples(changed)
+			if onlySamples && !r.o.Samples {
+				continue
+			}
 			r.progressf("changed: %s", strings.Join(changed, ", "))
+			if onlySamples {
+				err = r.applySamples(ctx)
+				break
+			}
 			err = r.update(ctx)
 			previous = err != nil && r.program != nil
 			if err == nil {
@@ -93,7 +106,10 @@ func (r *runner) update(ctx context.Context) error {
 	if err := r.setWebhooks(); err != nil {
 		return err
 	}
-	if r.o.Program.Name != "" {
+	switch {
+	case r.o.NoManager:
+		return r.install(ctx)
+	case r.o.Program.Name != "":
 		r.progressf("restarting")
 		return r.install(ctx)
 	}

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,16 +67,24 @@ func (r *runner) start(ctx context.Context) error {
 		_ = os.Remove(binary) // otherwise it is removed with the workspace
 	}
 	r.stale = nil
-	r.program, err = controlplane.StartProgram("the manager", controlplane.Command{
-		Dir: r.o.Root, Env: env, Name: r.binary, Args: append(slices.Clone(r.o.Program.Args), flags...),
-	}, r.o.Log)
+	name, args := r.binary, append(slices.Clone(r.o.Program.Args), flags...)
+	if r.o.Debugger != nil {
+		name, args = r.o.Debugger.command(name, args)
+	}
+	r.program, err = controlplane.StartProgram("the manager", controlplane.Command{Dir: r.o.Root, Env: env, Name: name, Args: args}, r.o.Log)
 	if err != nil {
 		return err
+	}
+	if r.o.Debugger != nil {
+		r.progressf("the debugger listens on %[1]s; attach your IDE to it, or run:\n  dlv connect %[1]s", r.o.Debugger.Listen)
 	}
 	if r.serving {
 		if err := r.waitServing(ctx); err != nil {
 			return err
 		}
+	}
+	if r.o.Preview != nil {
+		return nil
 	}
 	return r.register(ctx)
 }
@@ -92,7 +99,11 @@ func (r *runner) command() (args, env []string, err error) {
 	if r.access != nil {
 		kubeconfig, namespace = r.access.Kubeconfig, r.access.Permissions().Namespace
 	}
-	env = slices.Concat(r.o.Environ, managerEnv(objects, namespace), r.o.Program.Environ, []string{"KUBECONFIG=" + kubeconfig})
+	environ := r.o.Environ
+	if r.previewing != nil {
+		kubeconfig, environ = r.previewKubeconfig(), outsideOfPod(environ)
+	}
+	env = slices.Concat(environ, managerEnv(objects, namespace), r.o.Program.Environ, []string{"KUBECONFIG=" + kubeconfig})
 	if r.o.Config.Namespaced() || r.o.Namespace != "" && !r.isGiven() {
 		env = append(env, "WATCH_NAMESPACE="+r.namespace)
 	}
@@ -140,23 +151,6 @@ func (r *runner) command() (args, env []string, err error) {
 
 // tempDir returns a directory for temporary files of the manager, which is removed with the workspace. It need not exist.
 func (r *runner) tempDir() string { return filepath.Join(r.workspace.Path, "tmp") }
-
-// applySamples applies config/samples and returns the names of the applied objects.
-func (r *runner) applySamples(ctx context.Context) (names []string, err error) {
-	objects, err := r.source().samples()
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, o := range objects {
-		if err := r.cluster.Apply(ctx, o, r.namespace); err != nil {
-			errs = append(errs, fmt.Errorf("applying the sample %s: %w", kube.Name(o), explain(err)))
-			continue
-		}
-		names = append(names, kube.Name(o))
-	}
-	return names, errors.Join(errs...)
-}
 
 // exited returns a channel that is closed when the manager has exited; nil if none was started.
 func (r *runner) exited() <-chan struct{} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/pkg/manifest"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/stage"
 )
@@ -57,6 +58,8 @@ func webhookPort(root, mainPackage string) int {
 // directories, which are others than in the pod. Ansible executes modules from its temporary directory, for example.
 func ofMachine(name, value string) bool {
 	switch name {
+	case manifest.IssuerSecretVar: // the manager gets a certificate for this machine
+		return true
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TMP", "TEMP", "KUBECONFIG":
 		return true
 	}

@@ -26,6 +26,9 @@ func (r *runner) register(ctx context.Context) error {
 		return err
 	}
 	configured := configured(found, r.o.Config.ProjectName()+"-run-local-", &endpoint{port: r.port, ca: r.ca})
+	if r.o.Debugger != nil {
+		configured = patient(configured)
+	}
 	stale := r.registered
 	if !r.serving {
 		// A killed run may have left them in a cluster.

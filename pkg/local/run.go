@@ -17,76 +17,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/tempdir"
 )
 
-// The control planes that Options.ControlPlane selects: the cluster of the kubeconfig, one that Run starts, or the former if it can be
-// reached.
-const (
-	PlaneAuto       = "auto"
-	PlaneEmbedded   = "embedded"
-	PlaneKubeconfig = "kubeconfig"
-)
-
 // unregisterTimeout is the timeout of the removal of webhooks.
 const unregisterTimeout = 10 * time.Second
-
-// Options are the options of Run.
-type Options struct {
-	// Root is the project's directory, Config its PROJECT file. With Manifests, they are the directory of the Program, and empty.
-	Root   string
-	Config *project.Config
-	// StateDirs are the candidates for the user's state directory, as of userstate.Dirs. Name distinguishes the run from others of
-	// the project; empty is the one whose control plane KubectlEnviron finds.
-	StateDirs []string
-	Name      string
-	// ControlPlane is PlaneAuto, PlaneEmbedded or PlaneKubeconfig. Locator finds the cluster of the kubeconfig.
-	ControlPlane string
-	Locator      kube.Locator
-	// Namespace is the samples' namespace, and the only one that the manager watches. Empty means default for the samples, and that the manager watches all.
-	Namespace string
-	// AsAdmin gives the manager all permissions in an embedded control plane, instead of those of config/default.
-	AsAdmin bool
-	// Denied is called for each permission that the manager lacks, once.
-	Denied func(stage.Denial)
-	// Drive, if it isn't nil, uses the running manager. Run ends when Drive returns, with its error.
-	Drive func(context.Context, *Session) error
-	// Watch detects the changes after which the manager is restarted; nil disables it.
-	Watch *Watch
-	// Samples applies config/samples. SampleObjects, unless it is empty, replaces them in a Session.
-	Samples       bool
-	SampleObjects []*kube.Object
-	// Manifests, unless they are empty, are those of the operator in place of the project's, with its definitions, permissions and
-	// webhooks. They need a Program.
-	Manifests []*kube.Object
-	// CRDs are definitions of others that the operator needs.
-	CRDs []*kube.Object
-	// Webhooks enables the project's webhooks, RemoteWebhooks also for the cluster of the kubeconfig.
-	Webhooks, RemoteWebhooks bool
-	// CertDir is where the manager reads the certificate of its webhooks, if it takes no flag for that; empty means controller-runtime's
-	// default. Run writes the files and removes them.
-	CertDir string
-	// Environ is the environment of go, the manager and the control plane.
-	Environ []string
-	// TempDir is the parent of temporary directories; empty means the system's.
-	TempDir string
-	// Program is the manager of a project without Go code; the zero Program is built from the project's code.
-	Program Program
-	// Keep is the file that stores the built manager for the next run; empty disables it.
-	Keep string
-	// Log receives the manager's output.
-	Log *LogWriter
-	// Now is the clock.
-	Now func() time.Time
-	// Command is the start of command lines for the project, such as "operon -C dir".
-	Command string
-	// Build builds the kustomization in a directory of the project; nil refuses references to other machines.
-	Build func(dir string) ([]byte, error)
-	// Generate updates the project's generated files.
-	Generate func(ctx context.Context) error
-	// Progress receives lines about steps, Report the errors after which Run waits for a change.
-	Progress func(message string)
-	Report   func(err error)
-	// Interrupted returns a channel that is closed when the user interrupts the end of Run, which then kills the manager.
-	Interrupted func() (again <-chan struct{}, stop context.CancelFunc)
-}
 
 // runner is one call of Run.
 type runner struct {
@@ -99,10 +31,12 @@ type runner struct {
 	kubeconfig string
 	plane      *controlplane.ControlPlane
 	// access is the manager's way to the plane; nil if the manager is an administrator. recording guards what is known of its requests.
-	access    *stage.Access
-	recording sync.Mutex
-	denials   stage.Denials
-	requests  []gateway.Record
+	access *stage.Access
+	// previewing is the manager's way to the cluster in a preview.
+	previewing *gateway.Gateway
+	recording  sync.Mutex
+	denials    stage.Denials
+	requests   []gateway.Record
 	// namespace is used for namespaced objects that don't name one; empty until objects are applied.
 	namespace string
 	// metrics is the address of the manager's metrics for Options.Drive; empty if it serves none.
@@ -111,6 +45,8 @@ type runner struct {
 	published bool
 	// running reports whether a manager has been started.
 	running bool
+	// watch is Options.Watch, or detects changes of the samples only; nil for neither.
+	watch *Watch
 
 	builds int
 	binary string
@@ -130,8 +66,13 @@ type runner struct {
 // while the manager runs, and the error of ctx before that.
 func Run(ctx context.Context, o Options) error {
 	r := &runner{o: o}
-	// Before anything that a run at the same time would hold, such as the port of webhooks.
 	var err error
+	if r.watch = o.Watch; r.watch == nil && o.Samples {
+		if r.watch, err = NewWatch(o.Root, isSample); err != nil {
+			return err
+		}
+	}
+	// Before anything that a run at the same time would hold, such as the port of webhooks.
 	if r.claim, err = claimRun(o.StateDirs, o.Root, o.Name); err != nil {
 		return err
 	}
@@ -185,7 +126,8 @@ func (r *runner) run(ctx context.Context) error {
 // webhooks reports whether the manager is to serve webhooks.
 func (r *runner) webhooks() bool { return r.o.Webhooks && r.source().servesWebhooks() }
 
-// prepare builds the manager while an embedded control plane starts, and installs the CRDs.
+// prepare builds the manager, while an embedded control plane starts, and installs what it needs. Nothing is installed in a cluster of the
+// kubeconfig before the manager is built.
 func (r *runner) prepare(ctx context.Context) error {
 	// Either failing ends the other.
 	building, cancel := context.WithCancel(ctx)
@@ -212,26 +154,32 @@ func (r *runner) prepare(ctx context.Context) error {
 	if err := errors.Join(build, start); err != nil {
 		return err
 	}
-	if r.o.Namespace != "" && r.plane != nil {
-		if err := r.provideNamespace(ctx); err != nil {
-			return err
+	if r.plane != nil {
+		if r.o.Drive == nil { // nobody else uses it
+			r.publish(ctx)
 		}
+		return nil
 	}
+	r.setNamespace()
+	if r.o.Preview != nil {
+		return r.preview(ctx)
+	}
+	return r.install(ctx)
+}
+
+// setNamespace sets the namespace of objects that don't name one.
+func (r *runner) setNamespace() {
 	if r.namespace = r.o.Namespace; r.namespace == "" {
 		r.namespace = r.cluster.Namespace
 	}
-	if r.hasAPIs() {
-		r.progressf("installing the CRDs")
-	}
-	if err := r.install(ctx); err != nil || r.plane == nil || r.o.Drive == nil {
-		return err
-	}
-	return r.startWorkloads(ctx)
 }
 
 // firstBuild builds the manager and reports how long that took.
 func (r *runner) firstBuild(ctx context.Context) error {
-	if r.o.Program.Name != "" {
+	switch {
+	case r.o.NoManager:
+		return nil
+	case r.o.Program.Name != "":
 		return r.useProgram(ctx)
 	}
 	r.progressf("building the manager")
@@ -256,6 +204,9 @@ func (r *runner) timedBuild(ctx context.Context) (took string, err error) {
 
 // install applies the CRDs, waits until they are served, and grants the manager its permissions.
 func (r *runner) install(ctx context.Context) error {
+	if !r.running && r.hasAPIs() {
+		r.progressf("installing the CRDs")
+	}
 	names, err := r.applyCRDs(ctx)
 	if err == nil && len(names) > 0 {
 		r.progressf("installed %s", strings.Join(names, ", "))
@@ -268,22 +219,21 @@ func (r *runner) install(ctx context.Context) error {
 
 // launch starts the manager and applies the samples.
 func (r *runner) launch(ctx context.Context) error {
-	r.progressf("starting the manager")
+	again := r.running
 	r.running = true
-	if err := r.start(ctx); err != nil {
-		return err
+	switch {
+	case r.o.NoManager && !again:
+		r.explainNoManager()
+	case !r.o.NoManager:
+		r.progressf("starting the manager")
+		if err := r.start(ctx); err != nil {
+			return err
+		}
 	}
 	if !r.o.Samples {
 		return nil
 	}
-	names, err := r.applySamples(ctx)
-	for _, name := range names {
-		r.progressf("applied %s", name)
-	}
-	if err == nil && len(names) == 0 {
-		r.progressf("there are no samples in config/samples")
-	}
-	return err
+	return r.applySamples(ctx)
 }
 
 // close stops the manager, unregisters its webhooks, stops the control plane and removes temporary files.
@@ -303,6 +253,9 @@ func (r *runner) close() error {
 	}
 	if r.access != nil {
 		r.access.Close()
+	}
+	if r.previewing != nil {
+		r.previewing.Stop()
 	}
 	if r.plane == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), unregisterTimeout)

@@ -19,11 +19,13 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 )
 
-// setWebhooks sets whether the next manager serves webhooks, and creates their certificate.
-func (r *runner) setWebhooks() error {
-	r.serving = r.webhooks()
-	if !r.serving || r.ca != nil {
+// setWebhooks sets whether the next manager serves webhooks, and on which port, and creates their certificate.
+func (r *runner) setWebhooks() (err error) {
+	if r.serving = r.webhooks(); !r.serving {
 		return nil
+	}
+	if r.port, err = r.source().webhookPort(); err != nil || r.ca != nil {
+		return err
 	}
 	if err := CheckCertDir(r.o.CertDir); err != nil {
 		return err

@@ -9,16 +9,16 @@ import (
 	"github.com/operon-sdk/operon/pkg/stage"
 )
 
-// A Session is a running manager in an embedded control plane.
+// A Session is a running manager in an embedded control plane, or in a preview.
 type Session struct {
-	// Client is an administrator's, and Kubeconfig the file of the same user for other programs.
+	// Client is an administrator's, or the user's in a preview, and Kubeconfig the file of the same user for other programs.
 	Client     *kube.Client
 	Kubeconfig string
 	// Namespace is that of objects that don't name one.
 	Namespace string
-	// Samples are Options.SampleObjects, or the objects of config/samples.
+	// Samples are Options.SampleObjects, or the objects of config/samples; none in a preview.
 	Samples []*kube.Object
-	// Requests returns the requests of the manager so far. They are recorded only if it isn't an administrator.
+	// Requests returns the requests of the manager so far. They are recorded in a preview, and if it isn't an administrator.
 	Requests func() []gateway.Record
 	// Permissions are those of the manager, or nil if it is an administrator.
 	Permissions *stage.Permissions
@@ -38,7 +38,7 @@ func (r *runner) recorded() []gateway.Record {
 // drive calls Options.Drive and returns its error. If the manager or the control plane ends first, it ends Drive, and returns why.
 func (r *runner) drive(ctx context.Context) error {
 	samples := withSpecs(r.o.SampleObjects)
-	if len(samples) == 0 {
+	if len(samples) == 0 && r.o.Preview == nil {
 		var err error
 		if samples, err = r.source().samples(); err != nil {
 			return err

@@ -146,7 +146,7 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 					Object: kube.FullName(object),
 					Problem: fmt.Sprintf("has been terminating since %s and still exists (%v)",
 						deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx)),
-					Related: remaining(ctx, in.Client, deleted), Err: context.Cause(ctx),
+					Related: Remaining(ctx, in.Client, deleted), Err: context.Cause(ctx),
 				}, "'olm uninstall' removes what delays it; then install again")
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -42,9 +43,6 @@ func (u *UserData) Empty() bool {
 	return len(u.Operators)+len(u.Subscriptions)+len(u.Catalogs)+len(u.Contents) == 0
 }
 
-// maxNames is the maximum number of objects in an enumeration.
-const maxNames = 5
-
 // Lines describes the loss.
 func (u *UserData) Lines() []string {
 	var lines []string
@@ -52,10 +50,10 @@ func (u *UserData) Lines() []string {
 		lines = append(lines, fmt.Sprintf("operator %s/%s will be deleted with its deployments and permissions", operator.Namespace, operator.Name))
 		for _, kind := range operator.Kinds {
 			if len(kind.Deleted) > 0 {
-				lines = append(lines, fmt.Sprintf("  %s: %d will be deleted with their namespace: %s", kind.CRD, len(kind.Deleted), enumerate(kind.Deleted)))
+				lines = append(lines, fmt.Sprintf("  %s: %d will be deleted with their namespace: %s", kind.CRD, len(kind.Deleted), diag.Enumerate(kind.Deleted)))
 			}
 			if len(kind.Kept) > 0 {
-				lines = append(lines, fmt.Sprintf("  %s: %d will be kept without an operator: %s", kind.CRD, len(kind.Kept), enumerate(kind.Kept)))
+				lines = append(lines, fmt.Sprintf("  %s: %d will be kept without an operator: %s", kind.CRD, len(kind.Kept), diag.Enumerate(kind.Kept)))
 			}
 			if len(kind.Deleted)+len(kind.Kept) == 0 {
 				lines = append(lines, fmt.Sprintf("  %s: the definition will be kept; it has no resources", kind.CRD))
@@ -71,13 +69,6 @@ func (u *UserData) Lines() []string {
 		}
 	}
 	return lines
-}
-
-func enumerate(names []string) string {
-	if len(names) <= maxNames {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
 // Inventory reads what users lose when OLM is uninstalled.
@@ -184,7 +175,7 @@ func contents(ctx context.Context, client *kube.Client, found *Installation, ope
 				return nil, err
 			}
 			for _, o := range objects {
-				if !isManaged(o) && !release.has(o) {
+				if !IsManaged(o) && !release.has(o) {
 					names = append(names, kube.FullName(o))
 				}
 			}
@@ -200,8 +191,8 @@ func isServed(operators []Operator, r kube.Resource) bool {
 	})
 }
 
-// isManaged reports whether an object is created and deleted with another one.
-func isManaged(o *kube.Object) bool {
+// IsManaged reports whether an object is created and deleted with another one.
+func IsManaged(o *kube.Object) bool {
 	labels := o.GetLabels()
 	_, olm := labels["olm.owner"]
 	if olm || labels["olm.managed"] == "true" || len(o.GetOwnerReferences()) > 0 {

@@ -13,6 +13,9 @@ import (
 // definitionFinalizer is Kubernetes' finalizer of definitions, which is removed after the last resource.
 const definitionFinalizer = "customresourcecleanup.apiextensions.k8s.io"
 
+// maxNames is the maximum number of objects that an error explains.
+const maxNames = 5
+
 // notDeletedError explains why objects still exist, after ctx has ended.
 func (r *removal) notDeletedError(ctx context.Context, left []*kube.Object) error {
 	var related diag.Findings
@@ -24,7 +27,7 @@ func (r *removal) notDeletedError(ctx context.Context, left []*kube.Object) erro
 		if i > 0 {
 			related = append(related, diag.Finding{Object: kube.FullName(o), Problem: "was not deleted either"})
 		}
-		related = append(related, remaining(ctx, r.Client, o)...)
+		related = append(related, Remaining(ctx, r.Client, o)...)
 	}
 	return notDeleted(ctx, left[0], related)
 }
@@ -41,9 +44,9 @@ func detailf(format string, args ...any) diag.Finding {
 	return diag.Finding{Problem: text, Listed: "  " + text}
 }
 
-// remaining describes what delays the deletion of an object: conditions of a namespace or definition, the
+// Remaining describes what delays the deletion of an object: conditions of a namespace or definition, the
 // resources of a definition, and finalizers. It omits what cannot be read. ctx may have ended.
-func remaining(ctx context.Context, client *kube.Client, o *kube.Object) (found diag.Findings) {
+func Remaining(ctx context.Context, client *kube.Client, o *kube.Object) (found diag.Findings) {
 	ctx, cancel := DiagnosisContext(ctx)
 	defer cancel()
 	live, err := client.Get(ctx, o)
@@ -82,7 +85,7 @@ func remainingResources(ctx context.Context, client *kube.Client, crd *kube.Obje
 		}
 		names = append(names, name)
 	}
-	return detailf("remaining resources: %s", enumerate(names))
+	return detailf("remaining resources: %s", diag.Enumerate(names))
 }
 
 // removalNote is an annotation without meaning; see freeDefinition.

@@ -119,7 +119,7 @@ func (r *removal) forceDelete(ctx context.Context, pod *kube.Object) error {
 func (r *removal) stuckError(ctx context.Context, namespace *kube.Object) error {
 	diagnosis, cancel := DiagnosisContext(ctx)
 	defer cancel()
-	related := remaining(ctx, r.Client, namespace)
+	related := Remaining(ctx, r.Client, namespace)
 	services, err := r.Client.List(diagnosis, kube.Resource{APIVersion: "apiregistration.k8s.io/v1", Name: "apiservices", Kind: "APIService"}, "", nil)
 	if err != nil {
 		services = nil // the conditions of the namespace must suffice

@@ -185,7 +185,7 @@ spec: {group: example.com, scope: Cluster, names: {plural: things, kind: Thing},
 	want := "  remaining resources: t0, t1 (finalizers a, b), t2, t3, t4 and 2 more\n  its finalizer mine is not removed; remove it with 'kubectl edit' of the customresourcedefinition"
 	ended, cancel := context.WithCancel(t.Context())
 	cancel() // the search for causes begins when the time is up
-	if got := remaining(ended, c.client, crd).Error(); got != want {
+	if got := Remaining(ended, c.client, crd).Error(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	c.refuse = func(r *http.Request) (int, string) {
@@ -194,10 +194,10 @@ spec: {group: example.com, scope: Cluster, names: {plural: things, kind: Thing},
 		}
 		return 0, ""
 	}
-	if got := remaining(t.Context(), c.client, crd).Error(); !strings.HasPrefix(got, "  cannot list its resources: listing things: no\n") {
+	if got := Remaining(t.Context(), c.client, crd).Error(); !strings.HasPrefix(got, "  cannot list its resources: listing things: no\n") {
 		t.Errorf("got %q", got)
 	}
-	if got := remaining(t.Context(), c.client, kube.Named("v1", "Secret", "a", "b")); got != nil {
+	if got := Remaining(t.Context(), c.client, kube.Named("v1", "Secret", "a", "b")); got != nil {
 		t.Errorf("a missing object: got %q", got)
 	}
 }

@@ -3,7 +3,6 @@
 package operatorimage
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +15,8 @@ import (
 
 	"github.com/spf13/afero"
 
-	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
-	"github.com/operon-sdk/operon/pkg/goenv"
+	"github.com/operon-sdk/operon/pkg/gotool"
 	"github.com/operon-sdk/operon/pkg/helmchart"
 	"github.com/operon-sdk/operon/pkg/image"
 	"github.com/operon-sdk/operon/pkg/layout"
@@ -42,7 +40,8 @@ type Builder struct {
 	Getenv  func(key string) string
 	// RuntimeProgram returns the path of operon-runtime.
 	RuntimeProgram func() (string, error)
-	// Go runs the go command, and Galaxy ansible-galaxy, in a directory and with more variables.
+	// Tool compiles the manager. Go runs the go command, and Galaxy ansible-galaxy, in a directory and with more variables.
+	Tool   gotool.Go
 	Go     func(ctx context.Context, dir string, variables []string, out, errOut io.Writer, args ...string) error
 	Galaxy func(ctx context.Context, dir string, variables []string, out io.Writer, args ...string) error
 	// Progressf, Notef and Warn report what happens.
@@ -161,40 +160,16 @@ func (b *Builder) goManager() (Manager, error) {
 	}, err
 }
 
-// goVariables returns the environment variables of builds for a platform.
-func (b *Builder) goVariables(platform string) []string {
-	variables := image.GoVariables(platform)
-	if b.Offline {
-		variables = append(variables, "GOPROXY=off")
-	}
-	return variables
-}
-
 // compile builds the manager for a platform.
 func (b *Builder) compile(ctx context.Context, pkg, platform, binary string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", binary}
+	args := []string{"-trimpath", "-buildvcs=false", "-o", binary}
 	if !strings.Contains(b.Getenv("GOFLAGS"), "-ldflags") {
 		args = append(args, "-ldflags=-s -w") // debug information is half of the image
 	}
 	b.Progressf("compiling %s for %s", pkg, platform)
-	var output bytes.Buffer
-	err := b.Go(ctx, b.Root, b.goVariables(platform), &output, &output, append(args, pkg)...)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, codegen.ErrGoMissing) || isGoEnvError(err):
-		return err
+	err := local.Compile(ctx, b.Tool, b.Root, image.GoVariables(platform), args, pkg, "compiling "+pkg+" for "+platform)
+	if failed, ok := errors.AsType[*gotool.Error](err); ok {
+		return diag.Lines(fmt.Sprintf("the manager does not build for %s: go build %s:", platform, pkg), local.CompilerErrors(failed.Text, err))
 	}
-	text := strings.TrimSpace(output.String())
-	if text == "" {
-		text = diag.Cause(err).Error()
-	}
-	return diag.Lines(fmt.Sprintf("the manager does not build for %s: go build %s:", platform, pkg), local.CompilerErrors(text, err))
-}
-
-func isGoEnvError(err error) bool {
-	_, ok := errors.AsType[*goenv.Error](err)
-	return ok
+	return err
 }

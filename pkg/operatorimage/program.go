@@ -134,3 +134,12 @@ func (b *Builder) InstallRuntime(ctx context.Context, version, platform, temp st
 	}
 	return "", fmt.Errorf("building operon-runtime for %s: go install wrote no program", platform)
 }
+
+// goVariables returns the environment variables of installations for a platform.
+func (b *Builder) goVariables(platform string) []string {
+	variables := image.GoVariables(platform)
+	if b.Offline {
+		variables = append(variables, "GOPROXY=off")
+	}
+	return variables
+}

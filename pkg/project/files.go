@@ -86,6 +86,7 @@ var fileRules = []FileRule{
 	{WebhookConfigDir + "/**", Share, Never},
 	{CertManagerDir + "/*", Share, Merged},
 	{CertManagerDir + "/**", Share, Never},
+	{CertificatesDir + "/*", Share, Merged},
 	{CRDPatchesDir + "/**", Share, Never},
 	{DefaultDir + "/manager_webhook_patch.yaml", Share, Merged},
 	{WebhookPolicyFile, Share, Merged},
@@ -114,6 +115,7 @@ var fileRules = []FileRule{
 
 	// The user's code and content, and generated files.
 	{"**/groupversion_info.go", Share, Never},
+	{"internal/webhookcert/*", Share, Never},
 	{"**/suite_test.go", Share, Never},
 	{"**/webhook_suite_test.go", Share, Never},
 	{FileName, Refuse, Never},

@@ -318,7 +318,7 @@ func TestParsePlugins(t *testing.T) {
 		{"go.kubebuilder.io/v2", "version v2 of the Go layout is not supported", "go/v4"},
 		{"helm", "", ""}, {"helm/v1", "", ""}, {"helm.sdk.operatorframework.io/v1", "", ""}, {"helm/v1,manifests/v2,scorecard/v2", "", ""},
 		{"helm/v2", "version v2 of the Helm layout is not supported", "helm/v1"},
-		{"helm/v1-alpha", "the helm plugin of kubebuilder is not supported", ""},
+		{"helm/v3-alpha", "version v3-alpha of the plugin is not supported", "helm/v2-alpha"},
 		{"hybrid.helm.sdk.operatorframework.io/v1-alpha", "hybrid projects are Go projects", "go/v4"},
 		{"ansible", "", ""}, {"ansible/v1", "", ""}, {"ansible.sdk.operatorframework.io/v1", "", ""}, {"ansible/v1, scorecard/v2", "", ""},
 		{"ansible/v2", "version v2 of the Ansible layout is not supported", "ansible/v1"},

@@ -26,6 +26,7 @@ const (
 
 	ConfigDir         = "config"
 	CertManagerDir    = ConfigDir + "/certmanager"
+	CertificatesDir   = ConfigDir + "/certificates" // of webhooks, without cert-manager
 	CRDDir            = ConfigDir + "/crd"
 	CRDBasesDir       = CRDDir + "/bases" // generated CRDs
 	CRDPatchesDir     = CRDDir + "/patches"

@@ -20,6 +20,8 @@ type Plugins struct {
 	DeployImage bool
 	// Grafana and AutoUpdate make init and edit add dashboards, and a workflow that upgrades the project.
 	Grafana, AutoUpdate bool
+	// Chart makes init and edit add a Helm chart that installs the operator.
+	Chart bool
 }
 
 // ForGo reports whether the layout of Go projects is selected.
@@ -43,13 +45,18 @@ func (p Plugins) CheckProject() diag.Findings {
 // CheckKinds returns the findings for a command that adds kinds and no optional plugins.
 func (p Plugins) CheckKinds() diag.Findings {
 	findings := slices.Clone(p.Findings)
-	for _, key := range p.Optional() {
+	keys := p.Optional()
+	if p.Chart {
+		keys = append(keys, KeyOperatorChart)
+	}
+	for _, key := range keys {
 		findings.Add("--plugins", key, "belongs to init and edit; leave it out here")
 	}
 	return findings
 }
 
-// Optional returns the keys of the selected plugins that init and edit add to a project of any layout, sorted.
+// Optional returns the keys of the selected plugins that init and edit add to a project of any layout, sorted. The chart isn't one of them: it
+// is made from the project.
 func (p Plugins) Optional() []string {
 	var keys []string
 	if p.AutoUpdate {
@@ -98,6 +105,8 @@ func ParsePlugins(keys []string, more ...*layout.Facts) Plugins {
 				plugins.Grafana = true
 			case "autoupdate/v1-alpha", KeyAutoUpdate, "autoupdate", "autoupdate.kubebuilder.io":
 				plugins.AutoUpdate = true
+			case "helm/v2-alpha", KeyOperatorChart, "helm.kubebuilder.io", "helm/v1-alpha", keyOperatorChartV1:
+				plugins.Chart = true
 			default:
 				plugins.Findings = append(plugins.Findings, pluginFinding(key, known))
 			}
@@ -126,7 +135,7 @@ func pluginFinding(key string, known []*layout.Facts) diag.Finding {
 			all = append(all, f.Family())
 		}
 	}
-	supported := strings.Join(short, ", ") + ", deploy-image/v1-alpha, grafana/v1-alpha and autoupdate/v1-alpha are supported"
+	supported := strings.Join(short, ", ") + ", deploy-image/v1-alpha, helm/v2-alpha, grafana/v1-alpha and autoupdate/v1-alpha are supported"
 	f := diag.Finding{Field: "--plugins", Value: key}
 	name, version, _ := strings.Cut(strings.ToLower(key), "/")
 	family, _, _ := strings.Cut(name, ".")
@@ -140,7 +149,7 @@ func pluginFinding(key string, known []*layout.Facts) diag.Finding {
 	case family == "grafana", family == "autoupdate":
 		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the plugin is not supported, only v1-alpha is", version), family+"/v1-alpha"
 	case family == "helm" && (name == "helm.kubebuilder.io" || strings.HasSuffix(version, "-alpha")):
-		f.Problem = fmt.Sprintf("the %s plugin of kubebuilder is not supported; add it with 'kubebuilder edit', which can read the project; %s", family, supported)
+		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the plugin is not supported, only v2-alpha is", version), "helm/v2-alpha"
 	case i >= 0 && (family != "go" || name == "go" || name == "go.kubebuilder.io"), name == "base.go.kubebuilder.io":
 		of := known[max(i, 0)]
 		_, current, _ := strings.Cut(of.Short(), "/")
@@ -149,7 +158,7 @@ func pluginFinding(key string, known []*layout.Facts) diag.Finding {
 		f.Problem = fmt.Sprintf("%s projects are not supported; %s", family, supported)
 	default:
 		f.Problem = "plugin not found; " + supported
-		f.Suggestion, _ = diag.Nearest(key, append(all, "deploy-image/v1-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha", keyImages, KeyGrafana, KeyAutoUpdate))
+		f.Suggestion, _ = diag.Nearest(key, append(all, "deploy-image/v1-alpha", "helm/v2-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha", keyImages, KeyOperatorChart, KeyGrafana, KeyAutoUpdate))
 	}
 	return f
 }

@@ -233,5 +233,6 @@ func (x *renamer) after(code map[string][]byte) (*gosource.Module, error) {
 
 // skipDir reports whether a directory contains no code or manifests of the project.
 func (x *renamer) skipDir(dir string) bool {
-	return dir == "dist" || dir == "bundle" || isForeign(x.tree, dir) || x.NoModule && x.tree.Exists(path.Join(dir, "Chart.yaml"))
+	return dir == "dist" || dir == "bundle" || dir == project.ChartRecords || isForeign(x.tree, dir) ||
+		x.tree.Exists(path.Join(dir, "Chart.yaml")) && (x.NoModule || x.tree.Exists(project.ChartRecord(dir)))
 }

@@ -15,8 +15,12 @@ type Data struct {
 	Webhook  Webhook
 	Spoke    Spoke
 	License  License
+	Chart    Chart
 	Versions Versions
 }
+
+// Chart describes the Helm chart that installs the operator: its directory, and the release with which it installs what config/default builds.
+type Chart struct{ Dir, Release, Namespace string }
 
 // Defaulter returns the name of the type that sets default values of the kind.
 func (d Data) Defaulter() string { return d.webhookType("Defaulter") }
@@ -75,6 +79,8 @@ type Project struct {
 	// LegacyManifest reports whether the manager's Deployment lacks lists that current patches extend, as before kubebuilder
 	// v4.5, or whether config/default lists strategic merge patches only.
 	LegacyManifest bool
+	// Certificates is where the certificate of the webhook server comes from; "" means project.CertManager.
+	Certificates project.Certificates
 	// Boilerplate is the comment at the start of each Go file, without a final newline, or "".
 	Boilerplate string
 	// CLIName is the name by which the user called the program, such as operon or operator-sdk.
@@ -99,6 +105,14 @@ func (p Project) MarkerNamespace() string { return project.ObjectNamespace(p.Nam
 
 // MetricsService returns the name of the metrics Service in its manifest.
 func (p Project) MetricsService() string { return project.MetricsService(p.Prefix()) }
+
+// WebhookSecret returns the name of the Secret with the certificate of the webhook server in the cluster.
+func (p Project) WebhookSecret() string {
+	if p.Certificates == project.SelfManaged {
+		return p.Prefix() + "webhook-server-cert" // an object of config, whose name gets the prefix
+	}
+	return "webhook-server-cert"
+}
 
 // KindCluster returns the name of the Kind cluster for the end-to-end tests.
 func (p Project) KindCluster() string { return project.KindCluster(p.Name) }

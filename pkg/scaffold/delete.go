@@ -53,77 +53,6 @@ func SortPlaces(places diag.Findings) diag.Findings {
 	return slices.CompactFunc(places, func(a, b diag.Finding) bool { return a.Error() == b.Error() })
 }
 
-// A rendering is the output of create commands.
-type rendering struct {
-	files map[string][][]byte // all possible contents of a file
-	// extended holds Go files to which several commands add declarations.
-	extended map[string][][]byte
-	inserts  map[string]map[string]map[string]bool // file → marker → texts
-	// suites holds the texts that a test suite may contain, including other groups' texts.
-	suites map[string]map[string]map[string]bool // base name → marker → texts
-}
-
-// renderKept renders the output of the commands that are not undone, except for controllers and webhooks that the project has
-// in another place, as projects of older tools do.
-func renderKept(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
-	var remaining []Data
-	for _, data := range apis {
-		if err := data.Project.FindPaths(tree); err != nil {
-			return nil, err
-		}
-		if data.Resource.Controller && !tree.Exists(outputPath(controllerPath, data)) {
-			data.Resource.Controller, data.Image = false, Image{}
-		}
-		if data.Resource.API || data.Resource.Controller {
-			remaining = append(remaining, data)
-		}
-	}
-	return renderAll(tree, remaining, webhooks)
-}
-
-func renderAll(tree *worktree.Tree, apis []Data, webhooks []Webhooks) (*rendering, error) {
-	r := &rendering{files: map[string][][]byte{}, extended: map[string][][]byte{}, inserts: map[string]map[string]map[string]bool{}}
-	var known Paths
-	for _, data := range apis {
-		if data.Project.Paths == (Paths{}) {
-			data.Project.Paths = known
-		}
-		if err := data.Project.FindPaths(tree); err != nil {
-			return nil, err
-		}
-		known = data.Project.Paths
-		files, inserts, err := renderAPI(tree, data)
-		if err != nil {
-			return nil, err
-		}
-		r.add(files, inserts)
-	}
-	for _, w := range webhooks {
-		w.Project.Paths = known
-		if err := r.addWebhooks(tree, w); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
-func (r *rendering) add(files map[string][]byte, inserts map[string]map[string]string) {
-	for name, content := range files {
-		r.files[name] = append(r.files[name], content)
-	}
-	for name, blocks := range inserts {
-		if r.inserts[name] == nil {
-			r.inserts[name] = map[string]map[string]bool{}
-		}
-		for marker, text := range blocks {
-			if r.inserts[name][marker] == nil {
-				r.inserts[name][marker] = map[string]bool{}
-			}
-			r.inserts[name][marker][text] = true
-		}
-	}
-}
-
 // A deleter prepares a deletion before the tree changes.
 type deleter struct {
 	tree          *worktree.Tree
@@ -152,18 +81,11 @@ type DeleteReport struct {
 // Delete removes the output of CreateAPI and CreateWebhook: whole files, declarations, and texts at markers. Unless Force is
 // set, edits of the user are an EditedError.
 func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
-	var err error
-	x := deleter{tree: tree, rest: map[string][]byte{}}
-	if content, err := tree.ReadFile(project.DefaultKustomization); err == nil {
-		for line := range strings.Lines(string(content)) {
-			x.fromPeer = x.fromPeer || textdiff.Hash(strings.TrimSpace(line)) == peersLine
-		}
-	}
-	x.fromPeer = x.fromPeer || d.FromPeer
+	x := newDeleter(tree, d)
 	if x.fromPeer {
-		x.written = d.Written
 		d = d.registeringCore()
 	}
+	var err error
 	if x.removed, err = renderAll(tree, d.Removed, d.RemovedWebhooks); err != nil {
 		return nil, err
 	}
@@ -191,15 +113,8 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 			return nil, err
 		}
 	}
-	x.edited = SortPlaces(x.edited)
-	if len(x.edited) > 0 && !d.Force {
-		return nil, EditedError(x.edited)
-	}
-	for name, content := range x.rest {
-		tree.WriteFile(name, content, worktree.FileMode)
-	}
-	for _, name := range x.deleted {
-		tree.Remove(name)
+	if err := x.finish(d.Force); err != nil {
+		return nil, err
 	}
 	if slices.Contains(x.deleted, project.CRDKustomization) {
 		disableCRDs(tree)
@@ -210,6 +125,35 @@ func Delete(tree *worktree.Tree, d Deletion) (*DeleteReport, error) {
 		}
 	}
 	return &DeleteReport{Lost: x.edited, Kept: x.inUse, Left: findLeftovers(tree, d)}, nil
+}
+
+// newDeleter returns a deleter that knows which tool created the project.
+func newDeleter(tree *worktree.Tree, d Deletion) *deleter {
+	x := &deleter{tree: tree, rest: map[string][]byte{}, fromPeer: d.FromPeer}
+	if content, err := tree.ReadFile(project.DefaultKustomization); err == nil {
+		for line := range strings.Lines(string(content)) {
+			x.fromPeer = x.fromPeer || textdiff.Hash(strings.TrimSpace(line)) == peersLine
+		}
+	}
+	if x.fromPeer {
+		x.written = d.Written
+	}
+	return x
+}
+
+// finish changes the tree. Without force, edits of the user are an EditedError, and nothing changes.
+func (x *deleter) finish(force bool) error {
+	x.edited = SortPlaces(x.edited)
+	if len(x.edited) > 0 && !force {
+		return EditedError(x.edited)
+	}
+	for name, content := range x.rest {
+		x.tree.WriteFile(name, content, worktree.FileMode)
+	}
+	for _, name := range x.deleted {
+		x.tree.Remove(name)
+	}
+	return nil
 }
 
 // read returns the content of a file as the steps before left it; ok is false if it does not exist.

@@ -126,6 +126,16 @@ func (x *deleter) hasOtherCertificates() bool {
 	return err == nil && ok && !isUnedited(name, content, x.removed) && !x.isPeers(name, content)
 }
 
+// keepOtherCertificates keeps config/certmanager, and reports that, if something other than webhooks uses it.
+func (x *deleter) keepOtherCertificates(o *overlayFile) (kept bool) {
+	if !o.hasOtherCertificates() && !x.hasOtherCertificates() {
+		return false
+	}
+	x.inUse = append(x.inUse, project.CertManagerDir)
+	maps.DeleteFunc(x.removed.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, project.CertManagerDir+"/") })
+	return true
+}
+
 // removeDeclarations removes declarations from Go files, and files without remaining declarations.
 func (x *deleter) removeDeclarations() error {
 	for _, name := range slices.Sorted(maps.Keys(x.removed.extended)) {
@@ -166,9 +176,8 @@ func (x *deleter) updateOverlay(removed, kept []Webhooks) error {
 		if rest := o.bytes(); !bytes.Equal(rest, content) {
 			x.rest[project.DefaultKustomization] = rest
 		}
-		if len(kept) == 0 && (o.hasOtherCertificates() || x.hasOtherCertificates()) {
-			x.inUse = append(x.inUse, project.CertManagerDir)
-			maps.DeleteFunc(x.removed.files, func(name string, _ [][]byte) bool { return strings.HasPrefix(name, project.CertManagerDir+"/") })
+		if len(kept) == 0 {
+			x.keepOtherCertificates(o)
 		}
 	}
 	initial := x.removed.files[project.WebhookManifests]

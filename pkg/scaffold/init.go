@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -66,6 +68,35 @@ func AddPlugin(tree *worktree.Tree, event string, data Data) (*Report, error) {
 	}
 	return writeFiles(tree, files, false, "move away what is listed")
 }
+
+// chartEvent contains what a project with a Helm chart that installs the operator has besides the chart.
+const chartEvent = "operator-chart"
+
+// AddChart writes the workflow that tests the Helm chart of the operator, and appends the targets for the chart to the Makefile, unless the tree
+// has them.
+func AddChart(tree *worktree.Tree, data Data) error {
+	rendered, err := Render(chartEvent, data)
+	if err != nil {
+		return err
+	}
+	for name, content := range rendered.Files {
+		if !tree.Exists(name) {
+			tree.WriteFile(name, content, worktree.FileMode)
+		}
+	}
+	const makefile = "Makefile"
+	text, err := tree.ReadOptional(makefile)
+	if err != nil || text == nil || chartTarget.Match(text) {
+		return err
+	}
+	lf, crlf := textdiff.ToLF(text)
+	lf = append(bytes.TrimRight(lf, "\n"), "\n\n"+rendered.Inserts[makefile]["helm"]...)
+	tree.WriteFile(makefile, textdiff.FromLF(lf, crlf), worktree.FileMode)
+	return nil
+}
+
+// chartTarget is the first line of the target that installs the chart.
+var chartTarget = lazyregexp.New(`(?m)^helm-deploy\s*:`)
 
 // sharedEvent contains the files of init that create api restores if they are missing, as in projects of tools that write
 // them with the first API.

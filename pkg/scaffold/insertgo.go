@@ -175,7 +175,7 @@ func goTokens(src string) []goToken {
 
 // identifying matches the part of a text that occurs once in a file: the reconciler that it sets up, the function that
 // sets up a webhook, or the package whose types it registers.
-var identifying = lazyregexp.New(`\b\w+\.(\w+Reconciler\{|Setup\w+WithManager\(|AddToScheme\()`)
+var identifying = lazyregexp.New(`\b\w+\.(\w+Reconciler\{|Setup\w*WithManager\(|AddToScheme\()`)
 
 // contains reports whether the file has the text, regardless of white space and comments, or the identifying call of the
 // text, around which the user has edited it.

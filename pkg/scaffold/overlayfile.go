@@ -59,6 +59,7 @@ func (o *overlayFile) disable(removed, kept []Webhooks) {
 		o.comment("- ../certmanager")
 	}
 	o.commentEmpty("replacements:")
+	o.lines = withoutCertificates(o.lines)
 }
 
 // commentEmpty comments out a top-level key whose list has no items left.

@@ -40,6 +40,9 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 	if err := adapt(tree, &data); err != nil {
 		return nil, err
 	}
+	if err := checkCertificates(tree, data); err != nil {
+		return nil, err
+	}
 	current, err := renderKept(tree, nil, existing)
 	if err != nil {
 		return nil, err
@@ -77,14 +80,14 @@ func CreateWebhook(tree *worktree.Tree, data Data, spokes []Spoke, existing []We
 		enableCRDConfiguration(tree)
 	}
 	copyWebhooks(tree, data.Project)
-	report.Missing = enableWebhooks(tree, data, len(existing) > 0)
+	report.Missing = enableWebhooks(tree, data, len(existing) > 0, false)
 	report.Skipped = slices.Sorted(maps.Keys(w.skipped))
 	return report, nil
 }
 
 // webhookEvents returns the events of create webhook, without events for spokes.
 func webhookEvents(data Data) []string {
-	events := []string{"webhook"}
+	events := append([]string{"webhook"}, certificateEvents(data.Project.Certificates)...)
 	if data.Webhook.Defaulting {
 		events = append(events, "webhook-defaulting")
 	}
@@ -176,7 +179,7 @@ func isUnreferenced(tree *worktree.Tree, name string) bool {
 	dir, base := path.Dir(name), path.Base(name)
 	isPolicy := dir == project.NetworkPolicyDir
 	if base == project.KustomizationFile ||
-		!isPolicy && dir != project.WebhookConfigDir && dir != project.CertManagerDir && dir != project.CRDDir {
+		!isPolicy && dir != project.WebhookConfigDir && dir != project.CertManagerDir && dir != project.CertificatesDir && dir != project.CRDDir {
 		return false
 	}
 	content, err := tree.ReadFile(path.Join(dir, project.KustomizationFile))

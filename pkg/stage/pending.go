@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
@@ -30,8 +31,8 @@ func (h *History) pending(s *Settling) string {
 func (h *History) pendingOf(o *kube.Object) string {
 	switch o.GroupVersionKind().Group {
 	case "apps":
-		if observed, found := kube.ValueAt(o.Object, "status", "observedGeneration").(int64); found && observed < o.GetGeneration() {
-			return "has changed, and its controller has not seen it"
+		if text := h.pendingOfApps(o); text != "" {
+			return text
 		}
 	case "":
 		if text := pendingOfCore(o); text != "" {
@@ -43,6 +44,59 @@ func (h *History) pendingOf(o *kube.Object) string {
 		return fmt.Sprintf("waits for the garbage collector, since %s %s is gone", owner.Kind, owner.Name)
 	}
 	return ""
+}
+
+// pendingOfApps compares the status of a workload with what its controller copies there: its generation, and how many of its pods are ready.
+func (h *History) pendingOfApps(o *kube.Object) string {
+	switch o.GetKind() {
+	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet":
+	default:
+		return ""
+	}
+	if o.GetDeletionTimestamp() != nil {
+		return ""
+	}
+	// A controller that has not seen an object has written no status yet, which has the same meaning as generation 0.
+	if observed, _ := kube.ValueAt(o.Object, "status", "observedGeneration").(int64); observed < o.GetGeneration() {
+		return "has changed, and its controller has not seen it"
+	}
+	ready, known := h.readyOf(o)
+	if reported, _ := kube.ValueAt(o.Object, "status", readyField(o)).(int64); known && reported != ready {
+		return fmt.Sprintf("reports %s, but has %d", diag.Count(int(reported), "ready pod"), ready)
+	}
+	return ""
+}
+
+// readyField returns the field of a workload's status with the number of its ready pods.
+func readyField(o *kube.Object) string {
+	if o.GetKind() == "DaemonSet" {
+		return "numberReady"
+	}
+	return "readyReplicas"
+}
+
+// readyOf returns how many ready pods the objects that a workload controls have: pods themselves, and replica sets as they report it. It isn't
+// known while one of them is being deleted, since controllers count those in different ways.
+func (h *History) readyOf(workload *kube.Object) (ready int64, known bool) {
+	for _, o := range h.current {
+		owner := metav1.GetControllerOf(o)
+		if owner == nil || owner.UID != workload.GetUID() {
+			continue
+		}
+		if o.GetDeletionTimestamp() != nil {
+			return 0, false
+		}
+		switch o.GetKind() {
+		case "ReplicaSet":
+			n, _ := kube.ValueAt(o.Object, "status", readyField(o)).(int64)
+			ready += n
+		case "Pod":
+			if kube.IsPodReady(o) && kube.StringAt(o.Object, "status", "phase") == string(corev1.PodRunning) {
+				ready++
+			}
+		}
+	}
+	return ready, true
 }
 
 // isGarbage reports whether the garbage collector is to delete an object.
@@ -77,8 +131,9 @@ func pendingOfCore(o *kube.Object) string {
 	deleted := o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0
 	switch o.GetKind() {
 	case "Pod":
-		scheduled := kube.StringAt(o.Object, "spec", "nodeName") != ""
-		if deleted || scheduled && kube.StringAt(o.Object, "status", "phase") == string(corev1.PodPending) {
+		starts := kube.StringAt(o.Object, "status", "phase") == string(corev1.PodPending) &&
+			(kube.StringAt(o.Object, "spec", "nodeName") != "" || !isSeenByScheduler(o))
+		if deleted || starts {
 			return "is starting or stopping"
 		}
 	case "Namespace":
@@ -87,4 +142,13 @@ func pendingOfCore(o *kube.Object) string {
 		}
 	}
 	return ""
+}
+
+// isSeenByScheduler reports whether a pod without a node stays so for now: the scheduler says why in a condition. Nothing is known of other
+// schedulers than the one of Kubernetes.
+func isSeenByScheduler(pod *kube.Object) bool {
+	scheduler := kube.StringAt(pod.Object, "spec", "schedulerName")
+	return scheduler != corev1.DefaultSchedulerName || slices.ContainsFunc(kube.Conditions(pod), func(c kube.Condition) bool {
+		return c.Type == string(corev1.PodScheduled)
+	})
 }

@@ -1,8 +1,8 @@
 // Package main executes a page of the documentation, or a section of it, as make quickstart and a test do.
 //
 // Each line that starts with "$ " in a console block is run. The other lines of the block must be in its output, where …
-// matches any text. Each diff block is an edit. The commands use a real API server: one that this program starts and stops,
-// one that the page starts, or that of a cluster whose nodes run pods.
+// matches any text. Each diff block is an edit. The commands find no cluster except for a control plane that the page starts,
+// as a reader's would, unless -registry is set.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,15 +70,6 @@ func run(ctx context.Context, program, section, registry, page string) error {
 		// Hide the user's clusters from the commands.
 		sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
 	}
-	if registry == "" && !startsControlPlane(steps) {
-		fmt.Println("==> starting a local etcd and kube-apiserver (no kubelet: pods are not run)")
-		plane, err := controlplane.Start(ctx, assets, controlplane.StartOptions{Environ: os.Environ()})
-		if err != nil {
-			return err
-		}
-		defer plane.Stop()
-		sh.setenv("KUBECONFIG", plane.KubeconfigPath())
-	}
 	for _, s := range steps {
 		if err = sh.step(s); err != nil {
 			break
@@ -94,11 +84,6 @@ func run(ctx context.Context, program, section, registry, page string) error {
 	}
 	fmt.Printf("==> done in %s; everything is stopped and removed\n", time.Since(start).Round(time.Second))
 	return nil
-}
-
-// startsControlPlane reports whether one of the steps starts a control plane.
-func startsControlPlane(steps []step) bool {
-	return slices.ContainsFunc(steps, func(s step) bool { return strings.Contains(s.line, "--control-plane embedded") })
 }
 
 // findControlPlane finds or builds the control plane, with all components that a page may start.

@@ -21,7 +21,7 @@ import (
 )
 
 // Main runs the tests of a package, whose TestMain calls it. StartProcess, scripts and makefiles run the test binary as
-// operon, operator-sdk, helm-operator or ansible-operator.
+// operon, operator-sdk, kubebuilder, helm-operator or ansible-operator.
 func Main(m *testing.M) { run(suite{M: m}) }
 
 // MainOfWaiting is Main for a package whose tests mostly wait, so that more of them run at the same time.
@@ -31,7 +31,7 @@ func run(s suite) {
 	debug.SetGCPercent(200) // as in the program
 	runAsProgram()
 	testscript.Main(s, map[string]func(){
-		"operon": program, "operator-sdk": program, "helm-operator": program, "ansible-operator": program,
+		"operon": program, "operator-sdk": program, "kubebuilder": program, "helm-operator": program, "ansible-operator": program,
 	})
 }
 

@@ -104,6 +104,8 @@ func argumentPaths(use string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	case first == "DIR":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case strings.Contains(first, "ARCHIVE"):
+		return cobra.FixedCompletions([]string{"tgz"}, cobra.ShellCompDirectiveFilterFileExt)
 	case strings.Contains(first, "DIR"), first == "SOURCE", first == "IMAGE...": // tarballs, too
 		return cobra.FixedCompletions([]string{"tar"}, cobra.ShellCompDirectiveFilterFileExt)
 	}

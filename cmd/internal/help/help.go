@@ -48,11 +48,13 @@ func NameValues(c *cobra.Command) {
 }
 
 // SetValueName sets what ValueName returns.
-func SetValueName(f *pflag.Flag, name string) {
+func SetValueName(f *pflag.Flag, name string) { annotate(f, valueAnnotation, name) }
+
+func annotate(f *pflag.Flag, key, value string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
 	}
-	f.Annotations[valueAnnotation] = []string{name}
+	f.Annotations[key] = []string{value}
 }
 
 // ValueName returns the name of a flag's value. It is empty for flags without a value.
@@ -74,17 +76,30 @@ func Width(out io.Writer, terminal bool) int {
 	return Columns
 }
 
-// Text returns the help of a command with lines of at most width columns, as far as its words permit.
-func Text(c *cobra.Command, width int) string {
+// Text returns the help of a command with lines of at most width columns, as far as its words permit. It begins with what most readers look
+// for: the purpose, the usage and an example. A short text leaves out details and other examples.
+func Text(c *cobra.Command, width int, short bool) string {
 	var b strings.Builder
-	b.WriteString(wrapText(commandDescription(c), width))
+	purpose, details, _ := strings.Cut(commandDescription(c), "\n\n")
+	if c.IsAdditionalHelpTopicCommand() {
+		purpose, details = commandDescription(c), ""
+	}
+	b.WriteString(wrapText(purpose, width))
 	section := func(title, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "\n%s:\n%s", title, text)
 		}
 	}
 	section("Usage", UsageLines(c))
-	section("Examples", wrapCommands(c.Example, width))
+	example, others, _ := strings.Cut(c.Example, "\n\n")
+	if short && others != "" {
+		section("Example", wrapCommands(example+"\n", width))
+	} else {
+		section("Examples", wrapCommands(c.Example, width))
+	}
+	if details != "" && !short {
+		b.WriteString("\n" + wrapText(details, width))
+	}
 	for _, group := range append(c.Groups(), &cobra.Group{Title: "Commands"}) {
 		section(group.Title, commandList(c, width, func(sub *cobra.Command) bool {
 			return sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help")
@@ -92,11 +107,16 @@ func Text(c *cobra.Command, width int) string {
 	}
 	section("Topics", commandList(c, width, (*cobra.Command).IsAdditionalHelpTopicCommand))
 	if !c.IsAdditionalHelpTopicCommand() {
-		section("Flags", flagList(c.LocalNonPersistentFlags(), width))
+		for _, group := range FlagGroups(c) {
+			section(group.Title, flagList(group.Flags, width))
+		}
 		section("Global Flags", flagList(c.Root().PersistentFlags(), width))
 	}
-	if c.HasAvailableSubCommands() {
+	switch {
+	case c.HasAvailableSubCommands():
 		b.WriteString("\n" + wrapText(fmt.Sprintf("Run '%s [command] --help' for more information about a command.", c.CommandPath()), width))
+	case short && details+others != "":
+		b.WriteString("\n" + wrapText(fmt.Sprintf("Run '%s --help' for details and more examples.", c.CommandPath()), width))
 	}
 	return b.String()
 }

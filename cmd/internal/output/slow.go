@@ -16,7 +16,10 @@ func (p *Printer) Slow(description string, step func() error) error {
 	return p.Counting(func() string { return description }, step)
 }
 
-// Counting is Slow for a step whose description counts. It is printed again from time to time if it has changed.
+// maxPause is the longest pause between two lines of Counting.
+const maxPause = 30 * time.Second
+
+// Counting is Slow for a step whose description counts. It is printed again from time to time, less and less often, if it has changed.
 // Nothing is printed after it has returned.
 func (p *Printer) Counting(describe func() string, step func() error) error {
 	w, after := p.ProgressWriter(), cmp.Or(p.SlowAfter, slowAfter)
@@ -25,7 +28,8 @@ func (p *Printer) Counting(describe func() string, step func() error) error {
 		defer close(stopped)
 		timer := time.NewTimer(after)
 		defer timer.Stop()
-		for last := ""; ; timer.Reset(2 * after) {
+		pause := after
+		for last := ""; ; timer.Reset(pause) {
 			select {
 			case <-done:
 				return
@@ -34,6 +38,7 @@ func (p *Printer) Counting(describe func() string, step func() error) error {
 			if text := describe(); text != last {
 				fmt.Fprintln(w, text)
 				last = text
+				pause = min(2*pause, max(maxPause, after))
 			}
 		}
 	}()

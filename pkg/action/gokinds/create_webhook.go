@@ -2,6 +2,7 @@ package gokinds
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ import (
 type CreateWebhookOptions struct {
 	project.WebhookOptions
 	Plugins project.Plugins
+	// Certificates is where the certificate of the webhook server comes from; "" keeps the project's choice.
+	Certificates project.Certificates
 	// Generate generates code and manifests afterwards.
 	Generate bool
 }
@@ -38,14 +41,15 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 			for _, other := range config.Resources() {
 				existing = append(existing, p.RecordedWebhooks(config, other, header)...)
 			}
+			if err := o.chooseCertificates(tree, &data, len(existing) > 0); err != nil {
+				return nil, err
+			}
 			report, err := scaffold.CreateWebhook(tree, data, o.newSpokes(config, r), existing, o.Force)
 			if err != nil {
 				return nil, err
 			}
 			return func() {
-				if len(report.Missing) > 0 {
-					p.Reportf(diag.Warning, "config/default/kustomization.yaml lacks entries for webhooks; add: %s", strings.Join(report.Missing, "; "))
-				}
+				reportMissing(p, report.Missing)
 				if len(report.Skipped) > 0 {
 					p.Reportf(diag.Warning, "no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))
 				}
@@ -57,9 +61,22 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 	})
 }
 
+// chooseCertificates sets the source of certificates, which all webhooks of a project share.
+func (o CreateWebhookOptions) chooseCertificates(tree *worktree.Tree, data *scaffold.Data, existing bool) error {
+	if o.Certificates == "" {
+		return nil
+	}
+	if current := scaffold.FindCertificates(tree); existing && current != o.Certificates {
+		return diag.Findings{{Field: "--certificates", Value: string(o.Certificates), Problem: fmt.Sprintf(
+			"the project's webhooks have %s certificates; change all of them with edit --certificates %s", current, o.Certificates)}}
+	}
+	data.Project.Certificates = o.Certificates
+	return nil
+}
+
 // resolve validates the options and returns the resource that they describe.
 func (o CreateWebhookOptions) resolve(config *project.Config) (project.Resource, error) {
-	findings := o.Plugins.CheckKinds()
+	findings := append(o.Plugins.CheckKinds(), o.Certificates.Check()...)
 	if o.Plugins.WithoutGo() {
 		findings.Add("--plugins", o.Plugins.String(), "is for projects without Go code, which have no webhooks")
 	}

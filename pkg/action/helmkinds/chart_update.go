@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -216,17 +215,8 @@ func (u *chartUpdate) apply(ctx context.Context, tree *worktree.Tree) error {
 	if err != nil {
 		return err
 	}
-	for name := range ours {
-		if _, ok := u.merged.Files[name]; !ok {
-			tree.Remove(path.Join(u.dir, name))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(u.merged.Files)) {
-		file := path.Join(u.dir, name)
-		if err := tree.Blocked(file); err != nil {
-			return err
-		}
-		tree.WriteFile(file, u.merged.Files[name], worktree.FileMode)
+	if err := action.ReplaceFiles(tree, u.dir, ours, u.merged.Files); err != nil {
+		return err
 	}
 	if err := config.SetChart(chartRecord(u.Project, u.theirs)); err != nil {
 		return err

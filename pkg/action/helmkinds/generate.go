@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/runtimekinds"
@@ -157,17 +156,9 @@ func readChart(tree *worktree.Tree, dir string, at diag.Position) (helmchart.Fil
 	if path.IsAbs(dir) || action.IsOutside(dir) {
 		return nil, diag.Finding{Position: at, Problem: fmt.Sprintf("chart %q: must be a directory of the project", dir)}
 	}
-	names, err := tree.Walk(dir, nil)
+	files, err := action.ReadFiles(tree, dir)
 	if err != nil {
 		return nil, err
-	}
-	files := helmchart.Files{}
-	for _, name := range names {
-		content, err := tree.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
-		}
-		files[strings.TrimPrefix(name, dir+"/")] = content
 	}
 	if files["Chart.yaml"] == nil {
 		return nil, diag.Finding{Position: at, Problem: fmt.Sprintf("chart %q: the directory contains no Chart.yaml", dir),

@@ -132,6 +132,9 @@ func run(ctx context.Context, p *action.Project, r renaming) (*action.Result, er
 	if r.inBundle && p.Files.Exists("bundle/manifests") {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: bundle/ still has the old names; '%s bundle' updates it", p.Program))
 	}
+	if chart, ok := config.OperatorChart(); ok && p.Files.Exists(chart.Dir()) {
+		result.Notes = append(result.Notes, fmt.Sprintf("note: %s still has the old names; '%s generate chart' updates it", chart.Dir(), p.Program))
+	}
 	result.AddStepf("review what changed, then '%s'", strings.ReplaceAll(config.Facts().AfterRename, "%s", p.Program))
 	return result, nil
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -55,10 +54,10 @@ var operatorAPIs = map[string][]string{
 	"wgpolicyk8s.io/v1alpha2":              {"ClusterPolicyReport", "PolicyReport"},
 }
 
-// capabilities returns what templates find in .Capabilities: a cluster of Operon's Kubernetes version with the CRDs of the
+// capabilities returns what templates find in .Capabilities: a cluster of a Kubernetes version with the CRDs of the
 // chart and, unless builtinOnly, the CRDs of common operators.
-func capabilities(builtinOnly bool, crds []helmchart.RenderedObject) (*common.Capabilities, error) {
-	version, err := common.ParseKubeVersion(kubernetesVersion)
+func capabilities(kubernetes string, builtinOnly bool, crds []helmchart.RenderedObject) (*common.Capabilities, error) {
+	version, err := common.ParseKubeVersion(kubernetes)
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +100,16 @@ func served(gvk schema.GroupVersionKind, version *common.KubeVersion) bool {
 	if err != nil {
 		return false
 	}
-	if removed, ok := object.(interface{ APILifecycleRemoved() (major, minor int) }); ok {
-		major, minor := removed.APILifecycleRemoved()
-		var nowMajor, nowMinor int
-		if _, err := fmt.Sscanf(version.Major+"."+version.Minor, "%d.%d", &nowMajor, &nowMinor); err != nil {
+	now := minorOf(version.Version)
+	if o, ok := object.(interface{ APILifecycleIntroduced() (major, minor int) }); ok {
+		if _, introduced := o.APILifecycleIntroduced(); now < introduced {
 			return false
 		}
-		return nowMajor < major || nowMajor == major && nowMinor < minor
+	}
+	if o, ok := object.(interface{ APILifecycleRemoved() (major, minor int) }); ok {
+		if _, removed := o.APILifecycleRemoved(); now >= removed {
+			return false
+		}
 	}
 	return true
 }

@@ -22,6 +22,7 @@ import (
 
 const (
 	chartFile  = "Chart.yaml"
+	valuesFile = "values.yaml"
 	chartsPath = "charts/"
 )
 
@@ -61,7 +62,7 @@ func loadChart(files helmchart.Files) (*chart.Chart, error) {
 // isParsed reports whether Helm's loader parses a file, which safeyaml limits first.
 func isParsed(name string) bool {
 	switch path.Base(name) {
-	case chartFile, "values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock":
+	case chartFile, valuesFile, "requirements.yaml", "Chart.lock", "requirements.lock":
 		return !strings.Contains(name, "/") || strings.HasPrefix(name, chartsPath)
 	}
 	return false

@@ -89,7 +89,7 @@ func (f *fetcher) fetch(ctx context.Context, request helmchart.FetchRequest) (*h
 	}
 	files := root.flatten()
 	loaded, err := loadChart(files)
-	if err == nil {
+	if err == nil && !request.Library {
 		err = checkInstallable(loaded)
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ func render(ctx context.Context, request helmchart.RenderRequest, l *limits) (*h
 		answer.Warnings = append(answer.Warnings, problem)
 	}
 	r := &renderer{request: request, limits: l}
-	if r.capabilities, err = capabilities(request.BuiltinOnly, answer.CRDs); err != nil {
+	if r.capabilities, err = capabilities(kubernetesVersion, request.BuiltinOnly, answer.CRDs); err != nil {
 		return nil, err
 	}
 	if r.externalSchema = externalReference(loaded); r.externalSchema != "" {
@@ -80,6 +80,8 @@ type renderer struct {
 	capabilities   *common.Capabilities
 	externalSchema string
 	limits         *limits
+	// lint renders what 'helm lint' does: calls of required and fail have no effect.
+	lint bool
 }
 
 // renderUntil renders the chart with a set of values. It fails if the context ends or a limit is exceeded; the goroutine of a template that
@@ -126,7 +128,7 @@ func (r *renderer) render(ctx context.Context, values map[string]any) (objects [
 	mark(loaded)
 	functions := variant.First().Functions()
 	functions[markName] = r.limits.enter
-	rendered, err := (engine.Engine{CustomTemplateFuncs: functions}).RenderWithContext(ctx, loaded, top)
+	rendered, err := (engine.Engine{CustomTemplateFuncs: functions, LintMode: r.lint}).RenderWithContext(ctx, loaded, top)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -192,11 +192,11 @@ func TestCapabilities(t *testing.T) {
 		"gateway.networking.k8s.io/v1/HTTPRoute":  {false, true},
 		"route.openshift.io/v1":                   {false, true},
 	}
-	builtin, err := capabilities(true, nil)
+	builtin, err := capabilities(kubernetesVersion, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	extended, err := capabilities(false, nil)
+	extended, err := capabilities(kubernetesVersion, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type products struct {
 	// building is held while a product is made: two builds at the same time would compile the same packages twice.
 	building sync.Mutex
 
-	manager, ownTests, nextBundle, catalog, scorecard, olm, shell, tutorial product
+	manager, selfManaged, ownTests, nextBundle, catalog, scorecard, olm, shell, tutorial product
 	// projects are those of the runtime operators with the image of version 0.0.1, bundles with its bundle, and upgrades those of 0.0.2, by
 	// name of the operator.
 	projects, bundles, upgrades map[string]*product
@@ -57,7 +57,7 @@ func (b *bench) get(t *testing.T, p *product) string {
 func (b *bench) testBuilds(t *testing.T) {
 	p := &b.products
 	for _, next := range []*product{
-		&p.manager, &p.scorecard, p.projects["ledger-operator"], p.projects["cellar-operator"], &p.ownTests, &p.olm, &p.nextBundle, &p.shell,
+		&p.manager, &p.selfManaged, &p.scorecard, p.projects["ledger-operator"], p.projects["cellar-operator"], &p.ownTests, &p.olm, &p.nextBundle, &p.shell,
 		p.bundles["ledger-operator"], p.bundles["cellar-operator"], &p.catalog, p.upgrades["ledger-operator"], p.upgrades["cellar-operator"], &p.tutorial,
 	} {
 		b.get(t, next)
@@ -71,6 +71,11 @@ func (b *bench) defineProducts(t *testing.T) {
 	p.manager = product{name: "image of memcached-operator pushed", make: func(t *testing.T, _ string) string {
 		b.run(t, copyTo(t, filepath.Join(dir, "manager"), filepath.Join(b.root, project)), "make", "image-build", "image-push", "IMG="+b.registry+"/"+projectImage)
 		return ""
+	}}
+	p.selfManaged = product{name: "image of memcached-operator with its own certificates pushed", make: func(t *testing.T, _ string) string {
+		own := copyTo(t, filepath.Join(dir, "self-managed"), filepath.Join(b.root, project))
+		b.pushSelfManaged(t, own)
+		return own
 	}}
 	p.ownTests = product{name: "tests of memcached-operator compiled", make: func(t *testing.T, _ string) string {
 		own := copyTo(t, filepath.Join(dir, "own"), filepath.Join(b.root, project))

@@ -61,7 +61,7 @@ func issueOnce(ctx context.Context, client *kube.Client) error {
 		if c.Metadata.DeletionTimestamp != nil {
 			continue
 		}
-		pem, err := secretOf(ctx, client, c.Metadata.Namespace, c.Spec.SecretName, c.Spec.DNSNames)
+		pem, err := secretOf(ctx, client, c.Metadata, c.Spec.SecretName, c.Spec.DNSNames)
 		if err != nil {
 			return err
 		}
@@ -74,10 +74,10 @@ func issueOnce(ctx context.Context, client *kube.Client) error {
 	return err
 }
 
-// secretOf returns the certificate in a secret, which it makes if there is none.
-func secretOf(ctx context.Context, client *kube.Client, namespace, name string, dnsNames []string) ([]byte, error) {
+// secretOf returns the certificate in the secret of a Certificate, which it makes if there is none.
+func secretOf(ctx context.Context, client *kube.Client, of metadata, name string, dnsNames []string) ([]byte, error) {
 	var secret struct{ Data map[string][]byte }
-	path := "/api/v1/namespaces/" + namespace + "/secrets"
+	path := "/api/v1/namespaces/" + of.Namespace + "/secrets"
 	err := client.Do(ctx, http.MethodGet, path+"/"+name, "", nil, &secret)
 	if !kube.IsNotFound(err) {
 		return secret.Data["tls.crt"], err
@@ -87,7 +87,9 @@ func secretOf(ctx context.Context, client *kube.Client, namespace, name string, 
 		return nil, fmt.Errorf("making a certificate: %w", err)
 	}
 	err = client.Do(ctx, http.MethodPost, path, "", map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": map[string]any{"name": name},
+		"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": map[string]any{
+			"name": name, "annotations": map[string]any{"cert-manager.io/certificate-name": of.Name},
+		},
 		"data": map[string][]byte{"ca.crt": certificate, "tls.crt": certificate, "tls.key": key},
 	}, nil)
 	return certificate, err

@@ -20,7 +20,8 @@ const (
 )
 
 // testMemcachedOperator deploys the golden project with its own make targets and its network policies, sees its manager reconcile with
-// webhooks, and removes it: the cluster is as before.
+// webhooks, and removes it: the cluster is as before. Then it does the same with its Helm chart, and with
+// operon deploy.
 func (b *bench) testMemcachedOperator(t *testing.T) {
 	b.get(t, &b.products.manager)
 	dir := b.copyProject(t)
@@ -54,11 +55,41 @@ func (b *bench) testMemcachedOperator(t *testing.T) {
 	b.backTo(t, before)
 	b.progress.Done("memcached-operator undeployed; the cluster's objects are as before")
 
+	b.testChart(t, dir)
+	b.backTo(t, before)
+	b.progress.Done("memcached-operator's chart removed; the cluster's objects are as before")
+
+	b.testDeploy(t, dir)
+	b.backTo(t, before)
+	b.progress.Done("memcached-operator removed by operon undeploy; the cluster's objects are as before")
+
+	b.testSelfManaged(t)
+	b.backTo(t, before)
+	b.progress.Done("memcached-operator with its own certificates removed; the cluster's objects are as before")
+
 	if b.own == nil {
 		return // its tests name an image of a registry that only a node of ours knows
 	}
 	b.testOwnTests(t, dir)
 	b.backTo(t, before)
+}
+
+// testDeploy deploys the golden project with operon deploy, sees its manager reconcile, and removes it with its CRDs.
+func (b *bench) testDeploy(t *testing.T, dir string) {
+	deploy := []string{"deploy", "--image", b.image(projectImage), "--wait", "--timeout", "3m"}
+	if out := b.run(t, dir, b.operon, deploy...); !strings.Contains(out, "is available") {
+		t.Errorf("the manager isn't reported as available:\n%s", out)
+	}
+	b.testReconciling(t, dir)
+	b.progress.Done("memcached-operator deployed by operon deploy")
+	if out := b.run(t, dir, b.operon, deploy...); !strings.Contains(out, " 0 created, 0 configured") {
+		t.Errorf("the second deployment changes something:\n%s", out)
+	}
+	b.run(t, dir, b.operon, "undeploy")
+	if _, err := b.command(dir, "kubectl", "get", "crd", "memcacheds.cache.example.com"); err != nil {
+		t.Error("undeploy has deleted the CRD")
+	}
+	b.run(t, dir, b.operon, "undeploy", "--delete-crds", "--yes")
 }
 
 // testOwnTests runs the project's own end-to-end tests. The cluster takes the place of Kind's, and its registry, which

@@ -11,6 +11,8 @@ import (
 
 	crewv1 "example.com/ssa-operator/api/v1"
 	"example.com/ssa-operator/internal/controller"
+	webhookv1 "example.com/ssa-operator/internal/webhook/v1"
+	"example.com/ssa-operator/internal/webhookcert"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -150,6 +152,18 @@ func main() {
 	}).SetupWithManager(mgr); err != nil {
 		setupLog.Error(err, "Failed to create controller", "controller", "cook")
 		os.Exit(1)
+	}
+	if os.Getenv("ENABLE_WEBHOOKS") != "false" {
+		if err := webhookv1.SetupCaptainWebhookWithManager(mgr); err != nil {
+			setupLog.Error(err, "Failed to create webhook", "webhook", "Captain")
+			os.Exit(1)
+		}
+	}
+	if os.Getenv("ENABLE_WEBHOOKS") != "false" {
+		if err := webhookcert.SetupWithManager(mgr); err != nil {
+			setupLog.Error(err, "Failed to set up the certificate of the webhook server")
+			os.Exit(1)
+		}
 	}
 	// +kubebuilder:scaffold:builder
 

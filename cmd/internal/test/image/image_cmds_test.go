@@ -187,6 +187,13 @@ func TestImageBuildOptions(t *testing.T) {
 	}
 }
 
+// exited is the error of a command.
+type exited struct{}
+
+func (exited) Error() string { return "exit status 1" }
+
+func (exited) ExitCode() int { return 1 }
+
 // TestImageBuildRefused checks errors of image build, after which nothing is written.
 func TestImageBuildRefused(t *testing.T) {
 	t.Parallel()
@@ -199,10 +206,15 @@ func TestImageBuildRefused(t *testing.T) {
 	run := func(result error, output string) func(*cmd.Env) {
 		return func(e *cmd.Env) {
 			e.Run = func(_ context.Context, c cmd.Command) error {
-				if c.Name != "go" || !strings.Contains(strings.Join(c.Environ, " "), " CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7 GOTMPDIR=") || !strings.HasPrefix(strings.Join(c.Args, " "), "build -trimpath -buildvcs=false -o ") {
+				if c.Args[0] == "env" && output != "" {
+					_, err := io.WriteString(c.Out, "{}")
+					return err
+				}
+				if c.Args[0] != "env" && (c.Name != "go" || !strings.Contains(strings.Join(c.Environ, " "), " CGO_ENABLED=0 GOOS=linux GOARCH=arm GOARM=7 GOPROXY=off ") ||
+					!strings.HasPrefix(strings.Join(c.Args, " "), "build -v -trimpath -buildvcs=false -o ")) {
 					t.Errorf("ran %v %s %v", c.Environ, c.Name, c.Args)
 				}
-				_, _ = io.WriteString(c.Out, output)
+				_, _ = io.WriteString(c.Err, output)
 				return result
 			}
 		}
@@ -233,7 +245,7 @@ error: --platform "linux/amd64": is given twice
 		{"one letter", never, "image build --push --image " + host + "/o:v1", 1, "pushing " + host + "/o:v1: " + host + " denied the push (401); log in with"},
 		{"digest", nil, "image build --push --image x.io/aa@sha256:" + strings.Repeat("0", 64), 2, "must have a tag instead of a digest"},
 		{"time", func(e *cmd.Env) { e.Environ = []string{"SOURCE_DATE_EPOCH=now"} }, "image build --tarball x.tar", 2, `SOURCE_DATE_EPOCH "now": must be a number of seconds`},
-		{"does not compile", run(errors.New("exit status 1"), "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\n  cmd/main.go:3: no\n"},
+		{"does not compile", run(exited{}, "cmd/main.go:3: no"), "image build --tarball x.tar --platform " + arm, 1, "the manager does not build for linux/arm/v7: go build ./cmd:\n  cmd/main.go:3: no\n"},
 		{"no go", run(fs.ErrNotExist, ""), "image build --tarball x.tar --platform " + arm, 1, "go command not found"},
 		{"refused", never, "image build --push --image " + host + "/op:v1", 1, "pushing " + host + "/op:v1: " + host + " denied the push (401); log in with"},
 		{"no base", nil, "image build --tarball x.tar --base " + host + "/base:v1", 1, "the base: image " + host + "/base:v1: " + host + " denied access (401)"},
@@ -256,14 +268,14 @@ error: --go-build-args "-v": is replaced by the variable GOFLAGS`},
 		})
 	}
 	compiling := func(e *cmd.Env) {
-		run(errors.New("exit status 1"), "# example.com/pond/cmd\ncmd/main.go:3:2: undefined: x\n\tmore\ncmd/main.go:4: no")(e)
+		run(exited{}, "# example.com/pond/cmd\ncmd/main.go:3:2: undefined: x\n\tmore\ncmd/main.go:4: no")(e)
 		e.Environ = append(e.Environ, "GITHUB_ACTIONS=true")
 	}
 	_, _, errOut := imageCall(t, imageProject(t), compiling, "image", "build", "--tarball", "x.tar", "--platform", arm)
 	clitest.CheckContains(t, errOut, "::error::the manager does not build for linux/arm/v7: go build ./cmd:\n"+
 		"::error file=cmd/main.go,line=3,col=2::undefined: x%0A\tmore\n::error file=cmd/main.go,line=4::no\n")
 	older := clitest.NewDir(t, map[string]string{"PROJECT": "domain: example.com\nlayout:\n- go.kubebuilder.io/v3\nrepo: example.com/pond\nversion: \"3\"\n", "main.go": "package main\n"})
-	if code, _, errOut := imageCall(t, older, run(errors.New("exit status 1"), ""), "image", "build", "--tarball", "x.tar", "--platform", arm); code != 1 || !strings.Contains(errOut, "go build .:\n  exit status 1") {
+	if code, _, errOut := imageCall(t, older, run(exited{}, ""), "image", "build", "--tarball", "x.tar", "--platform", arm); code != 1 || !strings.Contains(errOut, "error: go build .: exit status 1\n") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	empty := t.TempDir()

@@ -19,8 +19,8 @@ func TestRunLocalTerminal(t *testing.T) {
 	p := clitest.StartRunTerminal(t, dir, []string{"TMPDIR=" + tmp, "CI="}, "run", "local", "--control-plane", "embedded", "--samples")
 	p.Type("Continue?", "y\r")
 	for _, want := range []string{
-		"generating code and manifests", "starting a control plane", "its kubeconfig is .operon/kubeconfig",
-		"installing the CRDs", "starting the manager", "\x1b[2m", "setup  Starting the manager\r\n",
+		"generating code and manifests", "starting a control plane", "installing the CRDs",
+		"its kubeconfig is .operon/kubeconfig", "starting the manager", "\x1b[2m", "setup  Starting the manager\r\n",
 	} {
 		p.WaitFor(want)
 	}

@@ -92,7 +92,7 @@ func TestRunLocal(t *testing.T) {
 	})
 
 	t.Run("interrupted while it starts", func(t *testing.T) {
-		for _, when := range []string{"starting a control plane", "the API server is at"} {
+		for _, when := range []string{"starting a control plane", "installing the CRDs"} {
 			p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
 			p.WaitFor(when, 1)
 			p.Interrupt()
@@ -104,8 +104,16 @@ func TestRunLocal(t *testing.T) {
 	})
 
 	t.Run("killed", func(t *testing.T) {
+		// A sample that is refused doesn't end the run.
+		const sample = "config/samples/cache_v1alpha1_memcached.yaml"
+		clitest.EditFile(t, dir, sample, "size: 1", "size: -1")
 		p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded", "--samples", "--namespace", "team")
 		p.WaitFor("press Ctrl-C", 1)
+		if want := "error: " + sample + ":10:3: applying " + memcached + ": "; !strings.Contains(p.Output(), want) {
+			t.Errorf("the output lacks %q", want)
+		}
+		clitest.EditFile(t, dir, sample, "size: -1", "size: 1")
+		p.WaitFor("applied "+memcached, 1)
 		p.Cluster().Must("", "get", "--namespace", "team", memcached)
 		second := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
 		second.MustEnd(1)

@@ -49,7 +49,7 @@ func TestTutorial(t *testing.T) {
 		{"README.md", "Quick start", "^C"},
 		{"README.md", "Helm operators", "$ operon bundle"},
 		{"README.md", "Ansible operators", "$ operon bundle"},
-		{"docs/tutorial.md", "", "$ kubectl delete memcached memcached-sample"},
+		{"docs/tutorial.md", "", "$ operon bundle --check"},
 		{"docs/tutorial-helm.md", "", "$ operon image build"},
 		{"docs/tutorial-ansible.md", "", "$ operon bundle validate"},
 		{"docs/tutorial-test.md", "", "$ operon render"},

@@ -95,6 +95,15 @@ var _ = Describe("Manager", Ordered, func() {
 				"--for", "condition=Ready", "--timeout", "3m"))
 			Expect(err).NotTo(HaveOccurred())
 
+			By("waiting for the endpoints of the webhook service")
+			Eventually(func(g Gomega) {
+				output, err := utils.Run(exec.Command("kubectl", "get", "endpointslices.discovery.k8s.io",
+					"--namespace", namespace,
+					"--selector", "kubernetes.io/service-name=ssa-operator-webhook-service",
+					"--output", "jsonpath={.items[*].endpoints[*].addresses[*]}"))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(output).NotTo(BeEmpty())
+			}, "3m", "1s").Should(Succeed())
 			// +kubebuilder:scaffold:e2e-metrics-webhooks-readiness
 
 			By("forwarding a local port to the metrics service")
@@ -124,6 +133,32 @@ var _ = Describe("Manager", Ordered, func() {
 			Eventually(verifyMetrics).Should(Succeed())
 		})
 
+		It("should have a certificate for the webhook server", func() {
+			Eventually(func(g Gomega) {
+				_, err := utils.Run(exec.Command("kubectl", "get", "secret", "ssa-operator-webhook-server-cert", "--namespace", namespace))
+				g.Expect(err).NotTo(HaveOccurred())
+			}, "3m", "1s").Should(Succeed())
+		})
+		It("should have a CA in the configuration of the defaulting webhooks", func() {
+			Eventually(func(g Gomega) {
+				output, err := utils.Run(exec.Command("kubectl", "get",
+					"mutatingwebhookconfigurations.admissionregistration.k8s.io",
+					"ssa-operator-mutating-webhook-configuration",
+					"--output", "jsonpath={.webhooks[*].clientConfig.caBundle}"))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(output).NotTo(BeEmpty())
+			}, "3m", "1s").Should(Succeed())
+		})
+		It("should have a CA in the configuration of the validation webhooks", func() {
+			Eventually(func(g Gomega) {
+				output, err := utils.Run(exec.Command("kubectl", "get",
+					"validatingwebhookconfigurations.admissionregistration.k8s.io",
+					"ssa-operator-validating-webhook-configuration",
+					"--output", "jsonpath={.webhooks[*].clientConfig.caBundle}"))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(output).NotTo(BeEmpty())
+			}, "3m", "1s").Should(Succeed())
+		})
 		// +kubebuilder:scaffold:e2e-webhooks-checks
 
 		It("should accept the samples", func() {

@@ -2,7 +2,9 @@ package scaffold
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -16,8 +18,9 @@ import (
 
 // enableWebhooks uncomments the entries of config/default that the webhooks of data need, in the form of this program,
 // kubebuilder and operator-sdk. If the project has webhooks already, or they are enabled, only the replacements for the new
-// kinds of webhooks are uncommented: the user chose to leave the rest. It returns the entries that are missing.
-func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []string) {
+// kinds of webhooks are uncommented: the user chose to leave the rest, unless the source of their certificates has just been switched. It
+// returns the entries that are missing.
+func enableWebhooks(tree *worktree.Tree, data Data, existing, switched bool) (missing []string) {
 	content, err := tree.ReadFile(project.DefaultKustomization)
 	if err != nil {
 		return []string{"the whole file, which is missing"}
@@ -27,21 +30,36 @@ func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []st
 	has := func(entry string) bool {
 		return slices.ContainsFunc(lines, func(l string) bool { return strings.TrimSpace(l) == entry })
 	}
-	on := has("- ../webhook") || existing
+	on := (has("- ../webhook") || existing) && !switched
+	from := cmp.Or(data.Project.Certificates, project.CertManager)
+	resources := []string{"- ../webhook"}
+	if from == project.CertManager {
+		resources = append(resources, "- ../certmanager")
+	}
 	if !on {
-		lines = uncommentLine(lines, `patches:`)
-		for _, entry := range []string{"- ../webhook", "- ../certmanager", "- manager_webhook_patch.yaml"} {
+		for _, entry := range resources {
 			lines = uncommentLine(lines, regexp.QuoteMeta(entry))
 		}
-		lines = uncommentBlock(lines, regexp.MustCompile(`^#\s?- path: manager_webhook_patch\.yaml`))
 	}
-	for _, entry := range []string{"- ../webhook", "- ../certmanager"} {
+	for _, entry := range resources {
 		if !has(entry) {
 			missing = append(missing, fmt.Sprintf("%s under resources", entry))
 		}
 	}
-	if !slices.ContainsFunc(lines, isEntry("manager_webhook_patch.yaml")) {
-		missing = append(missing, "manager_webhook_patch.yaml under patches")
+	if from != project.SelfManaged {
+		if !on {
+			lines = uncommentLine(lines, `patches:`)
+			lines = uncommentLine(lines, `- manager_webhook_patch\.yaml`)
+			lines = uncommentBlock(lines, regexp.MustCompile(`^#\s*- path: manager_webhook_patch\.yaml`))
+		}
+		if !slices.ContainsFunc(lines, isEntry("manager_webhook_patch.yaml")) {
+			missing = append(missing, "manager_webhook_patch.yaml under patches")
+		}
+	}
+	if from != project.CertManager {
+		lines = withCertificates(lines)
+		writeOverlay(tree, content, lines, crlf)
+		return missing
 	}
 	var wanted []string
 	if !on {
@@ -64,11 +82,15 @@ func enableWebhooks(tree *worktree.Tree, data Data, existing bool) (missing []st
 			missing = append(missing, "replacements with "+want)
 		}
 	}
-	out := strings.Join(lines, "\n")
-	if out := textdiff.FromLF([]byte(out), crlf); !bytes.Equal(out, content) {
+	writeOverlay(tree, content, lines, crlf)
+	return missing
+}
+
+// writeOverlay writes config/default/kustomization.yaml if its lines have changed.
+func writeOverlay(tree *worktree.Tree, before []byte, lines []string, crlf bool) {
+	if out := textdiff.FromLF([]byte(strings.Join(lines, "\n")), crlf); !bytes.Equal(out, before) {
 		tree.WriteFile(project.DefaultKustomization, out, worktree.FileMode)
 	}
-	return missing
 }
 
 // isEntry returns a function that reports whether a line contains a text and is not a comment.
@@ -80,10 +102,14 @@ func isEntry(text string) func(string) bool {
 
 // uncommentLine uncomments the line that matches an expression completely.
 func uncommentLine(lines []string, expression string) []string {
-	commented := regexp.MustCompile(`^#\s?(` + expression + `)\s*$`)
+	commented := regexp.MustCompile(`^#(\s*)(` + expression + `)\s*$`)
 	for i, line := range lines {
 		if m := commented.FindStringSubmatch(line); m != nil {
-			lines[i] = m[1]
+			indentation := m[1]
+			if indentation == " " { // it belongs to the comment
+				indentation = ""
+			}
+			lines[i] = indentation + m[2]
 		}
 	}
 	return lines
@@ -95,12 +121,13 @@ func uncommentBlock(lines []string, first *regexp.Regexp) []string {
 		if !first.MatchString(lines[i]) {
 			continue
 		}
-		blank := strings.HasPrefix(lines[i], "# ")
-		for j := i; j < len(lines) && (j == i || strings.HasPrefix(lines[j], "#  ")); j++ {
-			lines[j] = strings.TrimPrefix(lines[j], "#")
-			if blank {
-				lines[j] = strings.TrimPrefix(lines[j], " ")
-			}
+		prefix := "#"
+		if strings.HasPrefix(lines[i], "# -") {
+			prefix = "# " // the space belongs to the comment
+		}
+		end := blockEnd(lines, i, prefix)
+		for j := i; j < end && strings.HasPrefix(lines[j], prefix); j++ {
+			lines[j] = strings.TrimPrefix(lines[j], prefix)
 		}
 	}
 	return lines
@@ -149,22 +176,26 @@ func mentions(block, wanted []string) bool {
 // IncludeWebhooks includes webhook configurations in config/default and adds the manifests that they need, as CreateWebhook does. data.Webhook
 // selects the configurations. It returns the entries for which config/default has no place, and then changes nothing.
 func IncludeWebhooks(tree *worktree.Tree, data Data) (missing []string, err error) {
-	rendered, err := render("webhook", data, func(name string) bool {
-		dir := path.Dir(name)
-		return dir == path.Dir(project.WebhookManifests) || dir == project.CertManagerDir || dir == project.DefaultDir
-	})
-	if err != nil {
-		return nil, err
+	files := map[string][]byte{}
+	for _, event := range webhookEvents(data) {
+		rendered, err := render(event, data, func(name string) bool {
+			dir := path.Dir(name)
+			return dir == project.WebhookConfigDir || dir == project.CertManagerDir || dir == project.DefaultDir || dir == project.CertificatesDir
+		})
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, rendered.Files)
 	}
 	before, err := tree.ReadFile(project.DefaultKustomization)
 	if err != nil {
 		return []string{project.DefaultKustomization}, nil
 	}
-	if missing := enableWebhooks(tree, data, false); len(missing) > 0 {
+	if missing := enableWebhooks(tree, data, false, false); len(missing) > 0 {
 		tree.WriteFile(project.DefaultKustomization, before, worktree.FileMode)
 		return missing, nil
 	}
-	for name, content := range rendered.Files {
+	for name, content := range files {
 		if !tree.Exists(name) {
 			tree.WriteFile(name, content, worktree.FileMode)
 		}

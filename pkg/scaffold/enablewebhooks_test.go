@@ -60,7 +60,7 @@ func TestEnableWebhooks(t *testing.T) {
 		tree := worktree.NewTree(afero.NewMemMapFs(), "/")
 		tree.WriteFile("config/default/kustomization.yaml", []byte(strings.ReplaceAll(peersDefault, "\n", ends)), worktree.FileMode)
 		data := Data{Webhook: Webhook{Validation: true}}
-		if missing := enableWebhooks(tree, data, false); len(missing) > 0 {
+		if missing := enableWebhooks(tree, data, false, false); len(missing) > 0 {
 			t.Errorf("missing: %q", missing)
 		}
 		out, err := tree.ReadFile("config/default/kustomization.yaml")
@@ -75,7 +75,7 @@ func TestEnableWebhooks(t *testing.T) {
 			}
 		}
 		data.Webhook = Webhook{Defaulting: true}
-		if missing := enableWebhooks(tree, data, false); len(missing) != 1 || !strings.Contains(missing[0], "MutatingWebhookConfiguration") {
+		if missing := enableWebhooks(tree, data, false, false); len(missing) != 1 || !strings.Contains(missing[0], "MutatingWebhookConfiguration") {
 			t.Errorf("what the file lacks is not named: %q", missing)
 		}
 	}
