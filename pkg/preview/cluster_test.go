@@ -14,6 +14,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/testdata/snapshot"
 )
 
 // begin starts an API server, and a gateway before it whose writes are dry runs that a preview collects.
@@ -65,26 +66,14 @@ func begin(t *testing.T) (cluster, operator *kube.Client, p *Preview) {
 	return cluster, operator, p
 }
 
-// versions returns all objects with their versions. API servers write their own leases all the time.
-func versions(t *testing.T, cluster *kube.Client) (versions []string) {
+// take takes a snapshot of the cluster.
+func take(t *testing.T, cluster *kube.Client) snapshot.Snapshot {
 	t.Helper()
-	resources, unserved, err := cluster.Resources(t.Context())
-	if err != nil || len(unserved) > 0 {
-		t.Fatal(err, unserved)
+	s, err := snapshot.Take(t.Context(), cluster)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, r := range resources {
-		objects, err := cluster.ListNames(t.Context(), r, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range objects {
-			if r.Name != "leases" {
-				versions = append(versions, r.APIVersion+" "+kube.FullName(o)+" "+string(o.GetUID())+" "+o.GetResourceVersion())
-			}
-		}
-	}
-	slices.Sort(versions)
-	return versions
+	return s
 }
 
 // TestNothingIsWritten sends writes of each kind through a gateway to an API server.
@@ -107,7 +96,7 @@ func TestNothingIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := versions(t, cluster)
+	before := take(t, cluster)
 	const core, apps = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default"
 	for i, w := range []struct {
 		method, path, body string
@@ -158,8 +147,8 @@ func TestNothingIsWritten(t *testing.T) {
 		if want := fmt.Sprint(w.code); (err == nil) != (w.code == 0) || err != nil && code(err) != want {
 			t.Errorf("%d. %s %s %s: %v, want %s", i, w.method, w.path, w.body, err, want)
 		}
-		if after := versions(t, cluster); !slices.Equal(before, after) {
-			t.Fatalf("%d. %s %s %s changes the cluster:\n%s\n%s", i, w.method, w.path, w.body, strings.Join(before, "\n"), strings.Join(after, "\n"))
+		if changes := before.Changes(take(t, cluster)); len(changes) > 0 {
+			t.Fatalf("%d. %s %s %s changes the cluster:\n%s", i, w.method, w.path, w.body, strings.Join(changes, "\n"))
 		}
 	}
 	r := p.Result()

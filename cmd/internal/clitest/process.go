@@ -142,16 +142,22 @@ func (p *Process) WaitFor(text string, n int) {
 // MustEnd waits for the end of the process and checks its exit code and that no process and no file remains.
 func (p *Process) MustEnd(code int) {
 	p.t.Helper()
+	if got := p.End(); got != code {
+		p.t.Errorf("exit code %d, want %d", got, code)
+	}
+}
+
+// End waits for the end of the process, checks that no process and no file remains, and returns the exit code.
+func (p *Process) End() int {
+	p.t.Helper()
 	select {
 	case <-p.Done:
 	case <-time.After(5 * time.Minute):
 		p.t.Fatal("operon did not end")
 	}
-	if got := p.Cmd.ProcessState.ExitCode(); got != code {
-		p.t.Errorf("exit code %d, want %d", got, code)
-	}
 	CheckNoProcesses(p.t, p.TempDir, 30*time.Second)
 	p.leavesNothing()
+	return p.Cmd.ProcessState.ExitCode()
 }
 
 // leavesNothing checks that no temporary files of Operon and go remain.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,18 @@ func (b *bench) testSelfManaged(t *testing.T) {
 	b.eventually(t, func() error { return b.callWebhooks(b.ctx) })
 
 	requests := b.keepCalling()
+	// Each manager answers about half of the requests, so that both use what is new.
+	more := func() {
+		t.Helper()
+		wanted := requests.made.Load() + 50
+		b.eventually(t, func() error {
+			if made := requests.made.Load(); made < wanted {
+				return fmt.Errorf("%d requests, want %d", made, wanted)
+			}
+			return nil
+		})
+	}
+	more()
 	before := b.webhookCertificates(t)
 	b.changeCertificates(t, map[string]any{"tls.crt": nil})
 	b.eventually(t, func() error {
@@ -44,7 +57,7 @@ func (b *bench) testSelfManaged(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(5 * time.Second) // until both managers use it
+	more()
 
 	// A CA that is about to expire, which signs nothing yet.
 	before = b.webhookCertificates(t)
@@ -63,10 +76,9 @@ func (b *bench) testSelfManaged(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(5 * time.Second)
-	made, failures := requests()
-	if made < 50 || len(failures) > 0 {
-		t.Errorf("of %d requests during renewals, %d failed: %v", made, len(failures), failures)
+	more()
+	if failures := requests.end(); len(failures) > 0 {
+		t.Errorf("of %d requests during renewals, %d failed: %v", requests.made.Load(), len(failures), failures)
 	}
 
 	expired, key, err := selfSigned([]string{"old"}, time.Now().Add(-time.Minute))
@@ -101,26 +113,33 @@ func (b *bench) callWebhooks(ctx context.Context) error {
 	return nil
 }
 
-// keepCalling calls the webhooks again and again. The returned function ends that, and returns how often it was, and what failed.
-func (b *bench) keepCalling() func() (made int, failures []error) {
+// calls are requests that go on until end is called, which returns what failed.
+type calls struct {
+	made atomic.Int64
+	end  func() (failures []error)
+}
+
+// keepCalling calls the webhooks again and again.
+func (b *bench) keepCalling() *calls {
 	ctx, cancel := context.WithCancel(b.ctx)
 	done := make(chan struct{})
-	made, failures := 0, []error(nil)
+	var failures []error
+	c := &calls{end: func() []error {
+		cancel()
+		<-done
+		return failures
+	}}
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
 			if err := b.callWebhooks(ctx); err != nil && ctx.Err() == nil {
 				failures = append(failures, err)
 			}
-			made++
+			c.made.Add(1)
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	return func() (int, []error) {
-		cancel()
-		<-done
-		return made, failures
-	}
+	return c
 }
 
 // webhookCertificates returns the content of the Secret with the certificates of the manager.

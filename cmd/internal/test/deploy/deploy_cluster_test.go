@@ -7,9 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +19,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/testdata/snapshot"
 )
 
 const (
@@ -68,49 +67,37 @@ func (c *cluster) atTerminal(t *testing.T, answer bool, code int, args ...string
 	return out.String()
 }
 
+// patiently runs a command with longer and longer timeouts until its output contains want: on a busy machine, it takes longer to get there.
+func patiently(want string, run func(timeout string) string) (text string) {
+	for timeout := 4 * time.Second; ; timeout *= 4 {
+		if text = run(timeout.String()); strings.Contains(text, want) || timeout > 4*time.Minute {
+			return text
+		}
+	}
+}
+
 type prompter bool
 
 func (p prompter) Confirm(string, bool) (bool, error) { return bool(p), nil }
 func (p prompter) Input(cmd.Question) (string, error) { return "", nil }
 
-// unchanged checks that a function changes no object, not even its version.
+// unchanged checks that a function writes no object.
 func (c *cluster) unchanged(t *testing.T, run func()) {
 	t.Helper()
-	before := c.versions(t)
+	before := c.snapshot(t)
 	run()
-	if after := c.versions(t); !slices.Equal(before, after) {
-		t.Errorf("the cluster has changed:\n%s", clitest.Diff(before, after))
+	if changes := before.Changes(c.snapshot(t)); len(changes) > 0 {
+		t.Errorf("the cluster has changed:\n%s", strings.Join(changes, "\n"))
 	}
 }
 
-// versions lists the operator's objects with versions that only users change.
-func (c *cluster) versions(t *testing.T) (versions []string) {
+func (c *cluster) snapshot(t *testing.T) snapshot.Snapshot {
 	t.Helper()
-	resources, _, err := c.Client.Resources(c.Context())
+	s, err := snapshot.Take(c.Context(), c.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range resources {
-		if slices.Contains([]string{"events", "leases", "nodes", "pods", "replicasets", "endpoints", "endpointslices"}, r.Name) {
-			continue
-		}
-		objects, err := c.Client.ListNames(c.Context(), r, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range objects {
-			version := o.GetResourceVersion()
-			if r.Name == "deployments" { // whose status changes
-				version = fmt.Sprint(o.GetGeneration())
-			}
-			if !strings.Contains(kube.FullName(o), "memcached") { // controllers change others
-				continue
-			}
-			versions = append(versions, r.APIVersion+" "+kube.FullName(o)+" "+version)
-		}
-	}
-	slices.Sort(versions)
-	return versions
+	return s
 }
 
 // exists checks whether an object exists.

@@ -82,8 +82,12 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: viewer}]}`)
 func (c *cluster) terminatingNamespace(t *testing.T) {
 	c.Apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: "+namespace+", finalizers: [example.com/never]}}")
 	c.Delete(t, "v1", "Namespace", "", namespace)
-	_, errOut := c.operon(t, 1, "deploy", "--image", image, "--timeout", "3s")
-	clitest.CheckContains(t, errOut, "waiting for namespace "+namespace+", which is being deleted", "namespace "+namespace+" is being deleted and still exists: not done within 3s", "fix what delays the deletion")
+	const waiting = "waiting for namespace " + namespace + ", which is being deleted"
+	text := patiently(waiting, func(timeout string) string {
+		_, errOut := c.operon(t, 1, "deploy", "--image", image, "--timeout", timeout)
+		return errOut
+	})
+	clitest.CheckContains(t, text, waiting, "namespace "+namespace+" is being deleted and still exists: not done within ", "fix what delays the deletion")
 	c.Patch(t, kube.Named("v1", "ConfigMap", namespace, "stuck"), "", `{"metadata":{"finalizers":null}}`)
 }
 
@@ -210,9 +214,13 @@ func (c *cluster) largeCRD(t *testing.T) {
 
 // wait waits for the manager and its webhooks, and explains what they lack.
 func (c *cluster) wait(t *testing.T) {
-	_, errOut := c.operon(t, 1, "deploy", "--image", image, "--wait", "--timeout", "4s")
-	clitest.CheckContains(t, errOut, "deployment "+namespace+"/"+manager+" is available",
-		"cert-manager has not injected the CA of the certificate "+namespace+"/memcached-operator-serving-cert (not done within 4s)", "the log of cert-manager's cainjector")
+	const available = "deployment " + namespace + "/" + manager + " is available"
+	text := patiently(available, func(timeout string) string {
+		_, errOut := c.operon(t, 1, "deploy", "--image", image, "--wait", "--timeout", timeout)
+		return errOut
+	})
+	clitest.CheckContains(t, text, available, "cert-manager has not injected the CA of the certificate "+namespace+"/memcached-operator-serving-cert (not done within ",
+		"the log of cert-manager's cainjector")
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
 		prefix := strings.ToLower(strings.TrimSuffix(kind, "WebhookConfiguration"))
 		o := c.Get(t, "admissionregistration.k8s.io/v1", kind, "", "memcached-operator-"+prefix+"-webhook-configuration")
@@ -220,7 +228,7 @@ func (c *cluster) wait(t *testing.T) {
 			c.patchJSON(t, o, fmt.Sprintf(`[{"op":"add","path":"/webhooks/%d/clientConfig/caBundle","value":"%s"}]`, i, c.caBundle()))
 		}
 	}
-	_, errOut = c.operon(t, 0, "deploy", "--image", image, "--wait")
+	_, errOut := c.operon(t, 0, "deploy", "--image", image, "--wait")
 	clitest.CheckContains(t, errOut, "0 created, 0 configured, ")
 
 	// The namespace rejects the pods: waiting longer doesn't help.

@@ -79,8 +79,11 @@ func (c *cluster) undeployDeletesCRDs(t *testing.T) {
 	clitest.CheckContains(t, errOut, "kept customresourcedefinition "+crdName+", which OLM has installed, too")
 	c.Patch(t, crd, "", `{"metadata":{"labels":{"operators.coreos.com/memcached-operator.operators":null}}}`)
 	// The manager, which is simulated, removes no finalizers.
-	text := c.atTerminal(t, true, 1, "undeploy", "--delete-crds", "--timeout", "5s")
-	clitest.CheckContains(t, text, "memcached default/mine is being deleted and still exists: not done within 5s", "its finalizer cache.example.com/finalizer is not removed", "the manager still runs and has not removed the finalizers", "run the command again to continue")
+	const held = "memcached default/mine is being deleted and still exists: not done within "
+	text := patiently(held, func(timeout string) string {
+		return c.atTerminal(t, true, 1, "undeploy", "--delete-crds", "--timeout", timeout)
+	})
+	clitest.CheckContains(t, text, held, "its finalizer cache.example.com/finalizer is not removed", "the manager still runs and has not removed the finalizers", "run the command again to continue")
 	c.exists(t, true, "apps/v1", "Deployment", namespace, manager)
 
 	c.Patch(t, kube.Named("cache.example.com/v1alpha1", "Memcached", "default", "mine"), "", `{"metadata":{"finalizers":null}}`)

@@ -3,12 +3,12 @@
 package runlocal
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/testdata/snapshot"
 )
 
 // olderDeployment is what an older version of the operator has made for the Memcached old, apart from the owner.
@@ -30,42 +30,28 @@ spec:
       - {name: memcached, image: "memcached:1.4"}
 `
 
-// objectVersions returns all objects of a cluster with their versions. API servers write their own leases all the time.
-func objectVersions(t *testing.T, c *clitest.Cluster) (versions []string) {
+// takeSnapshot takes a snapshot of a cluster.
+func takeSnapshot(t *testing.T, c *clitest.Cluster) snapshot.Snapshot {
 	t.Helper()
 	client, err := kube.New(c.ControlPlane.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	resources, unserved, err := client.Resources(t.Context())
-	if err != nil || len(unserved) > 0 {
-		t.Fatal(err, unserved)
+	s, err := snapshot.Take(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, r := range resources {
-		objects, err := client.ListNames(t.Context(), r, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range objects {
-			if name := r.APIVersion + " " + kube.FullName(o); r.Name == "leases" {
-				versions = append(versions, name)
-			} else {
-				versions = append(versions, name+" "+string(o.GetUID())+" "+o.GetResourceVersion())
-			}
-		}
-	}
-	slices.Sort(versions)
-	return versions
+	return s
 }
 
 // runPreview previews a project in a cluster, and checks that nothing is changed: no controller runs beside the API server.
 func runPreview(t *testing.T, c *clitest.Cluster, dir string, env []string, code int, args ...string) string {
 	t.Helper()
-	before := objectVersions(t, c)
+	before := takeSnapshot(t, c)
 	p := clitest.StartProcess(t, dir, env, append([]string{"run", "local", "--preview"}, args...)...)
 	p.MustEnd(code)
-	if after := objectVersions(t, c); !slices.Equal(before, after) {
-		t.Errorf("the cluster has changed:\n%s", clitest.Diff(before, after))
+	if changes := before.Changes(takeSnapshot(t, c)); len(changes) > 0 {
+		t.Errorf("the cluster has changed:\n%s", strings.Join(changes, "\n"))
 	}
 	return p.Output()
 }
@@ -117,14 +103,14 @@ func TestRunLocalPreview(t *testing.T) {
 		clitest.CheckContains(t, run(t, 1, "--check"), "error: the manager would change the cluster")
 	})
 	t.Run("interrupted", func(t *testing.T) {
-		before := objectVersions(t, c)
+		before := takeSnapshot(t, c)
 		p := clitest.StartProcess(t, dir, nil, "run", "local", "--preview", "--kubeconfig", kubeconfig)
 		p.WaitFor("would create deployment.apps/default/memcached-sample", 1)
 		p.Interrupt()
 		p.MustEnd(0)
 		clitest.CheckContains(t, p.Output(), "+++ b/deployment.apps/default/memcached-sample\n", "nothing in the cluster was changed\n")
-		if after := objectVersions(t, c); !slices.Equal(before, after) {
-			t.Errorf("the cluster has changed:\n%s", clitest.Diff(before, after))
+		if changes := before.Changes(takeSnapshot(t, c)); len(changes) > 0 {
+			t.Errorf("the cluster has changed:\n%s", strings.Join(changes, "\n"))
 		}
 	})
 	t.Run("other CRD and permissions", func(t *testing.T) {

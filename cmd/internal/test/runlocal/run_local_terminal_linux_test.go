@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 )
@@ -23,6 +24,10 @@ func TestRunLocalTerminal(t *testing.T) {
 		"its kubeconfig is .operon/kubeconfig", "starting the manager", "\x1b[2m", "setup  Starting the manager\r\n",
 	} {
 		p.WaitFor(want)
+	}
+	// It comes before or after log lines of the manager.
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(p.Screen(), "applied memcached") && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
 	}
 	const hint = "operon tool kubectl get memcacheds,all -A"
 	if !strings.Contains(p.Screen(), hint) {

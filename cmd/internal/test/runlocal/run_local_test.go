@@ -96,9 +96,13 @@ func TestRunLocal(t *testing.T) {
 			p := clitest.StartProcess(t, dir, nil, "run", "local", "--control-plane", "embedded")
 			p.WaitFor(when, 1)
 			p.Interrupt()
-			p.MustEnd(1)
-			if !strings.Contains(p.Output(), "error: interrupted") || strings.Contains(p.Output(), "manager | ") {
-				t.Errorf("after %q, the output is\n%s", when, p.Output())
+			code, out := p.End(), p.Output()
+			if strings.Contains(out, "starting the manager") { // on a busy machine, the interrupt can come later
+				if code != 0 || !strings.HasSuffix(out, "\nstopped\n") {
+					t.Errorf("after %q, exit code %d\n%s", when, code, out)
+				}
+			} else if code != 1 || !strings.Contains(out, "error: interrupted") || strings.Contains(out, "manager | ") {
+				t.Errorf("after %q, exit code %d\n%s", when, code, out)
 			}
 		}
 	})

@@ -1,0 +1,77 @@
+// Package snapshot finds out what changes in a cluster while a test does something.
+package snapshot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/operon-sdk/operon/pkg/kube"
+)
+
+// A Snapshot maps each object of a cluster, such as "v1 configmap default/a", to what changes if anybody writes it.
+type Snapshot map[string]string
+
+// own has the beginnings of the field managers of Kubernetes' API server and controllers. They write objects by themselves at any time:
+// priorities of requests, APIServices of new CRDs, conditions, leases.
+var own = []string{
+	"kube-apiserver", "kube-controller-manager", "kube-scheduler",
+	"api-priority-and-fairness-", "clusterrole-aggregation-controller", "kubernetes-service-cidr-controller", "service-cidr-controller",
+}
+
+// Take takes a snapshot. Writes of Kubernetes itself don't count.
+func Take(ctx context.Context, cluster *kube.Client) (Snapshot, error) {
+	resources, unserved, err := cluster.Resources(ctx)
+	if err != nil || len(unserved) > 0 {
+		return nil, fmt.Errorf("reading what the cluster serves: %w (not served: %v)", err, unserved)
+	}
+	s := Snapshot{}
+	for _, r := range resources {
+		objects, err := cluster.ListNames(ctx, r, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if s[r.APIVersion+" "+kube.FullName(o)], err = state(o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// state describes the writes to an object by others than Kubernetes. It is empty if there are none.
+func state(o *kube.Object) (string, error) {
+	var writes []any
+	for _, entry := range o.GetManagedFields() {
+		if !slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(entry.Manager, prefix) }) {
+			writes = append(writes, entry)
+		}
+	}
+	if len(writes) == 0 && o.GetDeletionTimestamp() == nil {
+		return "", nil
+	}
+	out, err := json.Marshal(append(writes, o.GetUID(), o.GetDeletionTimestamp()))
+	return string(out), err
+}
+
+// Changes compares a snapshot with a later one: "created v1 configmap default/a". The list is sorted by objects.
+func (s Snapshot) Changes(later Snapshot) (changes []string) {
+	for _, name := range sets.List(sets.KeySet(s).Union(sets.KeySet(later))) {
+		before, existed := s[name]
+		after, exists := later[name]
+		switch {
+		case !exists:
+			changes = append(changes, "deleted "+name)
+		case !existed && after != "":
+			changes = append(changes, "created "+name)
+		case existed && before != after:
+			changes = append(changes, "changed "+name+"\n  "+before+"\n  "+after)
+		}
+	}
+	return changes
+}
