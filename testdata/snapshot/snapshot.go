@@ -13,7 +13,8 @@ import (
 	"github.com/operon-sdk/operon/pkg/kube"
 )
 
-// A Snapshot maps each object of a cluster, such as "v1 configmap default/a", to what changes if anybody writes it.
+// A Snapshot maps objects of a cluster, such as "v1 configmap default/a", to what changes if anybody writes them. It leaves out what only
+// Kubernetes itself has written, such as the pods of a Deployment.
 type Snapshot map[string]string
 
 // own has the beginnings of the field managers of Kubernetes' API server and controllers. They write objects by themselves at any time:
@@ -23,7 +24,18 @@ var own = []string{
 	"api-priority-and-fairness-", "clusterrole-aggregation-controller", "kubernetes-service-cidr-controller", "service-cidr-controller",
 }
 
-// Take takes a snapshot. Writes of Kubernetes itself don't count.
+// nodesReport reports whether an entry can be a report of a node, which a simulated one makes as this program.
+func nodesReport(o *kube.Object, subresource string) bool {
+	switch o.GetKind() {
+	case "Lease", "Node":
+		return true
+	case "Pod":
+		return subresource == "status"
+	}
+	return false
+}
+
+// Take takes a snapshot. Writes of Kubernetes itself and of nodes don't count.
 func Take(ctx context.Context, cluster *kube.Client) (Snapshot, error) {
 	resources, unserved, err := cluster.Resources(ctx)
 	if err != nil || len(unserved) > 0 {
@@ -36,7 +48,7 @@ func Take(ctx context.Context, cluster *kube.Client) (Snapshot, error) {
 			return nil, err
 		}
 		for _, o := range objects {
-			if s[r.APIVersion+" "+kube.FullName(o)], err = state(o); err != nil {
+			if err := s.add(r.APIVersion+" "+kube.FullName(o), o); err != nil {
 				return nil, err
 			}
 		}
@@ -44,19 +56,20 @@ func Take(ctx context.Context, cluster *kube.Client) (Snapshot, error) {
 	return s, nil
 }
 
-// state describes the writes to an object by others than Kubernetes. It is empty if there are none.
-func state(o *kube.Object) (string, error) {
+func (s Snapshot) add(name string, o *kube.Object) error {
 	var writes []any
 	for _, entry := range o.GetManagedFields() {
-		if !slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(entry.Manager, prefix) }) {
+		isOwn := slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(entry.Manager, prefix) })
+		if !isOwn && !nodesReport(o, entry.Subresource) {
 			writes = append(writes, entry)
 		}
 	}
-	if len(writes) == 0 && o.GetDeletionTimestamp() == nil {
-		return "", nil
+	if len(writes) == 0 {
+		return nil
 	}
-	out, err := json.Marshal(append(writes, o.GetUID(), o.GetDeletionTimestamp()))
-	return string(out), err
+	state, err := json.Marshal(append(writes, o.GetUID(), o.GetDeletionTimestamp()))
+	s[name] = string(state)
+	return err
 }
 
 // Changes compares a snapshot with a later one: "created v1 configmap default/a". The list is sorted by objects.
@@ -67,9 +80,9 @@ func (s Snapshot) Changes(later Snapshot) (changes []string) {
 		switch {
 		case !exists:
 			changes = append(changes, "deleted "+name)
-		case !existed && after != "":
+		case !existed:
 			changes = append(changes, "created "+name)
-		case existed && before != after:
+		case before != after:
 			changes = append(changes, "changed "+name+"\n  "+before+"\n  "+after)
 		}
 	}

@@ -20,23 +20,26 @@ func TestChanges(t *testing.T) {
 	take := func(objects map[string]*kube.Object) Snapshot {
 		s := Snapshot{}
 		for name, o := range objects {
-			var err error
-			if s[name], err = state(o); err != nil {
+			if err := s.add(name, o); err != nil {
 				t.Fatal(err)
 			}
 		}
 		return s
 	}
 	const deleted = `, deletionTimestamp: "2026-01-01T00:00:00Z"`
+	node := written("", "operon")
+	node.SetKind("Lease")
+	renewed := written("", "other")
+	renewed.SetKind("Lease")
 	before := take(map[string]*kube.Object{
-		"same": written("", "user"), "conditions": written("", "kube-apiserver"), "gone": written("", "kube-apiserver"), "terminating": written("", "kube-controller-manager"),
-		"written": written("", "kube-controller-manager"), "replaced": written("", "user"),
+		"same": written("", "user"), "conditions": written("", "kube-apiserver"), "ended": written("", "kube-apiserver"), "gone": written("", "user"), "terminating": written("", "user"),
+		"written": written("", "kube-controller-manager"), "replaced": written("", "user"), "node": node,
 	})
 	after := take(map[string]*kube.Object{
-		"same": written("", "user"), "conditions": written("", "kube-controller-manager"), "terminating": written(deleted, "kube-controller-manager"),
-		"written": written("", "user"), "replaced": written("2", "user"), "lease": written("", "kube-apiserver"), "new": written("", "user"),
+		"same": written("", "user"), "conditions": written("", "kube-controller-manager"), "terminating": written(deleted, "user"),
+		"written": written("", "user"), "replaced": written("2", "user"), "lease": written("", "kube-apiserver"), "new": written("", "user"), "node": renewed,
 	})
-	want := []string{"deleted gone", "created new", "changed replaced", "changed terminating", "changed written"}
+	want := []string{"deleted gone", "created new", "changed replaced", "changed terminating", "created written"}
 	var got []string
 	for _, change := range before.Changes(after) {
 		line, _, _ := strings.Cut(change, "\n")
