@@ -24,10 +24,11 @@ const (
 	leaseRenewal  = 10 * time.Second
 )
 
-// kubeletAddressType is the type of the node's address at which an API server with kubeletAddressFlag finds its kubelet.
+// kubeletAddressType is the type of the simulated node's address at which an API server with kubeletAddressFlag finds its kubelet. Nodes
+// that tests create usually have only other types.
 const (
 	kubeletAddressType = "InternalDNS"
-	kubeletAddressFlag = "--kubelet-preferred-address-types=" + kubeletAddressType
+	kubeletAddressFlag = "--kubelet-preferred-address-types=" + kubeletAddressType + ",InternalIP,Hostname,ExternalDNS,ExternalIP"
 )
 
 // fields are a JSON object.
