@@ -147,12 +147,13 @@ func (p *Process) MustEnd(code int) {
 	}
 }
 
-// End waits for the end of the process, checks that no process and no file remains, and returns the exit code.
+// End waits up to 15 minutes for the end of the process, which an Ansible operator can take on a busy machine, checks that no process and no
+// file remains, and returns the exit code.
 func (p *Process) End() int {
 	p.t.Helper()
 	select {
 	case <-p.Done:
-	case <-time.After(5 * time.Minute):
+	case <-time.After(15 * time.Minute):
 		p.t.Fatal("operon did not end")
 	}
 	CheckNoProcesses(p.t, p.TempDir, 30*time.Second)
