@@ -16,7 +16,7 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/ansible/... ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/apiserver ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
 
 # What has tests.
 TESTED := ./... ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial

@@ -2,12 +2,9 @@ package operatorchart
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
-	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +19,7 @@ import (
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/testdata/apiserver"
 )
 
 // A helmCluster is a control plane with the helm command's functions.
@@ -33,29 +31,7 @@ type helmCluster struct {
 
 func startHelmCluster(t *testing.T) *helmCluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts a control plane")
-	}
-	options := controlplane.DefaultOptions(os.Environ())
-	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer}
-	options.Progress = func(message string) { fmt.Fprintln(os.Stderr, message) }
-	assets, err := controlplane.Ensure(context.Background(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plane, err := controlplane.Start(t.Context(), assets, controlplane.StartOptions{Environ: os.Environ(), TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	client, err := kube.Load(plane.KubeconfigPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, plane := apiserver.Start(t)
 	return &helmCluster{t, plane, client}
 }
 

@@ -11,36 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/gateway"
 	"github.com/operon-sdk/operon/pkg/kube"
+	"github.com/operon-sdk/operon/testdata/apiserver"
 	"github.com/operon-sdk/operon/testdata/snapshot"
 )
 
 // begin starts an API server, and a gateway before it whose writes are dry runs that a preview collects.
 func begin(t *testing.T) (cluster, operator *kube.Client, p *Preview) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts a control plane")
-	}
-	options := controlplane.DefaultOptions(os.Environ())
-	options.NoDownload = true
-	assets, err := controlplane.Ensure(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plane, err := controlplane.Start(t.Context(), assets, controlplane.StartOptions{Environ: os.Environ(), TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	if cluster, err = kube.New(plane.Kubeconfig()); err != nil {
-		t.Fatal(err)
-	}
+	cluster, _ = apiserver.Start(t)
 	transport, err := cluster.Transport()
 	if err != nil {
 		t.Fatal(err)
@@ -66,16 +46,6 @@ func begin(t *testing.T) (cluster, operator *kube.Client, p *Preview) {
 	return cluster, operator, p
 }
 
-// take takes a snapshot of the cluster.
-func take(t *testing.T, cluster *kube.Client) snapshot.Snapshot {
-	t.Helper()
-	s, err := snapshot.Take(t.Context(), cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // TestNothingIsWritten sends writes of each kind through a gateway to an API server.
 func TestNothingIsWritten(t *testing.T) {
 	t.Parallel()
@@ -96,7 +66,7 @@ func TestNothingIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := take(t, cluster)
+	before := snapshot.Take(t, cluster)
 	const core, apps = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default"
 	for i, w := range []struct {
 		method, path, body string
@@ -147,7 +117,7 @@ func TestNothingIsWritten(t *testing.T) {
 		if want := fmt.Sprint(w.code); (err == nil) != (w.code == 0) || err != nil && code(err) != want {
 			t.Errorf("%d. %s %s %s: %v, want %s", i, w.method, w.path, w.body, err, want)
 		}
-		if changes := before.Changes(take(t, cluster)); len(changes) > 0 {
+		if changes := before.Changes(snapshot.Take(t, cluster)); len(changes) > 0 {
 			t.Fatalf("%d. %s %s %s changes the cluster:\n%s", i, w.method, w.path, w.body, strings.Join(changes, "\n"))
 		}
 	}

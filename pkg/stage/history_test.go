@@ -5,45 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/operon-sdk/operon/pkg/controlplane"
 	"github.com/operon-sdk/operon/pkg/kube"
 	"github.com/operon-sdk/operon/pkg/stage"
+	"github.com/operon-sdk/operon/testdata/apiserver"
 )
-
-// start returns the client of a control plane that runs until the test ends.
-func start(t *testing.T) (*kube.Client, *controlplane.ControlPlane) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: it starts a control plane")
-	}
-	options := controlplane.DefaultOptions(os.Environ())
-	options.NoDownload = true
-	assets, err := controlplane.Ensure(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := controlplane.Start(t.Context(), assets, controlplane.StartOptions{Environ: os.Environ(), TempDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	client, err := kube.New(p.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client, p
-}
 
 func decodeOne(t *testing.T, text string) *kube.Object {
 	t.Helper()
@@ -67,7 +38,7 @@ spec:
 // TestHistory sees each change of all objects once, also of new kinds, and nothing where nothing changes.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	client, _ := start(t)
+	client, _ := apiserver.Start(t)
 	ctx := t.Context()
 	h, err := stage.NewHistory(ctx, client, time.Now)
 	if err != nil {
@@ -127,7 +98,7 @@ func hasObject(h *stage.History, name string) bool {
 // TestSettle waits while objects change, gives up with the last of them, and doesn't wait for heartbeats.
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	client, _ := start(t)
+	client, _ := apiserver.Start(t)
 	h, err := stage.NewHistory(t.Context(), client, time.Now)
 	if err != nil {
 		t.Fatal(err)

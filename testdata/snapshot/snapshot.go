@@ -2,11 +2,10 @@
 package snapshot
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -36,24 +35,25 @@ func nodesReport(o *kube.Object, subresource string) bool {
 }
 
 // Take takes a snapshot. Writes of Kubernetes itself and of nodes don't count.
-func Take(ctx context.Context, cluster *kube.Client) (Snapshot, error) {
-	resources, unserved, err := cluster.Resources(ctx)
+func Take(t *testing.T, cluster *kube.Client) Snapshot {
+	t.Helper()
+	resources, unserved, err := cluster.Resources(t.Context())
 	if err != nil || len(unserved) > 0 {
-		return nil, fmt.Errorf("reading what the cluster serves: %w (not served: %v)", err, unserved)
+		t.Fatal(err, unserved)
 	}
 	s := Snapshot{}
 	for _, r := range resources {
-		objects, err := cluster.ListNames(ctx, r, "", nil)
+		objects, err := cluster.ListNames(t.Context(), r, "", nil)
 		if err != nil {
-			return nil, err
+			t.Fatal(err)
 		}
 		for _, o := range objects {
 			if err := s.add(r.APIVersion+" "+kube.FullName(o), o); err != nil {
-				return nil, err
+				t.Fatal(err)
 			}
 		}
 	}
-	return s, nil
+	return s
 }
 
 func (s Snapshot) add(name string, o *kube.Object) error {

@@ -84,20 +84,11 @@ func (p prompter) Input(cmd.Question) (string, error) { return "", nil }
 // unchanged checks that a function writes no object.
 func (c *cluster) unchanged(t *testing.T, run func()) {
 	t.Helper()
-	before := c.snapshot(t)
+	before := snapshot.Take(t, c.Client)
 	run()
-	if changes := before.Changes(c.snapshot(t)); len(changes) > 0 {
+	if changes := before.Changes(snapshot.Take(t, c.Client)); len(changes) > 0 {
 		t.Errorf("the cluster has changed:\n%s", strings.Join(changes, "\n"))
 	}
-}
-
-func (c *cluster) snapshot(t *testing.T) snapshot.Snapshot {
-	t.Helper()
-	s, err := snapshot.Take(c.Context(), c.Client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // exists checks whether an object exists.

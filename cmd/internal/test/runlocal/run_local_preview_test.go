@@ -37,11 +37,7 @@ func takeSnapshot(t *testing.T, c *clitest.Cluster) snapshot.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := snapshot.Take(t.Context(), client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return snapshot.Take(t, client)
 }
 
 // runPreview previews a project in a cluster, and checks that nothing is changed: no controller runs beside the API server.
