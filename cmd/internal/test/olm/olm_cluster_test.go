@@ -76,6 +76,16 @@ func (c *olmCluster) must(t *testing.T, code int, args ...string) (out, errOut s
 	return out, errOut
 }
 
+// patiently runs a command with longer and longer timeouts until its output contains want, and returns the output of all runs: on a busy
+// machine, it takes longer to get there.
+func patiently(timeout time.Duration, want string, run func(timeout string) string) (text string) {
+	for ; ; timeout *= 4 {
+		if text += run(timeout.String()); strings.Contains(text, want) || timeout > 4*time.Minute {
+			return text
+		}
+	}
+}
+
 // simulateOLM does what olm-operator does while its Deployment has a pod: it makes Deployments, an API service
 // and rights of ClusterServiceVersions, and cleans up after those that are deleted.
 func simulateOLM(c *olmCluster) {

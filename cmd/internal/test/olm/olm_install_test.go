@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/kube"
@@ -170,9 +171,12 @@ func (c *olmCluster) podsDoNotStart(t *testing.T) {
 	// The cause of a real node, beside the one of this cluster.
 	c.Patch(t, pod, "/status", `{"status":{"containerStatuses":[{"name":"catalog-operator","image":"quay.io/operator-framework/olm:v0.46.0",
 "imageID":"","ready":false,"restartCount":0,"state":{"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling it"}}}]}}`)
-	_, errOut := c.must(t, 1, "install", "--timeout", "12s")
-	clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within 12s\n  deployment olm/catalog-operator: 0 of 1 updated replicas are available\n",
-		"    no node accepts it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
+	const notReady = "\n  deployment olm/catalog-operator: 0 of 1 updated replicas are available\n"
+	errOut := patiently(12*time.Second, notReady, func(timeout string) string {
+		_, errOut := c.must(t, 1, "install", "--timeout", timeout)
+		return errOut
+	})
+	clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within ", notReady, "    no node accepts it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
 		"    container catalog-operator is waiting: ImagePullBackOff: Back-off pulling it\n",
 		"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: pass --image-registry with a registry that they can reach and that has it, or --olm-image\n",
 		"- add a node that accepts the pods to the cluster: Linux",

@@ -29,8 +29,12 @@ func (c *olmCluster) serviceUnreachable(t *testing.T) {
 	})
 	_, errOut := c.must(t, 1, "status")
 	clitest.CheckContains(t, errOut, "clusterserviceversion olm/packageserver: apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:")
-	_, errOut = c.must(t, 1, "install", "--timeout", "40s")
-	clitest.CheckContains(t, errOut, "apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:", "- the API server must reach the pods of service olm/packageserver-service on port 5443")
+	const unavailable = "apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:"
+	errOut = patiently(40*time.Second, unavailable, func(timeout string) string {
+		_, errOut := c.must(t, 1, "install", "--timeout", timeout)
+		return errOut
+	})
+	clitest.CheckContains(t, errOut, unavailable, "- the API server must reach the pods of service olm/packageserver-service on port 5443")
 }
 
 // uninstallWithOperator checks that uninstall removes nothing of users unless they agree.
@@ -60,7 +64,7 @@ configmap operators/mine will be deleted with its namespace
 // killUninstall kills uninstall when it deletes a resource of an operator. Then a user deletes a namespace, which an object holds.
 func (c *olmCluster) killUninstall(t *testing.T) {
 	t.Helper()
-	c.killedAt(t, "DELETE", "/apis/cache.example.com/v1/namespaces/operators/memcacheds/going", "uninstall", "--force", "--timeout", "16s")
+	c.killedAt(t, "DELETE", "/apis/cache.example.com/v1/namespaces/operators/memcacheds/going", "uninstall", "--force")
 	// What the operator would do about its resources is no longer done, and a user deletes a namespace.
 	c.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: olm, finalizers: [example.com/never]}}`)
 	c.Delete(t, "v1", "Namespace", "", "olm")
@@ -69,20 +73,27 @@ func (c *olmCluster) killUninstall(t *testing.T) {
 // uninstallKilled checks that install does not wait for what only uninstall removes.
 func (c *olmCluster) uninstallKilled(t *testing.T) {
 	c.killUninstall(t)
-	_, errOut := c.must(t, 1, "install", "--timeout", "5s")
-	clitest.CheckContains(t, errOut, "namespace olm has been terminating since", "still exists (not done within 5s)", "'olm uninstall' removes what delays it; then install again")
+	const terminating = "namespace olm has been terminating since"
+	errOut := patiently(5*time.Second, terminating, func(timeout string) string {
+		_, errOut := c.must(t, 1, "install", "--timeout", timeout)
+		return errOut
+	})
+	clitest.CheckContains(t, errOut, terminating, "still exists (not done within ", "'olm uninstall' removes what delays it; then install again")
 }
 
 // otherServiceUnreachable continues uninstall while an API service of another program holds the namespaces.
 func (c *olmCluster) otherServiceUnreachable(t *testing.T) {
 	c.Apply(t, `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.other.example.com}, spec: {group: other.example.com, version: v1,
 groupPriorityMinimum: 10, versionPriority: 10, service: {name: gone, namespace: default}}}`)
-	code, text := c.atTerminal("yes", "uninstall", "--timeout", "16s")
-	if code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	text := patiently(16*time.Second, "NamespaceDeletionDiscoveryFailure", func(timeout string) string {
+		code, text := c.atTerminal("yes", "uninstall", "--timeout", timeout)
+		if code != 1 {
+			t.Errorf("exit code %d\n%s", code, text)
+		}
+		return text
+	})
 	clitest.CheckContains(t, text, "removing the finalizer example.com/wait of memcached operators/going, which its controller does not remove", "removing the finalizer example.com/never of configmap olm/stuck, which its controller does not remove",
-		"deleted apiservice v1.packages.operators.coreos.com", " was not deleted: not done within 16s\n  NamespaceDeletionDiscoveryFailure: ",
+		"deleted apiservice v1.packages.operators.coreos.com", " was not deleted: not done within ", "\n  NamespaceDeletionDiscoveryFailure: ",
 		"\n  apiservice v1.other.example.com is not available (ServiceNotFound: ", "'kubectl delete apiservice v1.other.example.com'; uninstall again to continue")
 	c.Delete(t, "apiregistration.k8s.io/v1", "APIService", "", "v1.other.example.com")
 }
@@ -175,7 +186,7 @@ func (c *olmCluster) removePart(t *testing.T) {
 	t.Helper()
 	c.defineMemcached(t)
 	const last = "deleted deployment olm/packageserver"
-	if output, err := c.uninstallUntil(t, last, func(string) {}); !strings.Contains(output, last+"\n") {
+	if output, err := c.uninstallUntil(t, time.Second, last, func(string) {}); !strings.Contains(output, last+"\n") {
 		t.Fatalf("%s\n%v", output, err)
 	}
 }
