@@ -76,12 +76,13 @@ func (c *olmCluster) must(t *testing.T, code int, args ...string) (out, errOut s
 	return out, errOut
 }
 
-// patiently runs a command with longer and longer timeouts until its output contains want, and returns the output of all runs: on a busy
-// machine, it takes longer to get there.
-func patiently(timeout time.Duration, want string, run func(timeout string) string) (text string) {
+// patiently runs a command with longer and longer timeouts until its output contains want: on a busy machine, it takes longer to get there.
+// It returns the output and the timeout of the last run.
+func patiently(timeout time.Duration, want string, run func(timeout string) string) (text, within string) {
 	for ; ; timeout *= 4 {
-		if text += run(timeout.String()); strings.Contains(text, want) || timeout > 4*time.Minute {
-			return text
+		within = timeout.String()
+		if text = run(within); strings.Contains(text, want) || timeout > 4*time.Minute {
+			return text, within
 		}
 	}
 }

@@ -65,10 +65,10 @@ func (c *olmCluster) accountDeleted(t *testing.T) {
 // definitionsHeld uninstalls OLM while another client creates a resource that is not removed, and that blocks the deletion of a definition.
 func (c *olmCluster) definitionsHeld(t *testing.T) {
 	const held, late = "catalogsources.operators.coreos.com", "operators.operators.coreos.com"
-	c.namespaceKept(t, "operators")
+	c.ensureNamespace(t, "operators")
 	c.Patch(t, kube.Named("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", held), "",
 		`{"metadata":{"finalizers":["customresourcecleanup.apiextensions.k8s.io","example.com/never"]}}`)
-	output, err := c.uninstallUntil(t, 5*time.Second, "deleted customresourcedefinition "+late, func(message string) {
+	output, err := c.uninstallUntil(t, "deleted customresourcedefinition "+late, func(message string) {
 		if strings.HasPrefix(message, "deleted namespace ") { // after OLM's resources are removed
 			c.Apply(t, `{apiVersion: operators.coreos.com/v1, kind: Operator, metadata: {name: late, finalizers: [example.com/wait]}}`)
 		}
@@ -104,8 +104,8 @@ scope: Cluster, names: {plural: operators, singular: operator, kind: Operator}, 
 		"\n  remaining resources: left (finalizers example.com/wait)\n'olm uninstall' removes what delays it")
 }
 
-// namespaceKept makes a namespace, also where Kubernetes has yet to complete an earlier deletion of it.
-func (c *olmCluster) namespaceKept(t *testing.T, name string) {
+// ensureNamespace makes a namespace, also where Kubernetes has yet to complete an earlier deletion of it.
+func (c *olmCluster) ensureNamespace(t *testing.T, name string) {
 	t.Helper()
 	c.Try(t, func() error {
 		if live := c.Get(t, "v1", "Namespace", "", name); live != nil && live.GetDeletionTimestamp() != nil {
@@ -117,7 +117,7 @@ func (c *olmCluster) namespaceKept(t *testing.T, name string) {
 }
 
 // uninstallUntil uninstalls until the message done, passes each message to listen and returns all of them.
-func (c *olmCluster) uninstallUntil(t *testing.T, grace time.Duration, done string, listen func(message string)) (output string, err error) {
+func (c *olmCluster) uninstallUntil(t *testing.T, done string, listen func(message string)) (output string, err error) {
 	t.Helper()
 	found, err := olm.Find(c.Context(), c.Client, olm.DefaultNamespace)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *olmCluster) uninstallUntil(t *testing.T, grace time.Duration, done stri
 	}
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	err = olm.Uninstall(ctx, olm.UninstallOptions{Client: c.Client, Found: found, Data: data, Grace: grace, Reporter: olm.Reporter{Progress: func(e olm.Event) {
+	err = olm.Uninstall(ctx, olm.UninstallOptions{Client: c.Client, Found: found, Data: data, Grace: 5 * time.Second, Reporter: olm.Reporter{Progress: func(e olm.Event) {
 		output += e.Message + "\n"
 		if listen(e.Message); e.Message == done {
 			cancel(errors.New("that is enough"))

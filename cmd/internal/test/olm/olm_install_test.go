@@ -172,11 +172,12 @@ func (c *olmCluster) podsDoNotStart(t *testing.T) {
 	c.Patch(t, pod, "/status", `{"status":{"containerStatuses":[{"name":"catalog-operator","image":"quay.io/operator-framework/olm:v0.46.0",
 "imageID":"","ready":false,"restartCount":0,"state":{"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling it"}}}]}}`)
 	const notReady = "\n  deployment olm/catalog-operator: 0 of 1 updated replicas are available\n"
-	errOut := patiently(12*time.Second, notReady, func(timeout string) string {
+	errOut, timeout := patiently(12*time.Second, notReady, func(timeout string) string {
 		_, errOut := c.must(t, 1, "install", "--timeout", timeout)
 		return errOut
 	})
-	clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within ", notReady, "    no node accepts it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
+	clitest.CheckContains(t, errOut, "error: OLM is not ready: not done within "+timeout+notReady,
+		"    no node accepts it: Unschedulable: 0/1 nodes are available: 1 node(s) were unschedulable.",
 		"    container catalog-operator is waiting: ImagePullBackOff: Back-off pulling it\n",
 		"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: pass --image-registry with a registry that they can reach and that has it, or --olm-image\n",
 		"- add a node that accepts the pods to the cluster: Linux",

@@ -30,7 +30,7 @@ func (c *olmCluster) serviceUnreachable(t *testing.T) {
 	_, errOut := c.must(t, 1, "status")
 	clitest.CheckContains(t, errOut, "clusterserviceversion olm/packageserver: apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:")
 	const unavailable = "apiservice v1.packages.operators.coreos.com: FailedDiscoveryCheck:"
-	errOut = patiently(40*time.Second, unavailable, func(timeout string) string {
+	errOut, _ = patiently(40*time.Second, unavailable, func(timeout string) string {
 		_, errOut := c.must(t, 1, "install", "--timeout", timeout)
 		return errOut
 	})
@@ -74,26 +74,29 @@ func (c *olmCluster) killUninstall(t *testing.T) {
 func (c *olmCluster) uninstallKilled(t *testing.T) {
 	c.killUninstall(t)
 	const terminating = "namespace olm has been terminating since"
-	errOut := patiently(5*time.Second, terminating, func(timeout string) string {
+	errOut, timeout := patiently(5*time.Second, terminating, func(timeout string) string {
 		_, errOut := c.must(t, 1, "install", "--timeout", timeout)
 		return errOut
 	})
-	clitest.CheckContains(t, errOut, terminating, "still exists (not done within ", "'olm uninstall' removes what delays it; then install again")
+	clitest.CheckContains(t, errOut, terminating, "still exists (not done within "+timeout+")", "'olm uninstall' removes what delays it; then install again")
 }
 
 // otherServiceUnreachable continues uninstall while an API service of another program holds the namespaces.
 func (c *olmCluster) otherServiceUnreachable(t *testing.T) {
 	c.Apply(t, `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.other.example.com}, spec: {group: other.example.com, version: v1,
 groupPriorityMinimum: 10, versionPriority: 10, service: {name: gone, namespace: default}}}`)
-	text := patiently(16*time.Second, "NamespaceDeletionDiscoveryFailure", func(timeout string) string {
-		code, text := c.atTerminal("yes", "uninstall", "--timeout", timeout)
+	const undiscovered = "\n  NamespaceDeletionDiscoveryFailure: "
+	text := ""
+	_, timeout := patiently(16*time.Second, undiscovered, func(timeout string) string {
+		code, more := c.atTerminal("yes", "uninstall", "--timeout", timeout)
 		if code != 1 {
-			t.Errorf("exit code %d\n%s", code, text)
+			t.Errorf("exit code %d\n%s", code, more)
 		}
+		text += more
 		return text
 	})
 	clitest.CheckContains(t, text, "removing the finalizer example.com/wait of memcached operators/going, which its controller does not remove", "removing the finalizer example.com/never of configmap olm/stuck, which its controller does not remove",
-		"deleted apiservice v1.packages.operators.coreos.com", " was not deleted: not done within ", "\n  NamespaceDeletionDiscoveryFailure: ",
+		"deleted apiservice v1.packages.operators.coreos.com", " was not deleted: not done within "+timeout+undiscovered,
 		"\n  apiservice v1.other.example.com is not available (ServiceNotFound: ", "'kubectl delete apiservice v1.other.example.com'; uninstall again to continue")
 	c.Delete(t, "apiregistration.k8s.io/v1", "APIService", "", "v1.other.example.com")
 }
@@ -186,7 +189,7 @@ func (c *olmCluster) removePart(t *testing.T) {
 	t.Helper()
 	c.defineMemcached(t)
 	const last = "deleted deployment olm/packageserver"
-	if output, err := c.uninstallUntil(t, time.Second, last, func(string) {}); !strings.Contains(output, last+"\n") {
+	if output, err := c.uninstallUntil(t, last, func(string) {}); !strings.Contains(output, last+"\n") {
 		t.Fatalf("%s\n%v", output, err)
 	}
 }

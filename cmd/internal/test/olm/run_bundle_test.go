@@ -103,12 +103,14 @@ func TestRunBundle(t *testing.T) {
 	go c.readCatalogs(reader)
 	// No controller creates an InstallPlan here. The pods of the registry are let into a restricted namespace.
 	const noPlan = "OLM did not create an InstallPlan for the Subscription mem/memcached-operator-v0-0-1-sub (not done within "
-	text := patiently(15*time.Second, noPlan, func(timeout string) string {
-		return operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", timeout)
+	text := ""
+	_, timeout := patiently(15*time.Second, noPlan, func(timeout string) string {
+		text += operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", timeout)
+		return text
 	})
 	clitest.CheckContains(t, text, "Created registry pod: memcached-operator-catalog-registry-", "Created CatalogSource: memcached-operator-catalog",
 		`OperatorGroup "operator-sdk-og" created`, "Created Subscription: memcached-operator-v0-0-1-sub",
-		noPlan, "'cleanup memcached-operator' removes the created objects")
+		noPlan+timeout+")", "'cleanup memcached-operator' removes the created objects")
 	maps, err := c.Client.List(c.Context(), kube.Resource{APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"}, "mem",
 		url.Values{"labelSelector": {"operon/package=memcached-operator"}})
 	if err != nil || len(maps) != 1 {
@@ -122,9 +124,10 @@ func TestRunBundle(t *testing.T) {
 		}
 	}
 	const again = "already exists from an earlier run; completing it"
-	clitest.CheckContains(t, patiently(3*time.Second, again, func(timeout string) string {
+	text, _ = patiently(3*time.Second, again, func(timeout string) string {
 		return operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", timeout)
-	}), again)
+	})
+	clitest.CheckContains(t, text, again)
 	clitest.CheckContains(t, operon(t, 0, "--dry-run", "cleanup", "memcached-operator", "-n", "mem"), "subscription mem/memcached-operator-v0-0-1-sub would be deleted")
 	c.Apply(t, mine[:strings.Index(mine, "name: memc")]+"name: other}\nspec: {sourceType: grpc, image: example.com/c:v1}\n")
 	text = operon(t, 0, "cleanup", "memcached-operator", "-n", "mem")
@@ -152,9 +155,10 @@ func TestRunBundle(t *testing.T) {
 
 	// A failed run takes away what it has made, and waits for no image that cannot be had.
 	const removed = `operatorgroup "operator-sdk-og" deleted`
-	clitest.CheckContains(t, patiently(5*time.Second, removed, func(timeout string) string {
+	text, _ = patiently(5*time.Second, removed, func(timeout string) string {
 		return operon(t, 1, "run", "bundle", bundle, "-n", "mem", "--timeout", timeout, "--cleanup-on-failure")
-	}), "removing all created objects", removed)
+	})
+	clitest.CheckContains(t, text, "removing all created objects", removed)
 	c.Try(t, func() error { return c.sameAs(t, before) })
 	if _, err := os.Stat(filepath.Join(c.dir, "bundle")); err == nil {
 		t.Error("something was written to the working directory")
