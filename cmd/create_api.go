@@ -24,6 +24,9 @@ without it, the controller is a small reconciler for you to complete.
 
 If you don't pass --resource or --controller, the command asks.
 
+A further version of a kind begins with a copy of the newest one's types and sample, so that objects
+convert between both without loss. --from names another version to copy, or none.
+
 In a Helm project, and with --helm-chart in a Go project, add a kind whose objects are Helm
 releases: the chart, its entry in watches.yaml, the CRD with a schema for the chart's values, the
 operator's permissions, roles and a sample. --helm-chart is a directory, an archive, a URL, an
@@ -45,6 +48,9 @@ reconciles all such kinds, and Operon's module to go.mod.`,
 
   # A controller that deploys an image:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6.39-alpine
+
+  # A further version, as a copy of the newest, which the existing controller serves:
+  %[1]s create api --group cache --version v1beta1 --kind Memcached --resource --controller=false
 
   # A controller for a built-in kind, or for a kind from another project:
   %[1]s create api --group apps --version v1 --kind Deployment --resource=false --controller
@@ -80,6 +86,7 @@ reconciles all such kinds, and Operon's module to go.mod.`,
 	f.BoolVar(&o.Force, "force", false, "overwrite the types and the controller of an existing API")
 	f.BoolVar(&o.Generate, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&o.Manifests, "manifests", true, "generate manifests afterwards; --make=false skips both code and manifests")
+	f.StringVar(&o.From, "from", "", "`version` of the kind whose types and sample a new version begins with, or none (default: the newest)")
 	f.BoolVar(&o.SSA, "ssa", false, "generate apply configurations of the types, and use server-side apply in the controller")
 	addExternal(f, &o.ResourceOptions)
 	addChart(c, &o.Chart)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/version"
+
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -35,6 +37,9 @@ type CreateAPIOptions struct {
 	Plugins project.Plugins
 	// SSA generates apply configurations of the types, which the controller uses.
 	SSA bool
+	// From is the version of the kind that a new version begins with a copy of, NoVersion to begin with the scaffold, or empty for
+	// the newest other version of the kind, if there is one.
+	From string
 	// Generate generates code and, with Manifests, manifests afterwards.
 	Generate, Manifests bool
 }
@@ -85,6 +90,68 @@ func (o CreateAPIOptions) Check(config *project.Config) error {
 	return err
 }
 
+// NoVersion is the value of CreateAPIOptions.From for types that are not a copy.
+const NoVersion = "none"
+
+// OtherVersions returns the versions of a kind with types in the project, except for the kind's own, newest first.
+func OtherVersions(config *project.Config, gvk project.GVK) []project.Resource {
+	var others []project.Resource
+	for _, r := range config.Resources() {
+		if r.Kind == gvk.Kind && r.QualifiedGroup() == gvk.QualifiedGroup() && r.Version != gvk.Version && r.HasAPI() && config.HasTypes(r) {
+			others = append(others, r)
+		}
+	}
+	slices.SortStableFunc(others, func(a, b project.Resource) int { return version.CompareKubeAwareVersionStrings(b.Version, a.Version) })
+	return others
+}
+
+// copied returns the version that the types of a new version begin with, if any.
+func (o CreateAPIOptions) copied(config *project.Config, gvk project.GVK) (project.Resource, bool) {
+	old, _ := config.Resource(gvk)
+	if !o.API || o.DeploysImage() || o.From == "" && old.HasAPI() {
+		return project.Resource{}, false
+	}
+	for _, other := range OtherVersions(config, gvk) {
+		if o.From == other.Version || o.From == "" && (other.API.SSA || !o.SSA) {
+			return other, true
+		}
+	}
+	return project.Resource{}, false
+}
+
+// Source returns the version that the types of a new version begin with, or nothing.
+func (o CreateAPIOptions) Source(config *project.Config, r project.Resource) scaffold.Source {
+	other, _ := o.copied(config, r.GVK)
+	return scaffold.Source{Version: other.Version, Package: other.Path}
+}
+
+// checkFrom returns the problems of From.
+func (o CreateAPIOptions) checkFrom(config *project.Config, gvk project.GVK) diag.Findings {
+	var findings diag.Findings
+	if o.From == "" || o.From == NoVersion {
+		return nil
+	}
+	var versions []string
+	others := OtherVersions(config, gvk)
+	for _, other := range others {
+		versions = append(versions, other.Version)
+	}
+	at := slices.Index(versions, o.From)
+	switch {
+	case !o.API:
+		findings.Add("--from", o.From, "requires types; leave out --resource=false or --from")
+	case o.DeploysImage():
+		findings.Add("--from", o.From, "cannot be combined with --image, whose controller needs its own types; leave out one of them")
+	case len(others) == 0:
+		findings.Add("--from", o.From, fmt.Sprintf("%s has no other version in the project; leave out --from", gvk.Kind))
+	case at < 0:
+		findings.Add("--from", o.From, fmt.Sprintf("must be a version of %s (%s) or %s", gvk.Kind, strings.Join(versions, ", "), NoVersion))
+	case o.SSA && !others[at].API.SSA:
+		findings.Add("--from", o.From, "this version has no apply configurations; leave out --ssa or --from")
+	}
+	return findings
+}
+
 // Resolve validates the options and returns the resource that they describe.
 func (o CreateAPIOptions) Resolve(config *project.Config) (project.Resource, error) {
 	resource, others := project.ResolveResource(config, o.ResourceOptions)
@@ -93,7 +160,8 @@ func (o CreateAPIOptions) Resolve(config *project.Config) (project.Resource, err
 		findings = diag.Findings{{Field: "--kind", Value: o.Kind, Problem: fmt.Sprintf("the objects of %s are releases of a chart; "+
 			"add code to %s, or delete the API and create it again", recorded.GVK, project.ChartsFile)}}
 	}
-	if resource.API != nil && o.SSA {
+	findings = append(findings, o.checkFrom(config, resource.GVK)...)
+	if source, ok := o.copied(config, resource.GVK); resource.API != nil && (o.SSA || ok && source.API.SSA) {
 		resource.API.SSA = true
 	}
 	if o.SSA && !o.API {

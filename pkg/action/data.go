@@ -18,6 +18,8 @@ type APIParts struct {
 	ControllerName string
 	// Image is deployed by the controller, unless it is empty.
 	Image project.Image
+	// From is the version that the types begin with, if any.
+	From scaffold.Source
 }
 
 // ProjectData returns the data of templates that describes a project.
@@ -75,7 +77,7 @@ func (p *Project) APIData(config *project.Config, r project.Resource, header str
 	}
 	data := p.resourceData(config, r, header)
 	data.Resource.API, data.Resource.Controller, data.Resource.Namespaced = parts.API, parts.Controller, parts.Namespaced
-	data.Resource.SSA = parts.SSA
+	data.Resource.SSA, data.Resource.From = parts.SSA, parts.From
 	data.Resource.ControllerName = controller
 	data.Resource.RuntimeName = r.ControllerName(controller, config.MultiGroup())
 	data.Resource.ControllerPackage = controllerPackage(config, r)

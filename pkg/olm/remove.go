@@ -18,7 +18,8 @@ func (r *removal) removeAll(ctx context.Context, resource kube.Resource, grace t
 	return r.remove(ctx, objects, grace)
 }
 
-// remove deletes objects and waits for their deletion. After grace, it removes the finalizers of the remaining ones.
+// remove deletes objects and waits for their deletion. After grace, it removes the finalizers of the remaining ones, and again
+// after each further grace: a controller or Kubernetes can mark a definition's resources for deletion only afterwards.
 func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time.Duration) error {
 	var left []*kube.Object
 	for _, o := range objects {
@@ -35,8 +36,8 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 		left = append(left, o)
 	}
 	graceful, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	for dropped := false; ; {
+	defer func() { cancel() }()
+	for {
 		remaining, err := r.remainingOf(ctx, left)
 		if err != nil && ctx.Err() == nil {
 			return err
@@ -47,8 +48,9 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 		if len(left) == 0 {
 			return nil
 		}
-		if graceful.Err() != nil && ctx.Err() == nil && !dropped {
-			dropped = true
+		if graceful.Err() != nil && ctx.Err() == nil {
+			cancel()
+			graceful, cancel = context.WithTimeout(ctx, max(grace, time.Second))
 			if err := r.dropFinalizers(ctx, left); err != nil {
 				return err
 			}

@@ -52,7 +52,19 @@ func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 			return nil, err
 		}
 	}
+	report.ToEdit = toEdit(files, data)
 	return report, nil
+}
+
+// toEdit returns the paths of the types and the controller, if the user is to complete them.
+func toEdit(files map[string][]byte, data Data) []string {
+	var names []string
+	for _, name := range []string{outputPath(apiPath+"/KIND_types.go", data), outputPath(controllerPath, data)} {
+		if files[name] != nil && data.Image.Ref == "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // controllerName matches the name of a controller in logs and metrics.
@@ -83,6 +95,13 @@ func renderAPI(tree *worktree.Tree, data Data) (map[string][]byte, map[string]ma
 		rendered, err := Render(event, data)
 		if err != nil {
 			return nil, nil, err
+		}
+		if event == apiEvent && data.Resource.From != (Source{}) {
+			if err := copyVersion(tree, rendered.Files, data); err != nil {
+				return nil, nil, err
+			}
+			// A controller without types sets no conditions.
+			data.Resource.API = hasConditions(rendered.Files[outputPath(apiPath+"/KIND_types.go", data)], data.Resource.Kind)
 		}
 		maps.Copy(files, rendered.Files)
 		for name, blocks := range rendered.Inserts {

@@ -154,6 +154,10 @@ type Resource struct {
 	// API reports whether the command writes the Go types, so that a controller may use their fields. Controller reports
 	// whether it writes a controller.
 	API, Controller bool
+	// From is the version whose types and sample the new version begins with, if any.
+	From Source
+	// SampleName is the name of the object in the sample; adapt sets it.
+	SampleName string
 	// Chart reports whether the objects of the kind are releases of a Helm chart, without Go types.
 	Chart bool
 	// Role and Playbook report whether a role and a playbook for the kind of an Ansible project are written.

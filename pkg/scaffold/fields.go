@@ -71,17 +71,22 @@ func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
 		if err != nil {
 			return nil, syntaxError(err)
 		}
-		for _, decl := range file.AST.Decls {
-			if general, ok := decl.(*ast.GenDecl); ok {
-				for _, spec := range general.Specs {
-					if t, ok := spec.(*ast.TypeSpec); ok {
-						types[t.Name.Name] = t
-					}
+		types.add(file.AST)
+	}
+	return types, nil
+}
+
+// add adds the type declarations of a file.
+func (t typeSet) add(file *ast.File) {
+	for _, decl := range file.Decls {
+		if general, ok := decl.(*ast.GenDecl); ok {
+			for _, spec := range general.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok {
+					t[s.Name.Name] = s
 				}
 			}
 		}
 	}
-	return types, nil
 }
 
 // structOf returns the struct type that an expression names in the package, or nil.

@@ -48,6 +48,8 @@ type Report struct {
 	Kept []string
 	// Notes are what the user must do.
 	Notes []string
+	// ToEdit are new files that the user is to complete.
+	ToEdit []string
 }
 
 // Init writes a new project into the tree. Existing files that are not part of the scaffold are kept, go.mod and go.sum

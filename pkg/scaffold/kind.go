@@ -1,8 +1,11 @@
 package scaffold
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
 	"path"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -53,9 +56,42 @@ func CreateKind(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 
 // SampleFile returns the path of the sample of a kind.
 func SampleFile(r project.Resource) string {
-	name := r.Version + "_" + r.FileStem() + ".yaml"
+	return path.Join(project.SamplesDir, Resource{Group: r.Group, Version: r.Version, Kind: r.Kind}.SampleFile())
+}
+
+// SampleFile returns the name of the sample's file, in config/samples.
+func (r Resource) SampleFile() string {
+	name := r.Version + "_" + strings.ToLower(r.Kind) + ".yaml"
 	if r.Group != "" {
 		name = r.Group + "_" + name
 	}
-	return path.Join(project.SamplesDir, name)
+	return name
+}
+
+// setSampleName sets the name of the sample. It has the version in it if the sample of another version has the name without.
+func setSampleName(tree *worktree.Tree, data *Data) error {
+	r := &data.Resource
+	r.SampleName = strings.ToLower(r.Kind) + "-sample"
+	names, err := tree.Walk(project.SamplesDir, func(string) bool { return true })
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", project.SamplesDir, err)
+	}
+	for _, name := range names {
+		// A file with the name of a sample of this kind but for the version.
+		other := *r
+		other.Version = strings.TrimSuffix(path.Base(name), "_"+strings.ToLower(r.Kind)+".yaml")
+		other.Version = other.Version[strings.LastIndex(other.Version, "_")+1:]
+		if other.Version == r.Version || other.SampleFile() != path.Base(name) {
+			continue
+		}
+		content, err := tree.ReadOptional(name)
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(content, []byte("\n  name: "+r.SampleName+"\n")) {
+			r.SampleName = strings.ToLower(r.Kind) + "-" + r.Version + "-sample"
+			return nil
+		}
+	}
+	return nil
 }

@@ -80,7 +80,7 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	if data.Image.Ref != "" {
 		data.Image.EnvVar = imageVariable(tree, *data)
 	}
-	return nil
+	return setSampleName(tree, data)
 }
 
 // webhookType matches the declaration of a webhook's type.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/cmd/internal/help"
+	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -118,16 +119,18 @@ func (p *Project) flagValues() map[string]completer {
 		return func(*cobra.Command, []string) []string { return values }
 	}
 	versions := p.resourceNames(func(r project.Resource) []string { return []string{r.Version} })
+	others := func(c *cobra.Command, args []string) []string {
+		given := c.Flags().Lookup("version").Value.String()
+		return slices.DeleteFunc(versions(c, args), func(version string) bool { return version == given })
+	}
 	channels := fixed("alpha", "beta", "candidate", "fast", "stable")
 	platforms := fixed("linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x")
 	return map[string]completer{
 		"group":   p.resourceNames(func(r project.Resource) []string { return []string{r.Group} }),
 		"kind":    p.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
 		"version": versions,
-		"spoke": func(c *cobra.Command, args []string) []string {
-			hub := c.Flags().Lookup("version").Value.String()
-			return slices.DeleteFunc(versions(c, args), func(version string) bool { return version == hub })
-		},
+		"spoke": others,
+		"from":  func(c *cobra.Command, args []string) []string { return append(others(c, args), action.NoVersion) },
 		"controller-name": p.resourceNames(func(r project.Resource) []string { return r.Controllers }),
 		"api-version":     p.resourceNames(func(r project.Resource) []string { return []string{r.QualifiedGroup() + "/" + r.Version} }),
 		"domain": func(c *cobra.Command, _ []string) []string {
@@ -168,9 +171,10 @@ func (p *Project) resourceNames(names func(project.Resource) []string) completer
 			f := c.Flags().Lookup(flag)
 			return f == nil || !f.Changed || f.Value.String() == name
 		}
+		anyVersion := c.Flags().Lookup("spoke") != nil || c.Flags().Lookup("from") != nil // the version is a new one, or one of two
 		var found []string
 		for _, r := range config.Resources() {
-			if matches("group", r.Group) && matches("kind", r.Kind) && (matches("version", r.Version) || c.Flags().Lookup("spoke") != nil) {
+			if matches("group", r.Group) && matches("kind", r.Kind) && (anyVersion || matches("version", r.Version)) {
 				found = append(found, names(r)...)
 			}
 		}

@@ -19,9 +19,8 @@ type creation struct {
 	layouts action.Layouts
 	// resolve validates the options and returns the resource that they describe.
 	resolve func(*project.Config) (project.Resource, error)
-	// write scaffolds for the resource and records data that PROJECT has outside of its resources. It returns a function that
-	// reports notes and warnings, which is called after all checks.
-	write func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (report func(), err error)
+	// write scaffolds for the resource and records data that PROJECT has outside of its resources.
+	write func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (written, error)
 	// domain is the new domain of a project without APIs, or empty.
 	domain string
 	// types reports whether write adds types of Go.
@@ -30,8 +29,14 @@ type creation struct {
 	module string
 	// generate are the generators that run afterwards.
 	generate codegen.Generators
-	// next is the next step of the user.
+}
+
+// written describes what a create command wrote.
+type written struct {
+	// next is what the user does next, before generating code and manifests again; empty for nothing.
 	next string
+	// report reports notes and warnings. It is called after all checks.
+	report func()
 }
 
 // create runs a create command.
@@ -52,7 +57,9 @@ func create(ctx context.Context, p *action.Project, c creation) (*action.Result,
 	if err != nil {
 		return nil, err
 	}
-	result.AddStepf("%s", next)
+	if next != "" {
+		result.AddStepf("%s", next)
+	}
 	return result, nil
 }
 
@@ -78,7 +85,7 @@ func (c creation) resource(tree *worktree.Tree, config *project.Config) (project
 }
 
 // applyCreation scaffolds for a resource, records it in PROJECT and updates go.mod and generated files. It returns the next
-// step of the user.
+// step of the user, or "".
 func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config, resource project.Resource, c creation) (string, error) {
 	if c.domain != "" {
 		var err error
@@ -90,7 +97,7 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	if err != nil {
 		return "", err
 	}
-	report, err := c.write(tree, config, resource, header)
+	written, err := c.write(tree, config, resource, header)
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +121,7 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	if err != nil && !forbidden {
 		return "", err
 	}
-	report()
+	written.report()
 	generate := fmt.Sprintf("'%s generate'", p.Program)
 	switch {
 	case forbidden:
@@ -123,7 +130,9 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	case c.generate == 0 && next == "":
 		generate += " for the code and manifests that --make=false left out"
 	case next == "":
-		next = c.next
+		if next = written.next; next == "" {
+			return "", nil
+		}
 	}
 	if next == "" {
 		return generate, nil

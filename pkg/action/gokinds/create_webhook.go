@@ -34,21 +34,21 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 		generate = codegen.All
 	}
 	return create(ctx, p, creation{
-		layouts: action.CurrentLayout, resolve: o.resolve, module: o.ExternalModule, generate: generate, next: "fill in the webhooks and their tests",
-		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
+		layouts: action.CurrentLayout, resolve: o.resolve, module: o.ExternalModule, generate: generate,
+		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (written, error) {
 			data := p.WebhookData(config, r, header, project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion})
 			var existing []scaffold.Webhooks
 			for _, other := range config.Resources() {
 				existing = append(existing, p.RecordedWebhooks(config, other, header)...)
 			}
 			if err := o.chooseCertificates(tree, &data, len(existing) > 0); err != nil {
-				return nil, err
+				return written{}, err
 			}
 			report, err := scaffold.CreateWebhook(tree, data, o.newSpokes(config, r), existing, o.Force)
 			if err != nil {
-				return nil, err
+				return written{}, err
 			}
-			return func() {
+			return written{next: "fill in the webhooks and their tests", report: func() {
 				reportMissing(p, report.Missing)
 				if len(report.Skipped) > 0 {
 					p.Reportf(diag.Warning, "no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))
@@ -56,7 +56,7 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 				if len(report.NotConverted) > 0 {
 					p.Reportf(diag.Warning, "fields without an equal in the other version are not converted yet: %s", strings.Join(report.NotConverted, ", "))
 				}
-			}, nil
+			}}, nil
 		},
 	})
 }

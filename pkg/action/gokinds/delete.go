@@ -138,7 +138,7 @@ func deletionOf(ctx context.Context, p *action.Project, tree *worktree.Tree, con
 	removed, kept := r, r
 	kept.Controllers, kept.API, kept.Webhooks = nil, nil, nil
 	// What is kept may result from the command that created both.
-	undone := p.RecordedAPIs(config, r, header)
+	undone := withCopies(tree, config, r, p.RecordedAPIs(config, r, header))
 	if o.ControllerName != "" {
 		removed.API, removed.Webhooks, removed.Controllers = nil, nil, []string{o.ControllerName}
 		kept = r
@@ -153,6 +153,22 @@ func deletionOf(ctx context.Context, p *action.Project, tree *worktree.Tree, con
 			return removeGenerated(ctx, p, tree, config, removed, remaining, o.Generate, header)
 		},
 	}
+}
+
+// withCopies adds the commands that began the types with a copy of another version.
+func withCopies(tree *worktree.Tree, config *project.Config, r project.Resource, recorded []scaffold.Data) []scaffold.Data {
+	all := recorded
+	for _, other := range action.OtherVersions(config, r.GVK) {
+		for _, data := range recorded {
+			if data.Resource.API && data.Image.Ref == "" {
+				data.Resource.From = scaffold.Source{Version: other.Version, Package: other.Path}
+				if _, err := scaffold.APIFiles(tree, data); err == nil { // that version can be copied
+					all = append(all, data)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // removeGenerated removes files that are no longer generated, and the marker of the stored version if only one version of the

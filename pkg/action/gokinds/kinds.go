@@ -2,11 +2,13 @@ package gokinds
 
 import (
 	"context"
+	"strings"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/helmkinds"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
 	"github.com/operon-sdk/operon/pkg/codegen"
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -22,8 +24,9 @@ var mixed = helmkinds.Kinds{Mixed: true}
 type goAPI struct {
 	creation
 	resource project.Resource
-	// step is the next step of the user.
-	step string
+	// step is the next step of the user, or "". controller reports whether there is a new controller to try.
+	step       string
+	controller bool
 }
 
 // AddKind implements Kinds.
@@ -36,31 +39,41 @@ func (Kinds) AddKind(ctx context.Context, p *action.Project, config *project.Con
 	}
 	c := newAPI(p, o)
 	resource, err := c.resource(p.Files, config)
-	return &goAPI{creation: c, resource: resource}, err
+	return &goAPI{creation: c, resource: resource, controller: o.Controller}, err
 }
 
 // newAPI describes what create api adds for a kind with Go types.
 func newAPI(p *action.Project, o action.CreateAPIOptions) creation {
 	return creation{
 		layouts: action.RecentLayouts, resolve: o.Resolve, domain: o.Domain, module: o.ExternalModule, types: o.API,
-		generate: o.Generators(), next: "edit the types and the controller",
-		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (func(), error) {
+		generate: o.Generators(),
+		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (written, error) {
 			data := p.APIData(config, r, header, action.APIParts{
-				API: o.API, Controller: o.Controller, Namespaced: o.Namespaced, ControllerName: o.ControllerName, Image: o.Image, SSA: o.SSA,
+				API: o.API, Controller: o.Controller, Namespaced: o.Namespaced, ControllerName: o.ControllerName, Image: o.Image,
+				SSA: o.SSA || o.API && r.API.SSA, From: o.Source(config, r),
 			})
 			report, err := scaffold.CreateAPI(tree, data, o.Force)
 			if err != nil {
-				return nil, err
+				return written{}, err
 			}
 			if o.DeploysImage() {
 				if old, ok := config.Image(r.GVK); ok {
 					scaffold.ReplaceImage(tree, data, old.Ref)
 				}
 				if err := config.SetImage(r.GVK, o.Image); err != nil {
-					return nil, err
+					return written{}, err
 				}
 			}
-			return func() { p.ReportKept(report) }, nil
+			result := written{report: func() {
+				if from := data.Resource.From.Version; from != "" {
+					p.Reportf(diag.Note, "the types and the sample are copies of version %s", from)
+				}
+				p.ReportKept(report)
+			}}
+			if len(report.ToEdit) > 0 {
+				result.next = "edit " + strings.Join(report.ToEdit, " and ")
+			}
+			return result, nil
 		},
 	}
 }
@@ -72,7 +85,14 @@ func (api *goAPI) Apply(ctx context.Context, p *action.Project, tree *worktree.T
 }
 
 // AddSteps implements Addition.
-func (api *goAPI) AddSteps(_ *action.Project, result *action.Result) { result.AddStepf("%s", api.step) }
+func (api *goAPI) AddSteps(p *action.Project, result *action.Result) {
+	if api.step != "" {
+		result.AddStepf("%s", api.step)
+	}
+	if api.generate != 0 && api.controller {
+		result.AddStepf("'%s run local' to run the operator without a cluster", p.Program)
+	}
+}
 
 // RemoveKind implements Kinds.
 func (Kinds) RemoveKind(ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config, r project.Resource, o action.DeleteAPIOptions) error {
