@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 
 // MemcachedSpec defines the desired state of Memcached.
 type MemcachedSpec struct {
@@ -84,9 +84,10 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Degraded",type=string,JSONPath=`.status.conditions[?(@.type=="Degraded")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="name must be at most 63 characters"
-// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1},{Pod,v1}}
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="name must be valid for a Service: lower-case letters, digits and hyphens, beginning with a letter"
+// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1},{Pod,v1},{Service,v1}}
 
-// Memcached is the schema of the memcacheds API. It runs an image in a Deployment of the desired size.
+// Memcached is the schema of the memcacheds API. It runs an image in a Deployment of the desired size, behind a Service.
 type Memcached struct {
 	metav1.TypeMeta `json:",inline"`
 

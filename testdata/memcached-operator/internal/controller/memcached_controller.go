@@ -28,15 +28,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/example/memcached-operator/api/v1alpha1"
 )
@@ -46,6 +50,8 @@ const (
 	memcachedImage = "memcached:1.6.39-alpine"
 	// memcachedApp is the name of the application in labels, and of the container in the pods.
 	memcachedApp = "memcached"
+	// memcachedPort is the name of the port in the pods and in the Service.
+	memcachedPort = "main"
 	// memcachedManager is the name of this operator in labels.
 	memcachedManager = "memcached-operator"
 )
@@ -57,7 +63,7 @@ const (
 	memcachedDegraded    = "Degraded"
 )
 
-// MemcachedReconciler reconciles Memcached objects: it runs a Deployment for each.
+// MemcachedReconciler reconciles Memcached objects: it runs a Deployment and a Service for each.
 type MemcachedReconciler struct {
 	client.Client
 	Scheme   *runtime.Scheme
@@ -74,10 +80,12 @@ type MemcachedReconciler struct {
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=core,resources=services,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile creates or updates the Deployment of a Memcached and reports its state in the status. It runs whenever the
-// Memcached, its Deployment or its pods change, and again after an error, so it must be idempotent.
+// Reconcile creates or updates the Deployment and the Service of a Memcached and reports the state in the status. It runs
+// whenever the Memcached, its Deployment, its Service or its pods change, and again after an error, so it must be
+// idempotent.
 func (r *MemcachedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := &cachev1alpha1.Memcached{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
@@ -85,11 +93,14 @@ func (r *MemcachedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
-		// Kubernetes deletes the Deployment with the object that owns it. Add a finalizer to clean up anything else.
+		// Kubernetes deletes owned objects with their owner. Add a finalizer to clean up anything else.
 		return ctrl.Result{}, nil
 	}
 
 	deployment, err := r.reconcileDeployment(ctx, obj)
+	if err == nil {
+		err = r.reconcileService(ctx, obj)
+	}
 	if !r.isOutdated(err) {
 		err = errors.Join(err, r.updateStatus(ctx, obj, deployment, err))
 	}
@@ -114,42 +125,74 @@ func (r *MemcachedReconciler) reconcileDeployment(
 		Namespace: r.namespace(obj),
 		Name:      obj.Name,
 	}}
-	result, err := controllerutil.CreateOrUpdate(ctx, r.Client, deployment, func() error {
-		if deployment.UID != "" && !metav1.IsControlledBy(deployment, obj) {
-			owner := metav1.GetControllerOf(deployment)
+	err := r.createOrUpdate(ctx, obj, deployment, "Deployment", func() { r.configure(deployment, obj) })
+	return deployment, err
+}
+
+// reconcileService creates the Service through which clients reach the pods, or updates it if it differs from the
+// desired state.
+func (r *MemcachedReconciler) reconcileService(ctx context.Context, obj *cachev1alpha1.Memcached) error {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Namespace: r.namespace(obj),
+		Name:      obj.Name,
+	}}
+	return r.createOrUpdate(ctx, obj, service, "Service", func() {
+		service.Labels = r.withAllLabels(service.Labels, obj)
+		service.Spec.Selector = r.selector(obj)
+		i := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == memcachedPort })
+		if i < 0 {
+			i = len(service.Spec.Ports)
+			service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: memcachedPort})
+		}
+		port := &service.Spec.Ports[i]
+		port.Protocol = corev1.ProtocolTCP
+		port.Port = obj.Spec.ContainerPort
+		port.TargetPort = intstr.FromString(memcachedPort)
+	})
+}
+
+// createOrUpdate creates an object that obj owns, or updates it if configure changes it. It reports what it did in the log
+// and as an event. On error, the object is as last read.
+func (r *MemcachedReconciler) createOrUpdate(
+	ctx context.Context, obj *cachev1alpha1.Memcached, owned client.Object, kind string, configure func(),
+) error {
+	log := logf.FromContext(ctx)
+	groupResource := schema.GroupResource{Resource: kind}
+	result, err := controllerutil.CreateOrUpdate(ctx, r.Client, owned, func() error {
+		if owned.GetUID() != "" && !metav1.IsControlledBy(owned, obj) {
+			owner := metav1.GetControllerOf(owned)
 			if owner != nil && owner.Kind == "Memcached" && owner.Name == obj.Name {
-				// The garbage collector is about to delete the Deployment of a deleted Memcached of the same name.
-				return apierrors.NewAlreadyExists(appsv1.Resource("deployments"), deployment.Name)
+				// The garbage collector is about to delete the object of a deleted Memcached of the same name.
+				return apierrors.NewAlreadyExists(groupResource, owned.GetName())
 			}
 			return errors.New("it already exists and belongs to another owner")
 		}
-		r.configure(deployment, obj)
-		return controllerutil.SetControllerReference(obj, deployment, r.Scheme)
+		configure()
+		return controllerutil.SetControllerReference(obj, owned, r.Scheme)
 	})
-	if deployment.UID != "" && apierrors.IsNotFound(err) {
-		err = apierrors.NewConflict(appsv1.Resource("deployments"), deployment.Name, err) // deleted since it was read
+	if owned.GetUID() != "" && apierrors.IsNotFound(err) {
+		err = apierrors.NewConflict(groupResource, owned.GetName(), err) // deleted since it was read
 	}
 	if err != nil {
-		return deployment, fmt.Errorf("reconciling Deployment %s: %w", client.ObjectKeyFromObject(deployment), err)
+		return fmt.Errorf("reconciling %s %s: %w", kind, client.ObjectKeyFromObject(owned), err)
 	}
 	switch result {
 	case controllerutil.OperationResultCreated:
-		r.Recorder.Eventf(obj, deployment, corev1.EventTypeNormal, "Created", "Create",
-			"Created Deployment %s", deployment.Name)
+		log.Info("Created an object", "kind", kind, "name", owned.GetName())
+		r.Recorder.Eventf(obj, owned, corev1.EventTypeNormal, "Created", "Create",
+			"Created %s %s", kind, owned.GetName())
 	case controllerutil.OperationResultUpdated:
-		r.Recorder.Eventf(obj, deployment, corev1.EventTypeNormal, "Updated", "Update",
-			"Updated Deployment %s", deployment.Name)
+		log.Info("Updated an object", "kind", kind, "name", owned.GetName())
+		r.Recorder.Eventf(obj, owned, corev1.EventTypeNormal, "Updated", "Update",
+			"Updated %s %s", kind, owned.GetName())
 	}
-	return deployment, nil
+	return nil
 }
 
 // configure sets the fields of the Deployment that the spec determines. It leaves all other fields unchanged, so that
 // defaults set by the API server and changes by other controllers cause no update.
 func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cachev1alpha1.Memcached) {
-	if deployment.Labels == nil {
-		deployment.Labels = map[string]string{}
-	}
-	maps.Copy(deployment.Labels, r.allLabels(obj))
+	deployment.Labels = r.withAllLabels(deployment.Labels, obj)
 	yes, no, replicas := true, false, r.size(obj)
 	deployment.Spec.Replicas = &replicas
 	if deployment.Spec.Selector == nil {
@@ -157,10 +200,7 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: r.selector(obj)}
 	}
 	template := &deployment.Spec.Template
-	if template.Labels == nil {
-		template.Labels = map[string]string{}
-	}
-	maps.Copy(template.Labels, r.allLabels(obj))
+	template.Labels = r.withAllLabels(template.Labels, obj)
 	// Together with the container's security context, this meets the restricted Pod Security Standard.
 	template.Spec.SecurityContext = &corev1.PodSecurityContext{
 		RunAsNonRoot:   &yes,
@@ -181,10 +221,20 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 		container.Command[1] = fmt.Sprintf("-m=%d", *memory)
 	}
 	container.Ports = []corev1.ContainerPort{{
-		Name:          "main",
+		Name:          memcachedPort,
 		ContainerPort: obj.Spec.ContainerPort,
 		Protocol:      corev1.ProtocolTCP,
 	}}
+	// TODO: check more than whether the port is open, if the image can tell, for example over HTTP.
+	container.ReadinessProbe = memcachedProbe(container.ReadinessProbe)
+	container.LivenessProbe = memcachedProbe(container.LivenessProbe)
+	if container.Resources.Requests == nil {
+		// TODO: request what the image needs. The scheduler reserves it for each pod.
+		container.Resources.Requests = corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("10m"),
+			corev1.ResourceMemory: resource.MustParse("64Mi"),
+		}
+	}
 	user := int64(1001)
 	container.SecurityContext = &corev1.SecurityContext{
 		RunAsUser:                &user,
@@ -194,10 +244,18 @@ func (r *MemcachedReconciler) configure(deployment *appsv1.Deployment, obj *cach
 	}
 }
 
-// updateStatus updates the status, if it has changed, from the Deployment, its pods and the error of reconciling the
-// Deployment.
+// memcachedProbe lets a probe, which can be nil, check whether the port is open. Its other fields are unchanged.
+func memcachedProbe(probe *corev1.Probe) *corev1.Probe {
+	if probe == nil {
+		probe = &corev1.Probe{}
+	}
+	probe.ProbeHandler = corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(memcachedPort)}}
+	return probe
+}
+
+// updateStatus updates the status, if it has changed, from the Deployment, its pods and the error of reconciling.
 func (r *MemcachedReconciler) updateStatus(
-	ctx context.Context, obj *cachev1alpha1.Memcached, deployment *appsv1.Deployment, deploymentErr error,
+	ctx context.Context, obj *cachev1alpha1.Memcached, deployment *appsv1.Deployment, reconcileErr error,
 ) error {
 	nodes, err := r.podNames(ctx, obj)
 	if err != nil {
@@ -223,7 +281,7 @@ func (r *MemcachedReconciler) updateStatus(
 
 	rolledOut := current.ObservedGeneration >= deployment.Generation && current.UpdatedReplicas == size &&
 		current.Replicas == size && current.AvailableReplicas == size
-	reason, failure := r.failure(current, deploymentErr)
+	reason, failure := r.failure(current, reconcileErr)
 	switch {
 	case reason != "":
 		r.setCondition(obj, memcachedProgressing, false, reason, "The Deployment does not progress, see Degraded")
@@ -245,13 +303,14 @@ func (r *MemcachedReconciler) updateStatus(
 	if err := r.Status().Update(ctx, obj); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("updating the status: %w", err)
 	}
+	logf.FromContext(ctx).Info("Updated the status", "available", current.AvailableReplicas, "size", size)
 	return nil
 }
 
 // failure returns a reason and a message why the Deployment cannot reach the desired state. Both are empty if it can.
-func (r *MemcachedReconciler) failure(current appsv1.DeploymentStatus, deploymentErr error) (reason, message string) {
-	if deploymentErr != nil {
-		return "DeploymentFailed", deploymentErr.Error()
+func (r *MemcachedReconciler) failure(current appsv1.DeploymentStatus, reconcileErr error) (reason, message string) {
+	if reconcileErr != nil {
+		return "ReconcileFailed", reconcileErr.Error()
 	}
 	for _, c := range current.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
@@ -319,9 +378,12 @@ func (r *MemcachedReconciler) selector(obj *cachev1alpha1.Memcached) map[string]
 	}
 }
 
-// allLabels returns the labels of the Deployment and of its pods.
-func (r *MemcachedReconciler) allLabels(obj *cachev1alpha1.Memcached) map[string]string {
-	all := r.selector(obj)
+// withAllLabels adds the labels of the objects that the controller creates.
+func (r *MemcachedReconciler) withAllLabels(all map[string]string, obj *cachev1alpha1.Memcached) map[string]string {
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, r.selector(obj))
 	all["app.kubernetes.io/managed-by"] = memcachedManager
 	return all
 }
@@ -338,11 +400,12 @@ func (r *MemcachedReconciler) requestForPod(_ context.Context, pod client.Object
 	}}}
 }
 
-// SetupWithManager registers the controller with the manager, for changes of a Memcached, its Deployment and its pods.
+// SetupWithManager registers the controller with the manager, for changes of a Memcached, its Deployment, its Service and its pods.
 func (r *MemcachedReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&cachev1alpha1.Memcached{}).
 		Owns(&appsv1.Deployment{}).
+		Owns(&corev1.Service{}).
 		WatchesMetadata(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.requestForPod)).
 		Named("memcached").
 		Complete(r)

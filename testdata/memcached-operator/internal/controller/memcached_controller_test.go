@@ -65,6 +65,16 @@ var _ = Describe("Memcached controller", func() {
 	)
 
 	number := func(n int32) *int32 { return &n }
+	// sample returns the object in config/samples with other metadata.
+	sample := func(metadata metav1.ObjectMeta) *cachev1alpha1.Memcached {
+		GinkgoHelper()
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "cache_v1alpha1_memcached.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		o := &cachev1alpha1.Memcached{}
+		Expect(yaml.Unmarshal(text, o)).To(Succeed())
+		o.ObjectMeta = metadata
+		return o
+	}
 	// reconcile runs the reconciler and reads the object again. It repeats this if the reconciler asks for it, as after a
 	// conflict with another controller.
 	reconcile := func() (err error) {
@@ -201,9 +211,8 @@ var _ = Describe("Memcached controller", func() {
 			Image:    image,
 		}
 
-		obj = &cachev1alpha1.Memcached{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, GenerateName: "test-"},
-		}
+		obj = sample(metav1.ObjectMeta{Namespace: namespace.Name, GenerateName: "test-"})
+		obj.Spec.Size = number(1)
 		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
 		key = client.ObjectKey{Namespace: namespace.Name, Name: obj.Name}
 		DeferCleanup(func() {
@@ -219,7 +228,10 @@ var _ = Describe("Memcached controller", func() {
 		Expect(*d.Spec.Replicas).To(Equal(int32(1)))
 		Expect(container(d).Image).To(Equal(image))
 		Expect(container(d).Command).To(Equal([]string{"memcached", "-m=64", "-o", "modern", "-v"}))
-		Expect(container(d).Ports).To(ConsistOf(HaveField("ContainerPort", int32(11211))))
+		Expect(container(d).Ports).To(ConsistOf(HaveField("ContainerPort", obj.Spec.ContainerPort)))
+		Expect(container(d).ReadinessProbe.TCPSocket).NotTo(BeNil())
+		Expect(container(d).LivenessProbe.TCPSocket).NotTo(BeNil())
+		Expect(container(d).Resources.Requests).To(HaveKey(corev1.ResourceMemory))
 		Expect(d.Spec.Template.Spec.SecurityContext.RunAsNonRoot).To(HaveValue(BeTrue()))
 		Expect(container(d).SecurityContext.AllowPrivilegeEscalation).To(HaveValue(BeFalse()))
 		Expect(recorder.Events).To(Receive(ContainSubstring("Created Deployment " + obj.Name)))
@@ -227,6 +239,26 @@ var _ = Describe("Memcached controller", func() {
 		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionFalse))
 		Expect(status(memcachedProgressing)).To(Equal(metav1.ConditionTrue))
 		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionFalse))
+	})
+
+	It("creates a Service for the pods, and keeps it as it is", func() {
+		Expect(reconcile()).To(Succeed())
+
+		service := &corev1.Service{}
+		Expect(k8sClient.Get(ctx, key, service)).To(Succeed())
+		Expect(metav1.IsControlledBy(service, obj)).To(BeTrue())
+		Expect(service.Spec.Selector).To(Equal(deployment().Spec.Selector.MatchLabels))
+		Expect(service.Spec.Ports).To(ConsistOf(And(
+			HaveField("Port", obj.Spec.ContainerPort), HaveField("TargetPort.StrVal", container(deployment()).Ports[0].Name))))
+
+		By("reverting changes")
+		service.Spec.Selector = map[string]string{"app": "other"}
+		service.Spec.Ports[0].Port = 1
+		Expect(k8sClient.Update(ctx, service)).To(Succeed())
+		Expect(reconcile()).To(Succeed())
+		Expect(k8sClient.Get(ctx, key, service)).To(Succeed())
+		Expect(service.Spec.Selector).To(Equal(deployment().Spec.Selector.MatchLabels))
+		Expect(service.Spec.Ports).To(ConsistOf(HaveField("Port", obj.Spec.ContainerPort)))
 	})
 
 	It("meets the restricted Pod Security Standard", func() {
@@ -302,6 +334,7 @@ var _ = Describe("Memcached controller", func() {
 			d.Spec.Replicas = number(7)
 			container(d).Image = "example.com/other:v1"
 			container(d).Ports = nil
+			container(d).ReadinessProbe = nil
 		})
 		Expect(reconcile()).To(Succeed())
 
@@ -309,6 +342,7 @@ var _ = Describe("Memcached controller", func() {
 		Expect(*d.Spec.Replicas).To(Equal(int32(1)))
 		Expect(container(d).Image).To(Equal(image))
 		Expect(container(d).Ports).To(HaveLen(1))
+		Expect(container(d).ReadinessProbe).NotTo(BeNil())
 	})
 
 	It("rolls out another image", func() {
@@ -349,7 +383,7 @@ var _ = Describe("Memcached controller", func() {
 		createErr = errors.New("exceeded quota")
 		Expect(reconcile()).To(MatchError(ContainSubstring("exceeded quota")))
 		Expect(status(memcachedDegraded)).To(Equal(metav1.ConditionTrue))
-		Expect(reason(memcachedDegraded)).To(Equal("DeploymentFailed"))
+		Expect(reason(memcachedDegraded)).To(Equal("ReconcileFailed"))
 		Expect(status(memcachedAvailable)).To(Equal(metav1.ConditionFalse))
 
 		createErr = nil
@@ -398,9 +432,7 @@ var _ = Describe("Memcached controller", func() {
 		change(func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/test"} })
 		name := obj.Name
 		Expect(k8sClient.Delete(ctx, obj)).To(Succeed())
-		obj = &cachev1alpha1.Memcached{
-			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name},
-		}
+		obj = sample(metav1.ObjectMeta{Namespace: key.Namespace, Name: name})
 		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
 		outdated()
 		Expect(k8sClient.Delete(ctx, deployment())).To(Succeed())

@@ -13,13 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 
 // ApplicationSpec defines the desired state of Application.
 type ApplicationSpec struct {
 	// foo is an example field. Replace it with your own fields.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Foo *string `json:"foo,omitempty"`
 }
 
@@ -29,11 +30,16 @@ type ApplicationStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// TODO: list the kinds of objects that the controller creates. OLM shows them to users.
+// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1}}
 
 // Application is the schema of the applications API.
 type Application struct {

@@ -5,13 +5,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 
 // CaptainSpec defines the desired state of Captain.
 type CaptainSpec struct {
 	// foo is an example field. Replace it with your own fields.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Foo *string `json:"foo,omitempty"`
 }
 
@@ -21,6 +22,7 @@ type CaptainStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
@@ -28,6 +30,10 @@ type CaptainStatus struct {
 // +kubebuilder:ac:generate=true
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// TODO: list the kinds of objects that the controller creates. OLM shows them to users.
+// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1}}
 
 // Captain is the schema of the captains API.
 type Captain struct {

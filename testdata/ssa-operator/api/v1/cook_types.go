@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 
 // CookSpec defines the desired state of Cook.
 type CookSpec struct {

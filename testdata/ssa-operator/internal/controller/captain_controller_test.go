@@ -1,12 +1,16 @@
 package controller
 
 import (
+	"os"
+	"path/filepath"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,16 +32,19 @@ var _ = Describe("Captain controller", func() {
 	})
 
 	It("reports a condition for the current generation", func() {
-		obj := &crewv1.Captain{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"},
-		}
+		By("creating the object in config/samples")
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "crew_v1_captain.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		obj := &crewv1.Captain{}
+		Expect(yaml.Unmarshal(text, obj)).To(Succeed())
+		obj.ObjectMeta = metav1.ObjectMeta{Namespace: "default", GenerateName: "test-"}
 		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
 		DeferCleanup(func() {
 			Expect(client.IgnoreNotFound(k8sClient.Delete(ctx, obj))).To(Succeed())
 		})
 		key := client.ObjectKeyFromObject(obj)
 
-		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		_, err = reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
 		Expect(err).NotTo(HaveOccurred())
 
 		Expect(k8sClient.Get(ctx, key, obj)).To(Succeed())

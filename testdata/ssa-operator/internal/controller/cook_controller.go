@@ -14,9 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -24,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	crewv1 "example.com/ssa-operator/api/v1"
 	crewv1apply "example.com/ssa-operator/api/v1/applyconfiguration/api/v1"
@@ -64,8 +67,9 @@ type CookReconciler struct {
 // +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile creates or updates the Deployment of a Cook and reports its state in the status. It runs whenever the
-// Cook, its Deployment or its pods change, and again after an error, so it must be idempotent.
+// Reconcile creates or updates the Deployment of a Cook and reports the state in the status. It runs
+// whenever the Cook, its Deployment or its pods change, and again after an error, so it must be
+// idempotent.
 func (r *CookReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := &crewv1.Cook{}
 	if err := r.Get(ctx, req.NamespacedName, obj); err != nil {
@@ -73,7 +77,7 @@ func (r *CookReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !obj.DeletionTimestamp.IsZero() {
-		// Kubernetes deletes the Deployment with the object that owns it. Add a finalizer to clean up anything else.
+		// Kubernetes deletes owned objects with their owner. Add a finalizer to clean up anything else.
 		return ctrl.Result{}, nil
 	}
 
@@ -102,42 +106,52 @@ func (r *CookReconciler) reconcileDeployment(
 		Namespace: r.namespace(obj),
 		Name:      obj.Name,
 	}}
-	result, err := controllerutil.CreateOrUpdate(ctx, r.Client, deployment, func() error {
-		if deployment.UID != "" && !metav1.IsControlledBy(deployment, obj) {
-			owner := metav1.GetControllerOf(deployment)
+	err := r.createOrUpdate(ctx, obj, deployment, "Deployment", func() { r.configure(deployment, obj) })
+	return deployment, err
+}
+
+// createOrUpdate creates an object that obj owns, or updates it if configure changes it. It reports what it did in the log
+// and as an event. On error, the object is as last read.
+func (r *CookReconciler) createOrUpdate(
+	ctx context.Context, obj *crewv1.Cook, owned client.Object, kind string, configure func(),
+) error {
+	log := logf.FromContext(ctx)
+	groupResource := schema.GroupResource{Resource: kind}
+	result, err := controllerutil.CreateOrUpdate(ctx, r.Client, owned, func() error {
+		if owned.GetUID() != "" && !metav1.IsControlledBy(owned, obj) {
+			owner := metav1.GetControllerOf(owned)
 			if owner != nil && owner.Kind == "Cook" && owner.Name == obj.Name {
-				// The garbage collector is about to delete the Deployment of a deleted Cook of the same name.
-				return apierrors.NewAlreadyExists(appsv1.Resource("deployments"), deployment.Name)
+				// The garbage collector is about to delete the object of a deleted Cook of the same name.
+				return apierrors.NewAlreadyExists(groupResource, owned.GetName())
 			}
 			return errors.New("it already exists and belongs to another owner")
 		}
-		r.configure(deployment, obj)
-		return controllerutil.SetControllerReference(obj, deployment, r.Scheme)
+		configure()
+		return controllerutil.SetControllerReference(obj, owned, r.Scheme)
 	})
-	if deployment.UID != "" && apierrors.IsNotFound(err) {
-		err = apierrors.NewConflict(appsv1.Resource("deployments"), deployment.Name, err) // deleted since it was read
+	if owned.GetUID() != "" && apierrors.IsNotFound(err) {
+		err = apierrors.NewConflict(groupResource, owned.GetName(), err) // deleted since it was read
 	}
 	if err != nil {
-		return deployment, fmt.Errorf("reconciling Deployment %s: %w", client.ObjectKeyFromObject(deployment), err)
+		return fmt.Errorf("reconciling %s %s: %w", kind, client.ObjectKeyFromObject(owned), err)
 	}
 	switch result {
 	case controllerutil.OperationResultCreated:
-		r.Recorder.Eventf(obj, deployment, corev1.EventTypeNormal, "Created", "Create",
-			"Created Deployment %s", deployment.Name)
+		log.Info("Created an object", "kind", kind, "name", owned.GetName())
+		r.Recorder.Eventf(obj, owned, corev1.EventTypeNormal, "Created", "Create",
+			"Created %s %s", kind, owned.GetName())
 	case controllerutil.OperationResultUpdated:
-		r.Recorder.Eventf(obj, deployment, corev1.EventTypeNormal, "Updated", "Update",
-			"Updated Deployment %s", deployment.Name)
+		log.Info("Updated an object", "kind", kind, "name", owned.GetName())
+		r.Recorder.Eventf(obj, owned, corev1.EventTypeNormal, "Updated", "Update",
+			"Updated %s %s", kind, owned.GetName())
 	}
-	return deployment, nil
+	return nil
 }
 
 // configure sets the fields of the Deployment that the spec determines. It leaves all other fields unchanged, so that
 // defaults set by the API server and changes by other controllers cause no update.
 func (r *CookReconciler) configure(deployment *appsv1.Deployment, obj *crewv1.Cook) {
-	if deployment.Labels == nil {
-		deployment.Labels = map[string]string{}
-	}
-	maps.Copy(deployment.Labels, r.allLabels(obj))
+	deployment.Labels = r.withAllLabels(deployment.Labels, obj)
 	yes, no, replicas := true, false, r.size(obj)
 	deployment.Spec.Replicas = &replicas
 	if deployment.Spec.Selector == nil {
@@ -145,10 +159,7 @@ func (r *CookReconciler) configure(deployment *appsv1.Deployment, obj *crewv1.Co
 		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: r.selector(obj)}
 	}
 	template := &deployment.Spec.Template
-	if template.Labels == nil {
-		template.Labels = map[string]string{}
-	}
-	maps.Copy(template.Labels, r.allLabels(obj))
+	template.Labels = r.withAllLabels(template.Labels, obj)
 	// Together with the container's security context, this meets the restricted Pod Security Standard.
 	template.Spec.SecurityContext = &corev1.PodSecurityContext{
 		RunAsNonRoot:   &yes,
@@ -164,6 +175,13 @@ func (r *CookReconciler) configure(deployment *appsv1.Deployment, obj *crewv1.Co
 	}
 	container := &template.Spec.Containers[i]
 	container.Image = cmp.Or(r.Image, cookImage)
+	if container.Resources.Requests == nil {
+		// TODO: request what the image needs. The scheduler reserves it for each pod.
+		container.Resources.Requests = corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("10m"),
+			corev1.ResourceMemory: resource.MustParse("64Mi"),
+		}
+	}
 	// If the image sets its user by name instead of number, set RunAsUser here.
 	container.SecurityContext = &corev1.SecurityContext{
 		RunAsNonRoot:             &yes,
@@ -172,10 +190,9 @@ func (r *CookReconciler) configure(deployment *appsv1.Deployment, obj *crewv1.Co
 	}
 }
 
-// updateStatus updates the status, if it has changed, from the Deployment, its pods and the error of reconciling the
-// Deployment.
+// updateStatus updates the status, if it has changed, from the Deployment, its pods and the error of reconciling.
 func (r *CookReconciler) updateStatus(
-	ctx context.Context, obj *crewv1.Cook, deployment *appsv1.Deployment, deploymentErr error,
+	ctx context.Context, obj *crewv1.Cook, deployment *appsv1.Deployment, reconcileErr error,
 ) error {
 	nodes, err := r.podNames(ctx, obj)
 	if err != nil {
@@ -201,7 +218,7 @@ func (r *CookReconciler) updateStatus(
 
 	rolledOut := current.ObservedGeneration >= deployment.Generation && current.UpdatedReplicas == size &&
 		current.Replicas == size && current.AvailableReplicas == size
-	reason, failure := r.failure(current, deploymentErr)
+	reason, failure := r.failure(current, reconcileErr)
 	switch {
 	case reason != "":
 		r.setCondition(obj, cookProgressing, false, reason, "The Deployment does not progress, see Degraded")
@@ -223,6 +240,7 @@ func (r *CookReconciler) updateStatus(
 	if err := r.applyStatus(ctx, obj); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("applying the status: %w", err)
 	}
+	logf.FromContext(ctx).Info("Updated the status", "available", current.AvailableReplicas, "size", size)
 	return nil
 }
 
@@ -248,9 +266,9 @@ func (r *CookReconciler) applyStatus(ctx context.Context, obj *crewv1.Cook) erro
 }
 
 // failure returns a reason and a message why the Deployment cannot reach the desired state. Both are empty if it can.
-func (r *CookReconciler) failure(current appsv1.DeploymentStatus, deploymentErr error) (reason, message string) {
-	if deploymentErr != nil {
-		return "DeploymentFailed", deploymentErr.Error()
+func (r *CookReconciler) failure(current appsv1.DeploymentStatus, reconcileErr error) (reason, message string) {
+	if reconcileErr != nil {
+		return "ReconcileFailed", reconcileErr.Error()
 	}
 	for _, c := range current.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue ||
@@ -318,9 +336,12 @@ func (r *CookReconciler) selector(obj *crewv1.Cook) map[string]string {
 	}
 }
 
-// allLabels returns the labels of the Deployment and of its pods.
-func (r *CookReconciler) allLabels(obj *crewv1.Cook) map[string]string {
-	all := r.selector(obj)
+// withAllLabels adds the labels of the objects that the controller creates.
+func (r *CookReconciler) withAllLabels(all map[string]string, obj *crewv1.Cook) map[string]string {
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, r.selector(obj))
 	all["app.kubernetes.io/managed-by"] = cookManager
 	return all
 }

@@ -52,6 +52,16 @@ var _ = Describe("Cook controller", func() {
 	)
 
 	number := func(n int32) *int32 { return &n }
+	// sample returns the object in config/samples with other metadata.
+	sample := func(metadata metav1.ObjectMeta) *crewv1.Cook {
+		GinkgoHelper()
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "crew_v1_cook.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		o := &crewv1.Cook{}
+		Expect(yaml.Unmarshal(text, o)).To(Succeed())
+		o.ObjectMeta = metadata
+		return o
+	}
 	// reconcile runs the reconciler and reads the object again. It repeats this if the reconciler asks for it, as after a
 	// conflict with another controller.
 	reconcile := func() (err error) {
@@ -188,9 +198,8 @@ var _ = Describe("Cook controller", func() {
 			Image:    image,
 		}
 
-		obj = &crewv1.Cook{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, GenerateName: "test-"},
-		}
+		obj = sample(metav1.ObjectMeta{Namespace: namespace.Name, GenerateName: "test-"})
+		obj.Spec.Size = number(1)
 		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
 		key = client.ObjectKey{Namespace: namespace.Name, Name: obj.Name}
 		DeferCleanup(func() {
@@ -205,6 +214,7 @@ var _ = Describe("Cook controller", func() {
 		Expect(metav1.IsControlledBy(d, obj)).To(BeTrue())
 		Expect(*d.Spec.Replicas).To(Equal(int32(1)))
 		Expect(container(d).Image).To(Equal(image))
+		Expect(container(d).Resources.Requests).To(HaveKey(corev1.ResourceMemory))
 		Expect(d.Spec.Template.Spec.SecurityContext.RunAsNonRoot).To(HaveValue(BeTrue()))
 		Expect(container(d).SecurityContext.AllowPrivilegeEscalation).To(HaveValue(BeFalse()))
 		Expect(recorder.Events).To(Receive(ContainSubstring("Created Deployment " + obj.Name)))
@@ -325,7 +335,7 @@ var _ = Describe("Cook controller", func() {
 		createErr = errors.New("exceeded quota")
 		Expect(reconcile()).To(MatchError(ContainSubstring("exceeded quota")))
 		Expect(status(cookDegraded)).To(Equal(metav1.ConditionTrue))
-		Expect(reason(cookDegraded)).To(Equal("DeploymentFailed"))
+		Expect(reason(cookDegraded)).To(Equal("ReconcileFailed"))
 		Expect(status(cookAvailable)).To(Equal(metav1.ConditionFalse))
 
 		createErr = nil
@@ -374,9 +384,7 @@ var _ = Describe("Cook controller", func() {
 		change(func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/test"} })
 		name := obj.Name
 		Expect(k8sClient.Delete(ctx, obj)).To(Succeed())
-		obj = &crewv1.Cook{
-			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name},
-		}
+		obj = sample(metav1.ObjectMeta{Namespace: key.Namespace, Name: name})
 		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
 		outdated()
 		Expect(k8sClient.Delete(ctx, deployment())).To(Succeed())

@@ -19,23 +19,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 
 // VesselSpec defines the desired state of Vessel.
 type VesselSpec struct {
 	// tonnage is the vessel's gross tonnage. It cannot change.
 	// +kubebuilder:validation:Minimum=1
 	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Tonnage int32 `json:"tonnage"`
 
 	// crew is who is on board.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Crew VesselCrew `json:"crew,omitzero"`
 
 	// flag is the name of the Flag that the vessel sails under.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Flag string `json:"flag,omitempty"`
 }
 
@@ -44,11 +47,13 @@ type VesselCrew struct {
 	// captain is the name of who commands the vessel.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Captain string `json:"captain,omitempty"`
 
 	// size is how many people are on board, the captain among them. The default is 1.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Size int32 `json:"size,omitempty"`
 }
 
@@ -58,12 +63,16 @@ type VesselStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1}}
 
 // Vessel is the schema of the vessels API.
 type Vessel struct {

@@ -19,13 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 
 // FlagSpec defines the desired state of Flag.
 type FlagSpec struct {
 	// foo is an example field. Replace it with your own fields.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Foo *string `json:"foo,omitempty"`
 }
 
@@ -35,12 +36,17 @@ type FlagStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster
+// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// TODO: list the kinds of objects that the controller creates. OLM shows them to users.
+// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1}}
 
 // Flag is the schema of the flags API.
 type Flag struct {

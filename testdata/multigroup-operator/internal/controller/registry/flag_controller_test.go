@@ -15,12 +15,16 @@ limitations under the License.
 package registry
 
 import (
+	"os"
+	"path/filepath"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,16 +46,19 @@ var _ = Describe("Flag controller", func() {
 	})
 
 	It("reports a condition for the current generation", func() {
-		obj := &registryv1.Flag{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"},
-		}
+		By("creating the object in config/samples")
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "samples", "registry_v1_flag.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		obj := &registryv1.Flag{}
+		Expect(yaml.Unmarshal(text, obj)).To(Succeed())
+		obj.ObjectMeta = metav1.ObjectMeta{GenerateName: "test-"}
 		Expect(k8sClient.Create(ctx, obj)).To(Succeed())
 		DeferCleanup(func() {
 			Expect(client.IgnoreNotFound(k8sClient.Delete(ctx, obj))).To(Succeed())
 		})
 		key := client.ObjectKeyFromObject(obj)
 
-		_, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
+		_, err = reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: key})
 		Expect(err).NotTo(HaveOccurred())
 
 		Expect(k8sClient.Get(ctx, key, obj)).To(Succeed())

@@ -14,6 +14,7 @@ import (
 // CaptainApplyConfiguration represents a declarative configuration of the Captain type for use
 // with apply.
 //
+// TODO: list the kinds of objects that the controller creates. OLM shows them to users.
 // Captain is the schema of the captains API.
 type CaptainApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`

@@ -5,8 +5,8 @@ package v1
 // CaptainSpecApplyConfiguration represents a declarative configuration of the CaptainSpec type for use
 // with apply.
 //
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 // CaptainSpec defines the desired state of Captain.
 type CaptainSpecApplyConfiguration struct {
 	// foo is an example field. Replace it with your own fields.

@@ -5,8 +5,8 @@ package v1
 // CookSpecApplyConfiguration represents a declarative configuration of the CookSpec type for use
 // with apply.
 //
-// TODO: define the fields of the API. Every field needs a json tag. After changes, run "make generate manifests" to update
-// the generated code and manifests.
+// TODO: define the fields of the API. Every field needs a json tag. After changes, run "operon generate" to update the
+// generated code and manifests.
 // CookSpec defines the desired state of Cook.
 type CookSpecApplyConfiguration struct {
 	// size is the desired number of pods.
