@@ -202,6 +202,45 @@ spec: {group: example.com, scope: Cluster, names: {plural: things, kind: Thing},
 	}
 }
 
+// TestRemoveLate removes the finalizer of a resource that is marked for deletion only after finalizers were removed once.
+func TestRemoveLate(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.add(t, `
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.example.com, finalizers: [cleanup]},
+spec: {group: example.com, scope: Cluster, names: {plural: things, kind: Thing}, versions: [{name: v1, served: true, storage: true}]}}
+---
+{apiVersion: example.com/v1, kind: Thing, metadata: {name: first, finalizers: [mine]}}`)
+	crd := c.live(kube.CRDKind, "", "things.example.com")
+	late, err := kube.Decode([]byte("{apiVersion: example.com/v1, kind: Thing, metadata: {name: second, finalizers: [mine]}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.refuse = func(r *http.Request) (int, string) {
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/things/first") {
+			c.put(late[0])
+		}
+		if len(c.objects) == 1 { // Kubernetes removes its finalizer of a definition without resources
+			for _, o := range c.objects {
+				o.SetFinalizers(nil)
+			}
+			c.collect()
+		}
+		return 0, ""
+	}
+	reporter, _ := recorder()
+	r := &removal{UninstallOptions: UninstallOptions{Client: c.client, Reporter: reporter}}
+	if err := r.remove(deadline(t), []*kube.Object{crd}, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if left := c.names(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if !slices.Contains(c.changes, "PATCH /apis/example.com/v1/things/second") {
+		t.Errorf("the finalizer of the late resource was not removed: %q", c.changes)
+	}
+}
+
 // TestFreeNamespace removes finalizers of what is being deleted, and pods only when their nodes had time.
 func TestFreeNamespace(t *testing.T) {
 	t.Parallel()

@@ -57,8 +57,8 @@ func copyVersion(tree *worktree.Tree, files map[string][]byte, data Data) error 
 	return copySample(tree, files, data)
 }
 
-// copyTypes returns the file with the types of a kind for another version. Declarations that the package has already, and those
-// that make the source a hub or a spoke, are left out. Types are registered as in the scaffold.
+// copyTypes returns the file with the types of a kind for another version. Declarations that the package has already, those that
+// make the source a hub or a spoke, and assertions about methods are left out. Types are registered as in the scaffold.
 func copyTypes(main *declarations, scaffold []byte, name string, data Data, declared map[string]bool) ([]byte, error) {
 	theirs, err := parseDeclarations(name, scaffold)
 	if err != nil {
@@ -69,10 +69,15 @@ func copyTypes(main *declarations, scaffold []byte, name string, data Data, decl
 	for _, spec := range main.AST.Imports {
 		imports[importKey(main.File, spec)] = true
 	}
+	const registration = "func init"
+	init := theirs.list[slices.IndexFunc(theirs.list, func(d declaration) bool { return d.key == registration })]
+	registered := textdiff.Edit{From: len(main.Text), To: len(main.Text), Text: "\n" + init.text + "\n"}
+	kind := "func " + data.Resource.Kind + "."
 	for _, d := range main.list {
-		kind := "func " + data.Resource.Kind + "."
 		switch {
-		case declared[d.key], d.key == kind+"Hub", d.key == kind+"ConvertTo", d.key == kind+"ConvertFrom":
+		case d.key == registration:
+			registered = textdiff.Edit{From: d.from, To: d.to, Text: init.text}
+		case declared[d.key], strings.HasPrefix(d.key, "blank "), d.key == kind+"Hub", d.key == kind+"ConvertTo", d.key == kind+"ConvertFrom":
 			edits = append(edits, textdiff.Edit{From: d.from, To: d.to})
 		default:
 			if text := versionMarkers.ReplaceAllString(d.text, ""); text != d.text {
@@ -80,11 +85,11 @@ func copyTypes(main *declarations, scaffold []byte, name string, data Data, decl
 			}
 		}
 	}
-	copied, err := main.Apply(edits)
+	added, err := main.addImports(theirs, theirs.UsedQualifiers(init.decl))
 	if err != nil {
 		return nil, err
 	}
-	copied, err = mergeDeclarations(name, copied, scaffold, func(key string) bool { return key == "func init" })
+	copied, err := main.Apply(slices.Concat(edits, added, []textdiff.Edit{registered}))
 	if err != nil {
 		return nil, err
 	}

@@ -68,10 +68,18 @@ func (r Resource) SampleFile() string {
 	return name
 }
 
+// sampleName returns the name of the object in the sample, with the version in it or not.
+func (r Resource) sampleName(versioned bool) string {
+	if versioned {
+		return strings.ToLower(r.Kind) + "-" + r.Version + "-sample"
+	}
+	return strings.ToLower(r.Kind) + "-sample"
+}
+
 // setSampleName sets the name of the sample. It has the version in it if the sample of another version has the name without.
 func setSampleName(tree *worktree.Tree, data *Data) error {
 	r := &data.Resource
-	r.SampleName = strings.ToLower(r.Kind) + "-sample"
+	r.SampleName = r.sampleName(false)
 	names, err := tree.Walk(project.SamplesDir, func(string) bool { return true })
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", project.SamplesDir, err)
@@ -89,7 +97,7 @@ func setSampleName(tree *worktree.Tree, data *Data) error {
 			return err
 		}
 		if bytes.Contains(content, []byte("\n  name: "+r.SampleName+"\n")) {
-			r.SampleName = strings.ToLower(r.Kind) + "-" + r.Version + "-sample"
+			r.SampleName = r.sampleName(true)
 			return nil
 		}
 	}

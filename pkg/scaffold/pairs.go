@@ -96,6 +96,7 @@ func adaptPair(tree *worktree.Tree, oldData *Data, newData Data) (Data, error) {
 	newData.Resource.LegacySchemeBuilder = oldData.Resource.LegacySchemeBuilder
 	newData.Resource.ControllerSuite, newData.Resource.WebhookSuite = oldData.Resource.ControllerSuite, oldData.Resource.WebhookSuite
 	newData.Resource.SSA, newData.Resource.SSAPackage = oldData.Resource.SSA, oldData.Resource.SSAPackage
+	newData.Resource.SampleName = newData.Resource.sampleName(oldData.Resource.SampleName != oldData.Resource.sampleName(false))
 	if oldData.Image.EnvVar != usual {
 		newData.Image.EnvVar = oldData.Image.EnvVar // a name that the user chose is kept
 	}

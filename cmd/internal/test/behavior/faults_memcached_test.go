@@ -10,14 +10,15 @@ const (
 	deploymentMarker    = "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update\n"
 	podsMarker          = "// +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch\n"
 	sameStatus          = "\tif equality.Semantic.DeepEqual(before, &obj.Status) {\n"
-	ownedBy             = "return controllerutil.SetControllerReference(obj, deployment, r.Scheme)"
-	isOwned             = "if deployment.UID != \"\" && !metav1.IsControlledBy(deployment, obj) {"
-	setLabels           = "\tmaps.Copy(deployment.Labels, r.allLabels(obj))\n"
+	ownedBy             = "return controllerutil.SetControllerReference(obj, owned, r.Scheme)"
+	isOwned             = "if owned.GetUID() != \"\" && !metav1.IsControlledBy(owned, obj) {"
+	setLabels           = "\tdeployment.Labels = r.withAllLabels(deployment.Labels, obj)\n"
 	flipLabel           = "\tif deployment.Labels[\"side\"] == \"left\" {\n\t\tdeployment.Labels[\"side\"] = \"right\"\n\t} else {\n\t\tdeployment.Labels[\"side\"] = \"left\"\n\t}\n"
 	lastReturn          = "\treturn ctrl.Result{}, err\n}\n\n// isOutdated"
 	laterAgain          = "\treturn ctrl.Result{RequeueAfter: 3 * time.Second}, err\n}\n\n// isOutdated"
 	soonAgain           = "\treturn ctrl.Result{RequeueAfter: time.Second}, err\n}\n\n// isOutdated"
-	configured          = "\t\tr.configure(deployment, obj)\n"
+	configured          = "\t\tconfigure()\n"
+	deploymentCreated   = "kind == \"Deployment\" && result == controllerutil.OperationResultCreated"
 	written             = "\tswitch result {\n"
 	ownsDeployment      = "\t\tOwns(&appsv1.Deployment{}).\n"
 	mapsPods            = "handler.EnqueueRequestsFromMapFunc(r.requestForPod)"
@@ -47,19 +48,19 @@ func deploymentFaults(c string) map[string]fault {
 			[]edit{{c, ownsDeployment, ""}, {c, mapsPods, mapsNothing}}, []string{"not-repaired deployment default/", "uncorrected-drift deployment default/"},
 		},
 		"Deployment that is only created": {
-			[]edit{insertBefore(c, configured, "\t\tif deployment.UID != \"\" {\n\t\t\treturn nil\n\t\t}\n")}, []string{"uncorrected-drift deployment default/"},
+			[]edit{insertBefore(c, configured, "\t\tif kind == \"Deployment\" && owned.GetUID() != \"\" {\n\t\t\treturn nil\n\t\t}\n")}, []string{"uncorrected-drift deployment default/"},
 		},
 		"conflict that is ignored": {
-			[]edit{insertBefore(c, written, "\tif result == controllerutil.OperationResultCreated {\n\t\ttime.Sleep(2 * time.Second)\n"+
-				"\t\tdeployment.Annotations = map[string]string{\"checked\": \"yes\"}\n\t\t_ = r.Update(ctx, deployment)\n\t}\n")},
+			[]edit{insertBefore(c, written, "\tif "+deploymentCreated+" {\n\t\ttime.Sleep(2 * time.Second)\n"+
+				"\t\towned.SetAnnotations(map[string]string{\"checked\": \"yes\"})\n\t\t_ = r.Update(ctx, owned)\n\t}\n")},
 			[]string{"lost-conflict deployments.apps default/"},
 		},
 		"error instead of a condition": {
-			[]edit{insertBefore(c, written, "\tif result == controllerutil.OperationResultCreated {\n\t\treturn deployment, errors.New(\"the pods aren't ready yet\")\n\t}\n")},
+			[]edit{insertBefore(c, written, "\tif "+deploymentCreated+" {\n\t\treturn errors.New(\"the pods aren't ready yet\")\n\t}\n")},
 			[]string{"logged-error "},
 		},
 		"Event for each of many": {
-			[]edit{insertBefore(c, written, "\tfor i := range 12 {\n\t\tr.Recorder.Eventf(obj, nil, corev1.EventTypeNormal, \"Checked\", fmt.Sprintf(\"Check%d\", i), \"Checked\")\n\t}\n")},
+			[]edit{insertBefore(c, written, "\tfor i := range 12 {\n\t\tif kind != \"Deployment\" {\n\t\t\tbreak\n\t\t}\n\t\tr.Recorder.Eventf(obj, nil, corev1.EventTypeNormal, \"Checked\", fmt.Sprintf(\"Check%d\", i), \"Checked\")\n\t}\n")},
 			[]string{"event-storm "},
 		},
 		"Event in each pass": {
@@ -73,7 +74,7 @@ func deploymentFaults(c string) map[string]fault {
 			[]edit{insertAfter(c, fromTemplate, "\ttemplate.Spec.Containers = nil\n")}, []string{"write-without-change deployments.apps default/"},
 		},
 		"Deployment without an owner": {
-			[]edit{{c, ownedBy, "return nil"}, {c, isOwned, "if deployment.UID == \"none\" {"}}, []string{"left-behind deployment default/"},
+			[]edit{insertBefore(c, "\t\t"+ownedBy, "\t\tif kind == \"Deployment\" {\n\t\t\treturn nil\n\t\t}\n"), {c, isOwned, "if owned.GetUID() == \"none\" {"}}, []string{"left-behind deployment default/"},
 		},
 		"time in a condition": {
 			[]edit{{c, availableMessage, "\tmessage := time.Now().UTC().Format(time.RFC3339Nano)\n"}}, []string{"changing-status", "unsettled"},
@@ -101,7 +102,7 @@ func memcachedFaults() map[string]fault {
 			[]edit{{managerRole, "  name: manager-role\n", "  name: cluster-admin\n"}}, []string{"wildcard-permission ClusterRole cluster-admin"},
 		},
 		"update without a comparison": {
-			[]edit{insertBefore(c, written, "\tif err := r.Update(ctx, deployment); err != nil {\n\t\treturn deployment, err\n\t}\n")},
+			[]edit{insertBefore(c, written, "\tif kind == \"Deployment\" {\n\t\tif err := r.Update(ctx, owned); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n")},
 			[]string{"write-without-change deployments.apps default/memcached-sample"},
 		},
 		"time in each pass": {

@@ -107,7 +107,7 @@ var _ = Describe("Memcached validation webhook"`)
 	lossy := filepath.Join(dir, "api", "v1alpha1", "memcached_conversion.go")
 	clitest.Substitute(t, lossy, "\tdst.Spec.Foo = o.Spec.Foo\n", "")
 	c := clitest.GoCommand(dir, "test", "-vet=off", "./api/v1alpha1")
-	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "and back changed the object") {
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "and back changes the object") {
 		t.Errorf("a conversion that loses a field passes (%v):\n%s", err, out)
 	}
 }
