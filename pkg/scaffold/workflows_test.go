@@ -7,8 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/layout"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/project"
 )
 
@@ -67,7 +67,9 @@ func TestWorkflows(t *testing.T) {
 		if workflows < 4 {
 			t.Errorf("%s has %d workflows", l.Key(), workflows)
 		}
-		var action struct{ Runs struct{ Steps []workflowStep } }
+		var action struct {
+			Runs struct{ Steps []workflowStep }
+		}
 		if err := yaml.Unmarshal(files[".github/actions/install-operon/action.yml"], &action); err != nil {
 			t.Fatal(err)
 		}
