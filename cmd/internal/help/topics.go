@@ -56,8 +56,8 @@ Clusters:
                          cluster and namespace, in a pod
   KUBEBUILDER_ASSETS     directory with the etcd and kube-apiserver to use;
                          'run local', 'test', 'test behavior' and 'render' use
-                         it if it also has kube-controller-manager,
-                         kube-scheduler and kubectl
+                         it if it also has kube-controller-manager and
+                         kube-scheduler
   KUBEBUILDER_CONTROLPLANE_START_TIMEOUT, KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT
                          how long the Go tests of 'test' wait for a control
                          plane (default: 3m)
