@@ -24,8 +24,8 @@ Files:
   XDG_CACHE_HOME         directory of caches (Linux; default: ~/.cache)
   XDG_STATE_HOME         directory of locks and records of interrupted commands
                          (default: ~/.local/state; see docs/security.md)
-  CI                     any value but false: 'run local', 'test', 'test behavior'
-                         and 'render' don't ask before they run a project's
+  CI                     any value but false: 'run local', 'test', 'render' and
+                         'test behavior' don't ask before they run a project's
                          code for the first time
   OPERON_ALLOW_REMOTE_RESOURCES
                          true is --allow-remote-resources for all commands
