@@ -17,13 +17,13 @@ const clusterTimeout = 2 * time.Minute
 
 // clusterOptions are the flags of all commands for OLM and its operators.
 type clusterOptions struct {
-	kubeconfig string
-	timeout    time.Duration
+	clusterChoice
+	timeout time.Duration
 }
 
 func (o *clusterOptions) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config, then the pod's service account)")
+	o.addTo(flags, kubeconfigDefault)
 	flags.DurationVar(&o.timeout, "timeout", clusterTimeout, "maximum `duration` of the command")
 }
 

@@ -93,7 +93,7 @@ func (a *app) deploy(ctx context.Context, o *deployOptions) error {
 	if o.wait && !a.dryRun {
 		connect = a.connectWithNodes // simulated pods say nothing about the manager
 	}
-	if target.Client, err = connect(ctx, o.kubeconfig); err != nil {
+	if target.Client, err = connect(ctx, o.clusterChoice); err != nil {
 		return err
 	}
 	options := deploy.Options{Target: *target, Wait: o.wait, Prune: o.prune, ForceConflicts: o.conflict, DryRun: a.dryRun}

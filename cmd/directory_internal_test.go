@@ -42,7 +42,7 @@ func TestDirectoryIsWorkingDirectory(t *testing.T) {
 			}
 		}
 		seen++
-		files := a.locator("").Files()
+		files := a.locator(clusterChoice{}).Files()
 		if a.Dir != sub || a.Absolute("x") != filepath.Join(sub, "x") || !slices.Equal(files.Paths, []string{filepath.Join(sub, "kubeconfig")}) {
 			t.Errorf("%s works in %s, with the kubeconfig %q", c.CommandPath(), a.Dir, files.Paths)
 		}

@@ -40,7 +40,7 @@ func newGenerate(a *app) *cobra.Command {
 					return a.runAt(ctx, config, root, func(p *action.Project) error {
 						result, err := p.Generate(ctx, what)
 						if check {
-							return a.print.Checked(result, err, fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
+							return a.print.Checked(result, err, otherVersion(result)+fmt.Sprintf("run '%s generate' and commit what it changes", a.program))
 						}
 						return a.print.Generated(result, err)
 					})
@@ -109,6 +109,25 @@ To use other calls, write them to .operon/config.yaml:
 	)
 	c.AddCommand(oldGenerate(a, command)...)
 	return c
+}
+
+// otherVersion explains that files are out of date because another version of controller-gen generated them. It returns "" otherwise.
+func otherVersion(result *action.Result) string {
+	if result == nil {
+		return ""
+	}
+	other := codegen.OtherVersion{Only: true}
+	for _, change := range result.Changes {
+		other.Add(change.Old, change.New)
+	}
+	if len(other.Old) == 0 {
+		return ""
+	}
+	what := "some CRDs also come from another version of controller-gen"
+	if other.Only {
+		what = "only the version of controller-gen differs"
+	}
+	return fmt.Sprintf("%s (%s in the files, %s in this Operon); ", what, strings.Join(other.Old, ", "), other.New)
 }
 
 // watchGenerated generates after every change, until it is interrupted. After an error it waits for the next change.

@@ -59,7 +59,7 @@ func orInterrupted(ctx context.Context, err error) error {
 
 // findOLM connects to the cluster and reads its installation of OLM, whose version must be the one of the flags.
 func (a *app) findOLM(ctx context.Context, o *olmOptions) (*kube.Client, *olm.Installation, error) {
-	cluster, err := a.connect(ctx, o.kubeconfig)
+	cluster, err := a.connect(ctx, o.clusterChoice)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -118,7 +118,7 @@ func (a *app) olmInstall(ctx context.Context, o *olmInstallOptions) error {
 	if a.dryRun {
 		return a.print.Objects(release.All(), o.output)
 	}
-	cluster, err := a.connectWithNodes(ctx, o.kubeconfig)
+	cluster, err := a.connectWithNodes(ctx, o.clusterChoice)
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,9 @@ Scaffolding and generating need no make, kustomize, controller-gen or network.`,
 	help.NameValues(root)
 	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) { // only shells need it
 		shell := complete.Project{FS: a.FS, Dir: a.Dir, Root: a.completionRoot, Config: a.completionProject}
+		shell.Contexts = func(kubeconfig string) []string {
+			return a.locator(clusterChoice{kubeconfig: kubeconfig}).Files().Contexts()
+		}
 		shell.All(root)
 		a.hideRefused(root)
 	}

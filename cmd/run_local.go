@@ -28,9 +28,10 @@ import (
 
 // runLocalOptions are the flags of run local.
 type runLocalOptions struct {
+	clusterChoice
 	watch, samples, webhooks bool
 	yes, asAdmin             bool
-	kubeconfig, namespace    string
+	namespace                string
 	controlPlane, logs, name string
 	preview, check           bool
 	timeout                  time.Duration
@@ -112,7 +113,7 @@ cloud provider, is real.`,
 	flags := c.Flags()
 	flags.BoolVar(&o.watch, "watch", false, "rebuild and restart when Go files, go.mod, charts, roles, playbooks or config change")
 	flags.BoolVar(&o.samples, "samples", false, "apply config/samples once the manager runs, and again when they change")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config if its cluster is reachable)")
+	o.addTo(flags, "KUBECONFIG, then ~/.kube/config if its cluster is reachable")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the samples, and the only one that a namespaced manager watches")
 	flags.StringVar(&o.controlPlane, "control-plane", local.PlaneAuto, "control plane; auto is the kubeconfig's cluster if there is one, otherwise embedded")
 	flags.BoolVar(&o.asAdmin, "as-admin", false, "run the manager as an administrator of the embedded control plane (default: with the permissions of config/default)")
@@ -144,9 +145,10 @@ func (o *runLocalOptions) checkFlags(flags *pflag.FlagSet) error {
 		near, _ := diag.Nearest(o.logs, formats)
 		findings = append(findings, diag.Finding{Field: "--logs", Value: o.logs, Problem: "must be compact or full", Suggestion: near})
 	}
-	if o.controlPlane == local.PlaneEmbedded && o.kubeconfig != "" {
-		findings = append(findings, diag.Finding{Field: "--kubeconfig", Value: o.kubeconfig,
-			Problem: "has no use with --control-plane embedded; leave one of them out"})
+	for _, given := range []struct{ flag, value string }{{"--kubeconfig", o.kubeconfig}, {"--context", o.context}} {
+		if o.controlPlane == local.PlaneEmbedded && given.value != "" {
+			findings.Add(given.flag, given.value, "has no use with --control-plane embedded; leave one of them out")
+		}
 	}
 	if o.namespace != "" {
 		findings = append(findings, checkNamespace("--namespace", o.namespace)...)
@@ -186,7 +188,7 @@ func (a *app) runLocal(c *cobra.Command, o *runLocalOptions) error {
 		}
 	}
 	options.Name, options.Namespace, options.Samples, options.AsAdmin = o.name, o.namespace, o.samples, o.asAdmin
-	options.ControlPlane, options.Locator = o.controlPlane, a.locator(o.kubeconfig)
+	options.ControlPlane, options.Locator = o.controlPlane, a.locator(o.clusterChoice)
 	options.Webhooks, options.RemoteWebhooks = o.webhooks, c.Flags().Changed("webhooks")
 	options.Log = managerLog(a.Env, o.logs)
 	options.Place = func(sample *kube.Object, field string) diag.Position { return a.placeOf(root, nil)(sample, field) }

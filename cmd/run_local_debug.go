@@ -27,7 +27,7 @@ func (o *runLocalOptions) checkDebug(flags *pflag.FlagSet) (findings diag.Findin
 	if !o.noManager {
 		return findings
 	}
-	for _, name := range []string{"kubeconfig", "debug", "preview", "as-admin", "logs", "webhooks"} {
+	for _, name := range []string{"kubeconfig", "context", "debug", "preview", "as-admin", "logs", "webhooks"} {
 		if flags.Changed(name) {
 			findings.Add("--"+name, flags.Lookup(name).Value.String(), "has no use with --no-manager; leave one of them out")
 		}

@@ -156,8 +156,11 @@ func (a *app) connectOrDryRun(ctx context.Context, o *operatorOptions) (*kube.Cl
 		namespace := o.namespace
 		if namespace == "" {
 			namespace = "default"
-			if client, err := a.locator(o.kubeconfig).Client(); err == nil {
+			client, err := a.locator(o.clusterChoice).Client()
+			if err == nil {
 				namespace = client.Namespace
+			} else if diag.IsUsage(err) {
+				return nil, "", err
 			}
 		}
 		return nil, namespace, nil
@@ -170,8 +173,8 @@ func (a *app) connectOrDryRun(ctx context.Context, o *operatorOptions) (*kube.Cl
 }
 
 // connectIn connects to the cluster with the given function, and sets the namespace of the flags.
-func (a *app) connectIn(ctx context.Context, o *operatorOptions, connect func(context.Context, string) (*kube.Client, error)) (*kube.Client, error) {
-	client, err := connect(ctx, o.kubeconfig)
+func (a *app) connectIn(ctx context.Context, o *operatorOptions, connect func(context.Context, clusterChoice) (*kube.Client, error)) (*kube.Client, error) {
+	client, err := connect(ctx, o.clusterChoice)
 	if err == nil && o.namespace != "" {
 		client.Namespace = o.namespace
 	}

@@ -31,10 +31,11 @@ const (
 
 // scorecardOptions are the flags of scorecard.
 type scorecardOptions struct {
-	config, kubeconfig, namespace, output, podSecurity, selector string
-	serviceAccount, storageImage, untarImage, testOutput         string
-	list, skipCleanup, local                                     bool
-	waitTime                                                     time.Duration
+	clusterChoice
+	config, namespace, output, podSecurity, selector     string
+	serviceAccount, storageImage, untarImage, testOutput string
+	list, skipCleanup, local                             bool
+	waitTime                                             time.Duration
 	images.Registry
 }
 
@@ -78,7 +79,7 @@ With --local the built-in tests run in this program, without a cluster and witho
 	f.BoolVarP(&o.list, "list", "L", false, "list the tests and run none")
 	choiceVar(c, &o.output, "output", "o", scorecard.Text, "output format", scorecard.Formats()...)
 	f.BoolVar(&o.local, "local", false, "run the built-in tests in this program, without a cluster")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: KUBECONFIG, then ~/.kube/config, then the pod's service account)")
+	o.addTo(f, kubeconfigDefault)
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the pods (default: from the kubeconfig)")
 	f.StringVarP(&o.serviceAccount, "service-account", "s", "default", "service `account` of the pods")
 	choiceVar(c, &o.podSecurity, "pod-security", "", podLegacy, "security context of the pods; legacy is for images that run as root", podRestricted, podLegacy)

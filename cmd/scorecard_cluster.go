@@ -23,7 +23,7 @@ const cleanTimeout = 30 * time.Second
 func (a *app) scorecardInCluster(ctx context.Context, bundle scorecard.Bundle, stages []v1alpha3.StageConfiguration, o scorecardOptions) error {
 	ctx, stop := env.UntilInterrupted(ctx)
 	defer stop()
-	client, err := a.connectWithNodes(ctx, o.kubeconfig)
+	client, err := a.connectWithNodes(ctx, o.clusterChoice)
 	if err != nil {
 		return diag.Explain(err, "--local runs the built-in tests without a cluster")
 	}

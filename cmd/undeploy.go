@@ -64,7 +64,7 @@ func (a *app) undeploy(ctx context.Context, o *undeployOptions) error {
 	if err != nil {
 		return err
 	}
-	if target.Client, err = a.connect(ctx, o.kubeconfig); err != nil {
+	if target.Client, err = a.connect(ctx, o.clusterChoice); err != nil {
 		return err
 	}
 	options := deploy.UndeployOptions{

@@ -158,7 +158,7 @@ func removeInjection(c *collection, crd *decoded[apiextv1.CustomResourceDefiniti
 		if !strings.HasPrefix(key, groupCerts+"/") {
 			continue
 		}
-		c.note(diag.Finding{Position: crd.Locate("metadata", "annotations", key), Object: crd.String(),
+		c.note(diag.Finding{Position: crd.Locate("metadata", "annotations", key), Object: crd.String(), Severity: diag.Detail,
 			Problem: fmt.Sprintf("has the annotation %s for cert-manager; it is left out because OLM injects the CA for conversion webhooks", key),
 			Fix:     "no action is needed"})
 		delete(crd.value.Annotations, key)

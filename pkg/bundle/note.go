@@ -10,13 +10,14 @@ import (
 )
 
 // IsLoss reports whether a note is about a part of the input that is missing from the bundle, and that OLM does not replace. Such notes
-// have the severity Warning; the others are about a bundle that was generated nevertheless.
+// have the severity Warning. The others are about a bundle that was generated nevertheless, with the severity Detail if there is nothing to
+// do about them.
 func IsLoss(note diag.Finding) bool { return note.Severity == diag.Warning }
 
 // lossUnless returns the severity of a note about a part of the input that OLM may replace.
 func lossUnless(replaced bool) diag.Severity {
 	if replaced {
-		return diag.Note
+		return diag.Detail
 	}
 	return diag.Warning
 }

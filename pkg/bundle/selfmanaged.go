@@ -54,7 +54,7 @@ func (w *webhooks) removeSelfManaged() {
 
 // noteIssuer notes that a manager does not issue its certificate under OLM.
 func (w *webhooks) noteIssuer(d *decoded[appsv1.Deployment], secret string) {
-	w.note(diag.Finding{Position: d.Position, Object: d.String(),
+	w.note(diag.Finding{Position: d.Position, Object: d.String(), Severity: diag.Detail,
 		Problem: fmt.Sprintf("issues the certificate of its webhooks in the Secret %s; the Secret, its permissions and variables are left out", secret),
 		Fix:     "no action is needed: OLM issues the certificate"})
 }

@@ -230,7 +230,7 @@ func (w *webhooks) removeServices() {
 				return false
 			}
 		}
-		w.note(diag.Finding{Position: s.Position, Object: s.String(),
+		w.note(diag.Finding{Position: s.Position, Object: s.String(), Severity: diag.Detail,
 			Problem: "serves only webhooks; it is left out because OLM creates a Service for them",
 			Fix:     "no action is needed"})
 		return true

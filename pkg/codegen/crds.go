@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -235,7 +234,7 @@ func (g crdGenerator) write(
 }
 
 // versionLine matches the line of a manifest with the version of controller-gen.
-var versionLine = lazyregexp.New(`(?m)^ +` + regexp.QuoteMeta(versionAnnotation) + `: .*\n`)
+var versionLine = lazyregexp.New(`(?m)^ +` + regexp.QuoteMeta(versionAnnotation) + `: (.*)\n`)
 
 // keepVersions replaces files with the project's files that differ only in the version of controller-gen, with
 // Options.KeepVersion.
@@ -249,7 +248,7 @@ func (g *generation) keepVersions(files map[string][]byte) {
 		}
 		current, err := g.project.read(name)
 		if err == nil && versionLine.Match(current) &&
-			bytes.Equal(versionLine.ReplaceAll(current, nil), versionLine.ReplaceAll(content, nil)) {
+			sameButVersion(current, content) {
 			files[name] = current
 		}
 	}

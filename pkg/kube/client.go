@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 // Manager is the field manager of Apply.
@@ -54,17 +59,19 @@ func (e *configError) Unwrap() error { return e.Err }
 
 // Load returns a client for the current context of kubeconfig files, which are merged as by kubectl. A single file must exist; of
 // several, some may be missing. It opens no connection.
-func Load(files ...string) (*Client, error) {
-	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
-	if len(files) == 1 {
-		rules = &clientcmd.ClientConfigLoadingRules{ExplicitPath: files[0]}
-	}
-	raw, err := rules.Load()
+func Load(files ...string) (*Client, error) { return loadContext("", files) }
+
+// loadContext is like Load for a context by name, unless that is empty.
+func loadContext(name string, files []string) (*Client, error) {
+	raw, err := mergeFiles(files)
 	if err != nil {
-		return nil, &configError{Err: err}
+		return nil, err
 	}
-	if len(raw.Clusters) == 0 && len(raw.Contexts) == 0 {
-		return nil, errNoKubeconfig
+	if name != "" {
+		if raw.Contexts[name] == nil {
+			return nil, unknownContext(name, slices.Sorted(maps.Keys(raw.Contexts)))
+		}
+		raw.CurrentContext = name
 	}
 	if raw.CurrentContext == "" {
 		return nil, &configError{Err: errors.New("current-context is required; set it with 'kubectl config use-context'")}
@@ -84,6 +91,32 @@ func Load(files ...string) (*Client, error) {
 	}
 	client.Context, client.Namespace = raw.CurrentContext, namespace
 	return client, nil
+}
+
+// mergeFiles reads kubeconfig files as Load does.
+func mergeFiles(files []string) (*api.Config, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
+	if len(files) == 1 {
+		rules = &clientcmd.ClientConfigLoadingRules{ExplicitPath: files[0]}
+	}
+	raw, err := rules.Load()
+	if err != nil {
+		return nil, &configError{Err: err}
+	}
+	if len(raw.Clusters) == 0 && len(raw.Contexts) == 0 {
+		return nil, errNoKubeconfig
+	}
+	return raw, nil
+}
+
+// unknownContext returns the finding about a value of --context.
+func unknownContext(name string, contexts []string) error {
+	f := diag.Finding{Field: "--context", Value: name, Problem: "the kubeconfig has no such context, only " + strings.Join(contexts, ", ")}
+	if len(contexts) == 0 {
+		f.Problem = "the kubeconfig has no contexts"
+	}
+	f.Suggestion, _ = diag.Nearest(name, contexts)
+	return f
 }
 
 // New returns a client for the content of a kubeconfig. It opens no connection.

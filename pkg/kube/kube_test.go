@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/diag"
 )
 
 func TestDecode(t *testing.T) {
@@ -68,6 +70,12 @@ func TestLoad(t *testing.T) {
 	client, err := Load(missing, good)
 	if err != nil || client.URL != "http://127.0.0.1:1" || client.Context != "c" || client.Namespace != "team" {
 		t.Errorf("got %+v, %v", client, err)
+	}
+	if named, err := loadContext("c", []string{good}); err != nil || named.URL != client.URL {
+		t.Errorf("the context c: got %+v, %v", named, err)
+	}
+	if _, err := loadContext("d", []string{good}); !diag.IsUsage(err) {
+		t.Errorf("the context d: %v, want a finding about --context", err)
 	}
 	if _, err := Load(empty); !errors.Is(err, errNoKubeconfig) {
 		t.Errorf("Load of an empty file: %v, want ErrNoKubeconfig", err)

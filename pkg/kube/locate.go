@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +31,8 @@ var errNothingToUse = errors.New("there is no kubeconfig: pass --kubeconfig, or 
 type Locator struct {
 	// Kubeconfig is the given kubeconfig; empty if there is none.
 	Kubeconfig string
+	// Context is the name of a context of the kubeconfig; empty for the current one.
+	Context string
 	// Dir is the directory that paths are relative to.
 	Dir string
 	// Getenv returns an environment variable.
@@ -45,6 +49,8 @@ type Files struct {
 	Paths, Names []string
 	// Default reports whether the only file is ~/.kube/config, which may not exist.
 	Default bool
+	// Context is Locator.Context.
+	Context string
 }
 
 func (f *Files) add(dir, name string) {
@@ -63,14 +69,23 @@ func (f Files) Exist() bool {
 
 // Load is like the function Load, but errors contain the names of the files.
 func (f Files) Load() (*Client, error) {
-	client, err := Load(f.Paths...)
+	client, err := loadContext(f.Context, f.Paths)
 	return client, f.withNames(err)
+}
+
+// Contexts returns the names of the contexts, sorted; none if the files can't be read.
+func (f Files) Contexts() []string {
+	raw, err := mergeFiles(f.Paths)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(raw.Contexts))
 }
 
 // withNames replaces the paths in an error by the names.
 func (f Files) withNames(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || diag.IsUsage(err) {
+		return err
 	}
 	text := err.Error()
 	for i, path := range f.Paths {
@@ -90,6 +105,7 @@ func (e *rewrittenError) Unwrap() error { return e.err }
 
 // Files returns the kubeconfig files to read.
 func (l Locator) Files() (files Files) {
+	files.Context = l.Context
 	if l.Kubeconfig != "" {
 		files.add(l.Dir, l.Kubeconfig)
 		return files
@@ -106,13 +122,16 @@ func (l Locator) Files() (files Files) {
 	if home == "" {
 		home = l.Getenv("USERPROFILE")
 	}
-	return Files{Paths: []string{filepath.Join(home, ".kube", "config")}, Names: []string{"~/.kube/config"}, Default: true}
+	return Files{Paths: []string{filepath.Join(home, ".kube", "config")}, Names: []string{"~/.kube/config"}, Default: true, Context: l.Context}
 }
 
 // Client returns a client for the cluster. It opens no connection.
 func (l Locator) Client() (*Client, error) {
 	if files := l.Files(); !files.Default || files.Exist() {
 		return files.Load()
+	}
+	if l.Context != "" {
+		return nil, errNothingToUse
 	}
 	return l.podClient()
 }
@@ -149,7 +168,7 @@ func (l Locator) podClient() (*Client, error) {
 // Connect returns a client for the cluster, which has responded. Errors contain the fix.
 func (l Locator) Connect(ctx context.Context) (*Client, error) {
 	client, err := l.Client()
-	if errors.Is(err, errNothingToUse) {
+	if errors.Is(err, errNothingToUse) || diag.IsUsage(err) {
 		return nil, err
 	}
 	if err == nil {
@@ -159,7 +178,7 @@ func (l Locator) Connect(ctx context.Context) (*Client, error) {
 		return nil, diag.Explain(err, "this pod's service account was used, since there is no kubeconfig; --kubeconfig selects another cluster")
 	}
 	if err != nil {
-		return nil, diag.Explain(err, "correct the kubeconfig, or choose another one with --kubeconfig")
+		return nil, diag.Explain(err, "correct the kubeconfig, or choose another one with --kubeconfig or --context")
 	}
 	return client, nil
 }

@@ -2,9 +2,11 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +51,7 @@ func (r *runner) reach(ctx context.Context) error {
 		if r.o.Preview != nil {
 			return errors.New("there is no kubeconfig: pass --kubeconfig, or set KUBECONFIG")
 		}
-		if r.o.ControlPlane == PlaneKubeconfig {
+		if r.o.ControlPlane == PlaneKubeconfig || files.Context != "" {
 			return errors.New("there is no kubeconfig: pass --kubeconfig, set KUBECONFIG, or use --control-plane embedded")
 		}
 		return nil
@@ -58,16 +60,37 @@ func (r *runner) reach(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && files.Default && r.o.ControlPlane == PlaneAuto:
+	case diag.IsUsage(err):
+		return err
+	case err != nil && files.Default && files.Context == "" && r.o.ControlPlane == PlaneAuto:
 		r.progressf("~/.kube/config is not used: %v", err)
 		return nil
 	case err != nil && r.o.Preview != nil:
-		return diag.Explain(err, "correct the kubeconfig, or choose another one with --kubeconfig")
+		return diag.Explain(err, "correct the kubeconfig, or choose another one with --kubeconfig or --context")
 	case err != nil:
 		return diag.Explain(err, "correct the kubeconfig, or use --control-plane embedded to run without a cluster")
 	}
-	r.cluster, r.kubeconfig = cluster, strings.Join(files.Paths, string(filepath.ListSeparator))
+	r.cluster = cluster
+	if files.Context != "" {
+		chosen, err := r.chooseContext(files.Context)
+		if err != nil {
+			return err
+		}
+		files.Paths = append([]string{chosen}, files.Paths...)
+	}
+	r.kubeconfig = strings.Join(files.Paths, string(filepath.ListSeparator))
 	return nil
+}
+
+// chooseContext writes a kubeconfig that only names a context, and returns its path. Before others in KUBECONFIG, it makes the manager
+// use that context.
+func (r *runner) chooseContext(name string) (string, error) {
+	file := filepath.Join(r.workspace.Path, "context")
+	text, err := json.Marshal(map[string]string{"apiVersion": "v1", "kind": "Config", "current-context": name})
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	return file, err
 }
 
 // checkPermissions returns an error if permissions or the namespace are missing in the cluster.

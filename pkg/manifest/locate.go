@@ -37,6 +37,9 @@ func (o Object) Locate(path ...string) diag.Position {
 	if o.item {
 		return o.Position
 	}
+	if o.source != nil {
+		return Document{Position: o.Position, Data: o.source}.Locate(inMappings(path)...)
+	}
 	return Document{Position: o.Position, Data: o.data}.Locate(path...)
 }
 

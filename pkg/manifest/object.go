@@ -19,6 +19,8 @@ type Object struct {
 	Fields map[string]any
 	// data is the YAML of the object.
 	data []byte
+	// source is the YAML at Position that the object was built from, or nil if it is data.
+	source []byte
 	// item is true for an item of a list, of which the positions of fields are unknown.
 	item bool
 }

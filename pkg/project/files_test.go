@@ -11,9 +11,12 @@ import (
 func TestFileRuleOf(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]FileRule{
-		"README.md":                                   {Existing: Keep, Upgrade: Merged},
-		".ansible-lint":                               {Existing: Keep, Upgrade: Whole},
-		".github/workflows/test.yml":                  {Existing: Keep, Upgrade: Merged},
+		"README.md":                  {Existing: Keep, Upgrade: Merged},
+		".ansible-lint":              {Existing: Keep, Upgrade: Whole},
+		".github/workflows/test.yml": {Existing: Keep, Upgrade: Merged},
+		".github/actions/install-operon/action.yml":   {Existing: Keep, Upgrade: Merged},
+		".github/workflows/release.yml":               {Existing: Keep, Upgrade: Whole},
+		".github/dependabot.yml":                      {Existing: Keep, Upgrade: Whole},
 		"config/rbac/memcached_admin_role.yaml":       {Existing: Keep},
 		"config/rbac/role.yaml":                       {},
 		"config/rbac/role_binding.yaml":               {Upgrade: Merged},

@@ -55,7 +55,7 @@ type Report struct {
 // Init writes a new project into the tree. Existing files that are not part of the scaffold are kept, go.mod and go.sum
 // of the same module are merged, and other existing files are a *ConflictError.
 func Init(tree *worktree.Tree, data Data) (*Report, error) {
-	files, err := renderFiles(data, append([]string{"init", sharedEvent}, data.Project.facts().InitEvents...)...)
+	files, err := renderFiles(data, append([]string{"init", sharedEvent, actionEvent}, data.Project.facts().InitEvents...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +74,9 @@ func AddPlugin(tree *worktree.Tree, event string, data Data) (*Report, error) {
 // chartEvent contains what a project with a Helm chart that installs the operator has besides the chart.
 const chartEvent = "operator-chart"
 
+// actionEvent contains the action with which all workflows install Operon.
+const actionEvent = "action"
+
 // AddChart writes the workflow that tests the Helm chart of the operator, and appends the targets for the chart to the Makefile, unless the tree
 // has them.
 func AddChart(tree *worktree.Tree, data Data) error {
@@ -81,6 +84,11 @@ func AddChart(tree *worktree.Tree, data Data) error {
 	if err != nil {
 		return err
 	}
+	action, err := Render(actionEvent, data)
+	if err != nil {
+		return err
+	}
+	maps.Copy(rendered.Files, action.Files)
 	for name, content := range rendered.Files {
 		if !tree.Exists(name) {
 			tree.WriteFile(name, content, worktree.FileMode)

@@ -34,6 +34,8 @@ type Project struct {
 	// Root finds the directory of the project, and Config reads PROJECT. It returns nil if there is none.
 	Root   func() (string, error)
 	Config func() *project.Config
+	// Contexts returns the names of the contexts of a kubeconfig, given the value of --kubeconfig.
+	Contexts func(kubeconfig string) []string
 }
 
 // All sets the completion of all flags and arguments of a command and its sub-commands. Those without known values offer
@@ -138,6 +140,9 @@ func (p *Project) flagValues() map[string]completer {
 				return []string{config.Domain()}
 			}
 			return nil
+		},
+		"context": func(c *cobra.Command, _ []string) []string {
+			return p.Contexts(c.Flags().Lookup("kubeconfig").Value.String())
 		},
 		"package": p.name, "operator-name": p.name,
 		"plugins":         fixed(layout.Go().Short()),

@@ -24,10 +24,14 @@ Files:
   XDG_CACHE_HOME         directory of caches (Linux; default: ~/.cache)
   XDG_STATE_HOME         directory of locks and records of interrupted commands
                          (default: ~/.local/state; see docs/security.md)
-  CI                     any value but false: 'run local' doesn't ask before it
-                         runs a project's code for the first time
+  CI                     any value but false: 'run local', 'test', 'render' and
+                         'test behavior' don't ask before they run a project's
+                         code for the first time
   OPERON_ALLOW_REMOTE_RESOURCES
                          true is --allow-remote-resources for all commands
+  OPERATOR_BUNDLE_CATEGORIES
+                         JSON file with the categories that 'bundle validate'
+                         accepts (default: those of OperatorHub.io)
   TMPDIR                 directory of temporary files
   SOURCE_DATE_EPOCH      time of generated files and images, in seconds since
                          1970, for reproducible results
@@ -50,7 +54,13 @@ Clusters:
   KUBECONFIG             kubeconfig files
   KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT, POD_NAMESPACE
                          cluster and namespace, in a pod
-  KUBEBUILDER_ASSETS     directory with the etcd and kube-apiserver to use
+  KUBEBUILDER_ASSETS     directory with the etcd and kube-apiserver to use;
+                         'run local', 'test', 'test behavior' and 'render' use
+                         it if it also has kube-controller-manager and
+                         kube-scheduler
+  KUBEBUILDER_CONTROLPLANE_START_TIMEOUT, KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT
+                         how long the Go tests of 'test' wait for a control
+                         plane (default: 3m)
   ENVTEST_INSTALLED_ONLY, ENVTEST_USE_ENV
                          defaults of flags of 'tool setup-envtest'
 

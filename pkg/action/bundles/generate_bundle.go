@@ -306,6 +306,12 @@ func (b *bundleRun) readBase(tree *worktree.Tree) (*manifest.Object, error) {
 
 // reportNotes reports notes about a bundle. If strict is set, dropped parts of the input are an error.
 func reportNotes(p *action.Project, notes diag.Findings, strict bool) error {
+	notes = slices.DeleteFunc(slices.Clone(notes), func(n diag.Finding) bool {
+		if n.Severity == diag.Detail {
+			p.Reportf(diag.Detail, "note: %s", n)
+		}
+		return n.Severity == diag.Detail
+	})
 	if len(notes) > diag.MaxListed { // dropped parts come first
 		notes = slices.Concat(bundle.Losses(notes), slices.DeleteFunc(slices.Clone(notes), bundle.IsLoss))
 	}

@@ -127,7 +127,7 @@ func (b *bundleRun) buildManifests(ctx context.Context, tree *worktree.Tree) ([]
 				"is not used by any container: no object of %s has the image %s, the placeholder for the manager in %s", b.buildDir, managerImage, project.ManagerDir)}}
 		}
 		objects, problems := manifest.Decode(b.buildDir, data)
-		return objects, problems.Err()
+		return manifest.AtOrigins(objects, b.buildDir, tree.ReadFile), problems.Err()
 	}
 	given := b.kustomizeDir
 	if b.KustomizeDir != "" {

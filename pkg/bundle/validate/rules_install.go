@@ -75,7 +75,7 @@ func (c *content) ruleImages() {
 		switch {
 		case pinned && digest != "":
 		case image == "controller:latest" || name == "controller":
-			c.own(c.csv, "image-placeholder", field, fmt.Sprintf("%q is the placeholder image of the scaffold", image), "set the image of the operator: make bundle IMG=registry/repository:tag")
+			c.own(c.csv, "image-placeholder", field, fmt.Sprintf("%q is the placeholder image of the scaffold", image), "generate the bundle with the image of your operator: operon bundle --image registry/repository:tag, or make bundle IMG=registry/repository:tag")
 		case tag == "":
 			c.own(c.csv, "image-tag", field, fmt.Sprintf("%q has neither tag nor digest", image), "write "+image+":<version>, or pin it by digest")
 		case tag == "latest":

@@ -266,9 +266,12 @@ func TestBundleAllStrict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newGoldenProject(t, name)
-			_, errOut := p.must(t, "bundle", "--strict")
-			if !strings.Contains(errOut, "note: config/manifests:1: Namespace "+name+"-system is left out: ") {
+			_, errOut := p.must(t, "bundle", "--strict", "--verbose")
+			if !strings.Contains(errOut, "note: config/manager/manager.yaml:1: Namespace "+name+"-system is left out: ") {
 				t.Errorf("no note names the Namespace that is left out:\n%s", errOut)
+			}
+			if _, errOut := p.must(t, "bundle", "--strict"); strings.Contains(errOut, "is left out") {
+				t.Errorf("a note needs no action:\n%s", errOut)
 			}
 			p.replace(t, "config/manager/manager.yaml", "apiVersion: apps/v1\n", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: more\n---\napiVersion: apps/v1\n")
 			code, _, errOut := p.unchanged(t, "bundle", "--strict")

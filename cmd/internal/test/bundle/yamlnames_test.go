@@ -73,6 +73,9 @@ func checkTree(t *testing.T, dir, project, image string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if filepath.Base(rel) == "dependabot.yml" {
+			return // its version must be a number
+		}
 		checkStrings(t, rel, []byte(clitest.ReadFile(t, name)), project)
 	})
 	for _, target := range []string{"config/default", "config/samples", "config/network-policy", "config/prometheus"} {
