@@ -16,10 +16,10 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/ansible/... ./testdata/apiserver ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/apiserver ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/release/... ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
 
 # What has tests.
-TESTED := ./... ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial
+TESTED := ./... ./testdata/release ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial
 
 # The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
@@ -38,6 +38,20 @@ build: ## Build bin/operon and bin/operon-runtime
 	@$(if $(COMMIT),,echo "==> no git commit found here; 'operon version' prints \"unknown\"")
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) .
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(RUNTIME) ./cmd/operon-runtime
+
+# PLATFORMS limits the platforms, such as PLATFORMS='linux/amd64 darwin/arm64'. SIGNING_KEY is a file with a minisign key. RELEASE_FLAGS are
+# more flags of testdata/release, such as RELEASE_FLAGS='-base-url https://example.com/v1.2.3'.
+PLATFORMS ?=
+SIGNING_KEY ?=
+RELEASE_FLAGS ?=
+
+release: LDFLAGS += -X $(MODULE)/pkg/buildinfo.release=$(VERSION)
+
+.PHONY: release
+release: ## Write archives, packages, SBOMs and checksums of release VERSION to bin/release
+	@$(if $(filter %-dirty,$(COMMIT)),echo "==> files differ from the commit: 'operon version' prints it with -dirty")
+	@$(GO) run ./testdata/release -version '$(VERSION)' -date '$(COMMIT_DATE)' -ldflags '$(LDFLAGS)' \
+		-platforms '$(PLATFORMS)' -key '$(SIGNING_KEY)' $(RELEASE_FLAGS)
 
 IMAGE_ARCHITECTURES := amd64 arm64
 
