@@ -120,6 +120,8 @@ vet: ## Vet for this system and type-check for the other supported ones
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/operon/tools/$(shell $(GO) env GOVERSION)
 GOLANGCI_LINT_VERSION := $(shell sed -n 's/^GOLANGCI_LINT_VERSION ?= //p' testdata/memcached-operator/Makefile)
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+ACTIONLINT_VERSION := v1.7.12
+ACTIONLINT := $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)
 STATICCHECK_VERSION := v0.8.2
 STATICCHECK := $(TOOLS)/staticcheck-$(STATICCHECK_VERSION)
 
@@ -129,11 +131,18 @@ install = mkdir -p $(TOOLS) && dir=$$(mktemp -d $(TOOLS)/build-XXXXXX) && \
 
 # Without caches, building and running golangci-lint takes more than 5 minutes of CPU time and 3 GB of memory, staticcheck 3 minutes.
 .PHONY: lint
-lint: staticcheck ## Run staticcheck on Operon
-	$(call timed,lint,$(STATICCHECK) $(ALL))
+lint: staticcheck actionlint ## Run staticcheck on Operon, and actionlint on its workflows
+	$(call timed,lint,$(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml && $(STATICCHECK) $(ALL))
 
 .PHONY: staticcheck
 staticcheck: $(STATICCHECK)
+
+.PHONY: actionlint
+actionlint: $(ACTIONLINT)
+
+$(ACTIONLINT):
+	@echo "==> actionlint $(ACTIONLINT_VERSION) (built once from its module: half a minute)"
+	@$(call install,$@,github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION))
 
 $(STATICCHECK):
 	@echo "==> staticcheck $(STATICCHECK_VERSION) (built once from its module: half a minute)"
