@@ -45,7 +45,8 @@ PLATFORMS ?=
 SIGNING_KEY ?=
 RELEASE_FLAGS ?=
 
-release: LDFLAGS += -X $(MODULE)/pkg/buildinfo.release=$(VERSION)
+# What is published has its version.
+release helm-operator-image ansible-operator-image: LDFLAGS += $(if $(VERSION),-X $(MODULE)/pkg/buildinfo.release=$(VERSION))
 
 .PHONY: release
 release: ## Write archives, packages, SBOMs and checksums of release VERSION to bin/release
