@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,10 +33,16 @@ func (r *release) build(ctx context.Context, p platform, programs []string) erro
 // completions maps a shell to the name of its completion script.
 var completions = map[string]string{"bash": "operon.bash", "zsh": "_operon", "fish": "operon.fish", "powershell": "operon.ps1"}
 
-// document writes manual pages and completion scripts with the program for this machine.
+// document writes manual pages and completion scripts with the program for this machine, after it checked the program's version.
 func (r *release) document(ctx context.Context) error {
 	operon := filepath.Join(r.built(host()), host().executable(program))
 	c := command{dir: r.stage, env: []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(r.date.Unix(), 10), "XDG_STATE_HOME=" + r.stage}}
+	var built struct{ Version string }
+	if out, err := c.run(ctx, operon, "version", "-o", "json"); err != nil {
+		return err
+	} else if err := json.Unmarshal(out, &built); err != nil || built.Version != r.version {
+		return fmt.Errorf("%s version prints %q, want %q; the linker flags must set the variable release of pkg/buildinfo", program, built.Version, r.version)
+	}
 	if _, err := c.run(ctx, operon, "-q", "docs", "man", r.manuals()); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ func TestRelease(t *testing.T) {
 	}
 	t.Parallel()
 	standin := buildStandin(t)
-	key := filepath.Join(t.TempDir(), "key")
+	key := makeKey(t)
 	first, output := writeRelease(t, standin, key, time.Unix(1e9, 0))
 	second, _ := writeRelease(t, standin, key, time.Unix(1.1e9, 0))
 
@@ -45,9 +46,6 @@ func TestRelease(t *testing.T) {
 	if !strings.Contains(output, fmt.Sprintf("==> %[1]d/%[1]d writing checksums\n", steps)) || !strings.Contains(output, "==> 12 files of v1.2.3-rc.1 in ") {
 		t.Errorf("progress without counts:\n%s", output)
 	}
-	if got := names(t, filepath.Dir(first)); len(got) > 3 {
-		t.Errorf("temporary files are left: %q", got)
-	}
 
 	t.Run("archives", func(t *testing.T) { checkArchives(t, first) })
 	t.Run("packages", func(t *testing.T) { checkPackages(t, first) })
@@ -55,6 +53,28 @@ func TestRelease(t *testing.T) {
 	t.Run("SBOM", func(t *testing.T) { checkSBOM(t, first) })
 	t.Run("formula and manifest", func(t *testing.T) { checkManifests(t, first) })
 	t.Run("signature", func(t *testing.T) { checkSignature(t, first, key) })
+}
+
+// TestFailedRelease checks that a failure, here of a program with another version, leaves what was there.
+func TestFailedRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	t.Parallel()
+	r := newRelease(t, buildStandin(t), date, "-version", "v1.2.4", "-platforms", "windows/amd64")
+	if err := os.MkdirAll(filepath.Join(r.out, "before"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const want = `operon version prints "v1.2.3-rc.1", want "v1.2.4"`
+	if err := r.write(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got the error %v, want %s", err, want)
+	}
+	if got := names(t, r.out); !slices.Equal(got, []string{"before"}) {
+		t.Errorf("got the files %q", got)
+	}
+	if got := names(t, filepath.Dir(r.out)); !slices.Equal(got, []string{"out", "source"}) {
+		t.Errorf("temporary files are left: %q", got)
+	}
 }
 
 // buildStandin builds the program that stands in for both programs on all platforms.
@@ -67,9 +87,8 @@ func buildStandin(t *testing.T) []byte {
 	return read(t, filepath.Dir(program), "standin.exe")
 }
 
-// writeRelease writes a release whose source files have a time of change. It returns the directory and what was printed. It makes
-// the key if there is none.
-func writeRelease(t *testing.T, standin []byte, key string, changed time.Time) (dir, output string) {
+// newRelease returns a release whose source files have a time of change and whose programs are the stand-in.
+func newRelease(t *testing.T, standin []byte, changed time.Time, args ...string) *release {
 	t.Helper()
 	parent := t.TempDir()
 	source := filepath.Join(parent, "source")
@@ -84,37 +103,42 @@ func writeRelease(t *testing.T, standin []byte, key string, changed time.Time) (
 			t.Fatal(err)
 		}
 	}
-	r, err := parse([]string{
-		"-version", "v1.2.3-rc.1", "-date", "2026-01-02T04:04:05+01:00", "-platforms", "linux/amd64 windows/amd64 darwin/arm64",
-		"-base-url", "https://example.com/v1.2.3-rc.1", "-key", key, "-out", filepath.Join(parent, "out"),
-	}, func(string) string { return "" })
+	args = append([]string{"-date", "2026-01-02T04:04:05+01:00", "-out", filepath.Join(parent, "out")}, args...)
+	r, err := parse(args, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	r.source, r.log = source, &log
+	r.source, r.log = source, io.Discard
 	r.compile = func(ctx context.Context, p platform, pkg, output string) error {
 		if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
 			return err
 		}
 		return os.WriteFile(output, standin, 0o700)
 	}
-	makeKey(t, key)
+	return r
+}
+
+// writeRelease writes a release for three platforms. It returns the directory and what was printed.
+func writeRelease(t *testing.T, standin []byte, key string, changed time.Time) (dir, output string) {
+	t.Helper()
+	r := newRelease(t, standin, changed, "-version", "v1.2.3-rc.1", "-platforms", "linux/amd64 windows/amd64 darwin/arm64",
+		"-base-url", "https://example.com/v1.2.3-rc.1", "-key", key)
+	var log bytes.Buffer
+	r.log = &log
 	if err := r.write(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, &log)
 	}
 	return r.out, log.String()
 }
 
-// makeKey makes a key without a password if there is none.
-func makeKey(t *testing.T, key string) {
+// makeKey makes a key without a password, and its public key in a file with the extension pub.
+func makeKey(t *testing.T) string {
 	t.Helper()
-	if _, err := os.Stat(key); err == nil {
-		return
-	}
+	key := filepath.Join(t.TempDir(), "key")
 	if out, err := exec.Command("go", "run", minisign, "-G", "-W", "-s", key, "-p", key+".pub").CombinedOutput(); err != nil {
 		t.Fatalf("minisign: %v\n%s", err, out)
 	}
+	return key
 }
 
 func names(t *testing.T, dir string) (names []string) {

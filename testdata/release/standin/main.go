@@ -14,6 +14,8 @@ func main() {
 			fmt.Fprintln(os.Stderr, "error:", err)
 			os.Exit(1)
 		}
+	case "version": // version -o json
+		fmt.Println(`{"version": "v1.2.3-rc.1"}`)
 	case "completion":
 		fmt.Println("# completes operon in", args[1])
 	}
