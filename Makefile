@@ -16,10 +16,10 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/ansible/... ./testdata/apiserver ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/apiserver ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/release/... ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
 
 # What has tests.
-TESTED := ./... ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial
+TESTED := ./... ./testdata/release ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial
 
 # The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
@@ -38,6 +38,21 @@ build: ## Build bin/operon and bin/operon-runtime
 	@$(if $(COMMIT),,echo "==> no git commit found here; 'operon version' prints \"unknown\"")
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN) .
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(RUNTIME) ./cmd/operon-runtime
+
+# PLATFORMS limits the platforms, such as PLATFORMS='linux/amd64 darwin/arm64'. SIGNING_KEY is a file with a minisign key. RELEASE_FLAGS are
+# more flags of testdata/release, such as RELEASE_FLAGS='-base-url https://example.com/v1.2.3'.
+PLATFORMS ?=
+SIGNING_KEY ?=
+RELEASE_FLAGS ?=
+
+# What is published has its version.
+release helm-operator-image ansible-operator-image: LDFLAGS += $(if $(VERSION),-X $(MODULE)/pkg/buildinfo.release=$(VERSION))
+
+.PHONY: release
+release: ## Write archives, packages, SBOMs and checksums of release VERSION to bin/release
+	@$(if $(filter %-dirty,$(COMMIT)),echo "==> files differ from the commit: 'operon version' prints it with -dirty")
+	@$(GO) run ./testdata/release -version '$(VERSION)' -date '$(COMMIT_DATE)' -ldflags '$(LDFLAGS)' \
+		-platforms '$(PLATFORMS)' -key '$(SIGNING_KEY)' $(RELEASE_FLAGS)
 
 IMAGE_ARCHITECTURES := amd64 arm64
 
@@ -106,6 +121,8 @@ vet: ## Vet for this system and type-check for the other supported ones
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/operon/tools/$(shell $(GO) env GOVERSION)
 GOLANGCI_LINT_VERSION := $(shell sed -n 's/^GOLANGCI_LINT_VERSION ?= //p' testdata/memcached-operator/Makefile)
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+ACTIONLINT_VERSION := v1.7.12
+ACTIONLINT := $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)
 STATICCHECK_VERSION := v0.8.2
 STATICCHECK := $(TOOLS)/staticcheck-$(STATICCHECK_VERSION)
 
@@ -115,11 +132,18 @@ install = mkdir -p $(TOOLS) && dir=$$(mktemp -d $(TOOLS)/build-XXXXXX) && \
 
 # Without caches, building and running golangci-lint takes more than 5 minutes of CPU time and 3 GB of memory, staticcheck 3 minutes.
 .PHONY: lint
-lint: staticcheck ## Run staticcheck on Operon
-	$(call timed,lint,$(STATICCHECK) $(ALL))
+lint: staticcheck actionlint ## Run staticcheck on Operon, and actionlint on its workflows
+	$(call timed,lint,$(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml && $(STATICCHECK) $(ALL))
 
 .PHONY: staticcheck
 staticcheck: $(STATICCHECK)
+
+.PHONY: actionlint
+actionlint: $(ACTIONLINT)
+
+$(ACTIONLINT):
+	@echo "==> actionlint $(ACTIONLINT_VERSION) (built once from its module: half a minute)"
+	@$(call install,$@,github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION))
 
 $(STATICCHECK):
 	@echo "==> staticcheck $(STATICCHECK_VERSION) (built once from its module: half a minute)"

@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/semver"
 
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/buildinfo"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
@@ -16,10 +18,14 @@ func newVersion(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print version information",
+		Long: `Print the version of this program, its commit, and the versions of Go and of the Kubernetes libraries. In a
+project that an older Operon scaffolded or upgraded last, a note on stderr says so. Nothing is looked up on
+the network.`,
 		Example: fmt.Sprintf(`  %[1]s version
   %[1]s version -o json`, a.program),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			a.noteOlderScaffold()
 			switch output {
 			case "", "text":
 				return printVersion(a.print)
@@ -33,6 +39,23 @@ func newVersion(a *app) *cobra.Command {
 	}
 	choiceVar(c, &output, "output", "o", "text", "output format", "text", "json")
 	return c
+}
+
+// noteOlderScaffold prints a note if the project that the working directory is in has the scaffold of an older Operon.
+func (a *app) noteOlderScaffold() {
+	root, err := a.ProjectRoot()
+	if err != nil {
+		return // version works everywhere
+	}
+	makefile, err := a.at(root).Original().ReadOptional(project.Makefile)
+	if err != nil {
+		return
+	}
+	config := a.actions()
+	pinned, current := project.PinnedOperon(makefile), config.Versions().Operon
+	if pinned != "" && semver.Compare(pinned, current) < 0 {
+		a.print.Notef("note: this project has the scaffold of Operon %s; run '%s upgrade' to bring it up to %s", pinned, a.program, current)
+	}
 }
 
 // printVersion prints the version as one line.

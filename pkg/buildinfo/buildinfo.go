@@ -9,8 +9,9 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// release is the version of this source tree. The version of a tagged module overrides it.
-const release = "v0.1.0-dev"
+// release is the version of this source tree. "make release" sets it with the linker's -X flag, and the version of a tagged
+// module overrides it.
+var release = "v0.1.0-dev"
 
 // commit and commitDate identify the commit that the program was built from. "make build" sets them with the linker's
 // -X flag. They are empty in other builds, which fromModule identifies by what the go command records.

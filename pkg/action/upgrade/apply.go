@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -91,6 +92,9 @@ func upgradeTree(
 		return nil, err
 	}
 	action.FollowInstallation(tree, config)
+	if err := raisePin(p, tree); err != nil {
+		return nil, err
+	}
 	scaffoldedLayout, tool := layoutVersion(config), scaffoldTool(config)
 	layout, err := refactor.MoveToV4(tree, config)
 	if err != nil {
@@ -168,6 +172,19 @@ func upgradeTree(
 		u.changes = tree.Paired(changes)
 	}
 	return u, err
+}
+
+// raisePin raises the release of Operon in the Makefile: it decides what the project's CI installs, and an older Operon would find the
+// files of the current scaffold out of date. The merge alone keeps it if nothing else changed between the releases.
+func raisePin(p *action.Project, tree *worktree.Tree) error {
+	makefile, err := tree.ReadOptional(project.Makefile)
+	if err != nil || makefile == nil {
+		return err
+	}
+	if raised := project.RaiseOperon(makefile, p.Versions().Operon); !bytes.Equal(raised, makefile) {
+		tree.WriteFile(project.Makefile, raised, worktree.FileMode)
+	}
+	return nil
 }
 
 // moveWebhooks moves webhooks from the packages of the types to where the current scaffold has them. It returns the files of that

@@ -27,6 +27,9 @@ func upgradeRuntime(
 ) (*upgrade, error) {
 	tree.WriteFile(project.FileName, config.Bytes(), worktree.FileMode)
 	action.FollowInstallation(tree, config)
+	if err := raisePin(p, tree); err != nil {
+		return nil, err
+	}
 	current, err := currentFiles(p, config, "", false)
 	if err != nil {
 		return nil, err
