@@ -195,6 +195,11 @@ golden: ## Rewrite the golden projects with the current output of commands
 docs: ## Rewrite the command reference in docs/reference
 	$(GO) test ./cmd -run 'TestReference$$' -update
 
+.PHONY: site
+site: build ## Write the documentation as a web site to bin/site
+	$(BIN) -q docs site bin/site
+	@echo "==> open bin/site/index.html in a browser"
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
