@@ -63,6 +63,7 @@ var projects = map[string]project{
 			clitest.WriteFile(p.T, filepath.Join(p.dir, "go.mod"), "module github.com/example/memcached-operator\n")
 		},
 	}}},
+	"patterns.md":          {complete: true},
 	"server-side-apply.md": {commands: []string{initialize}},
 	"webhooks.md":          {commands: plain},
 }
