@@ -28,8 +28,10 @@ var needMore = map[string]string{
 	"operon alpha update":                "a git repository with the release before",
 	"operon cleanup":                     "a cluster",
 	"operon deploy":                      "a cluster",
-	"operon image":                       "a registry, or minutes to compile",
-	"operon chart push":                  "a registry",
+	"operon image build":                 "minutes to compile",
+	"operon image catalog":               "an image from the network",
+	"operon image load":                  "an image",
+	"operon image save":                  "an image",
 	"operon chart package --sign":        "a key",
 	"operon olm":                         "a cluster",
 	"operon render":                      "a control plane",
@@ -41,6 +43,9 @@ var needMore = map[string]string{
 	"operon create api --group cert-":    "the network",
 	"operon create webhook --group cert": "the network",
 }
+
+// registry is the registry on the pages. A local one replaces it.
+const registry = "registry.example.com"
 
 // TestPages executes the commands of Operon on all pages of the documentation. They must succeed in a project with the output on the page, or
 // fail if the page shows an error. Commands that need more than files must have flags that exist.
@@ -60,6 +65,9 @@ func TestPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := clitest.ReadFile(t, file)
+			if strings.Contains(text, registry) {
+				text = strings.ReplaceAll(text, registry, clitest.StartRegistry(t))
+			}
 			steps, err := console.Parse(text, "")
 			if err != nil {
 				if err.Error() == "no commands found" {
