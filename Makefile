@@ -16,10 +16,10 @@ TEST := $(GO) test -vet=off -ldflags='-s -w'
 timed = @start=$$(date +%s); $(2); code=$$?; echo "==> $(1): $$(($$(date +%s) - start)) s"; exit $$code
 
 # ./... does not include packages in testdata.
-ALL := ./... ./testdata/ansible/... ./testdata/apiserver ./testdata/bench ./testdata/cases ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/release/... ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
+ALL := ./... ./testdata/ansible/... ./testdata/apiserver ./testdata/bench ./testdata/cases ./testdata/console ./testdata/e2e/... ./testdata/fresh ./testdata/fuzz ./testdata/release/... ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial ./testdata/typecheck
 
 # What has tests.
-TESTED := ./... ./testdata/release ./testdata/snapshot ./testdata/soak/... ./testdata/stamp ./testdata/tutorial
+TESTED := ./... ./testdata/console ./testdata/release ./testdata/snapshot ./testdata/soak/... ./testdata/stamp
 
 # The commit that "operon version" prints, with "-dirty" if files differ from it, and its date. Both are empty outside a
 # clone, as in an unpacked archive. The same commit gives the same binary, with or without tags.
@@ -218,6 +218,11 @@ golden: ## Rewrite the golden projects with the current output of commands
 .PHONY: docs
 docs: ## Rewrite the command reference in docs/reference
 	$(GO) test ./cmd -run 'TestReference$$' -update
+
+.PHONY: site
+site: build ## Write the documentation as a web site to bin/site
+	$(BIN) -q docs site bin/site
+	@echo "==> open bin/site/index.html in a browser"
 
 .PHONY: help
 help: ## List the targets

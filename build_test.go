@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// maxSize is the size that a stripped binary must not exceed, in bytes.
-const maxSize = 67_500_000
+// maxSize is the size that a stripped binary must not exceed, in bytes. The documentation and the library that renders it for
+// 'docs open' need 1.4 MB of it.
+const maxSize = 69_000_000
 
 // TestBuild builds Operon with make in two clones of a repository and in a directory without one: what it prints about
 // its commit, that the bytes depend on the commit only, how large they are, and how they start.
@@ -145,7 +146,7 @@ const module = "github.com/operon-sdk/operon"
 // copySource copies what a build needs.
 func copySource(t *testing.T, dir string) {
 	t.Helper()
-	for _, name := range []string{"cmd", "pkg", "templates"} {
+	for _, name := range []string{"cmd", "docs", "pkg", "templates"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(name)); err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func TestEverythingCompletes(t *testing.T) {
 	if want := map[string]cobra.ShellCompDirective{
 		"bundle validate": tarballs, "scorecard": tarballs, "run bundle": tarballs, "run bundle-upgrade": tarballs, "image load": tarballs, "image save": tarballs,
 		"chart lint": tarballs, "chart package": tarballs, "chart push": tarballs, "chart template": tarballs,
-		"catalog graph": dirs, "catalog validate": dirs, "docs man": dirs, "image catalog": dirs, "pkgman-to-bundle": dirs, "run packagemanifests": dirs, "test local": dirs,
+		"catalog graph": dirs, "catalog validate": dirs, "docs man": dirs, "docs site": dirs, "image catalog": dirs, "pkgman-to-bundle": dirs, "run packagemanifests": dirs, "test local": dirs,
 	}; !maps.Equal(arguments, want) {
 		t.Errorf("arguments that complete to paths:\n%v\nwant:\n%v", arguments, want)
 	}

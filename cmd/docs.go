@@ -18,7 +18,8 @@ import (
 )
 
 func newDocs(a *app) *cobra.Command {
-	return a.commandGroup("docs", "Write reference documentation", "  %s docs man ~/.local/share/man/man1",
+	return a.commandGroup("docs", "Open the documentation, or write it to files", "  %s docs open webhooks",
+		newDocsOpen(a), newDocsSite(a),
 		&cobra.Command{
 			Use:   "man DIR",
 			Short: "Write manual pages",

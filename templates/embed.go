@@ -9,7 +9,7 @@
 // The directories belong to packages: common, go, helm and ansible to scaffold, behavior to behavior/report, bundle to bundle, catalog to
 // catalog, chart (files of the chart that installs an operator, with the delimiters [[ and ]]) to operatorchart, controlplane to controlplane,
 // grafana to grafana, rolebinding to rolebinding, olm (the objects of OLM, in the order of their files) and run (the objects that install an
-// operator with OLM) to olm.
+// operator with OLM) to olm, site to docsite.
 package templates
 
 import (
@@ -24,7 +24,7 @@ import (
 // FS is the tree of templates. The names of all files end in .tmpl, as go:embed leaves out directories that contain a file
 // named go.mod.
 //
-//go:embed all:ansible all:behavior all:bundle all:catalog all:chart all:common all:controlplane all:go all:grafana all:helm all:olm all:rolebinding all:run
+//go:embed all:ansible all:behavior all:bundle all:catalog all:chart all:common all:controlplane all:go all:grafana all:helm all:olm all:rolebinding all:run all:site
 var FS embed.FS
 
 // Execute executes the template in a file. The result of an unknown key of a map is an error.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/operon-sdk/operon/testdata/console"
 )
 
 const (
@@ -49,20 +51,20 @@ func (b *background) await(want []string, timeout time.Duration) error {
 	if len(want) == 0 {
 		return nil
 	}
-	want = append(slices.Clone(want), omitted) // more output may follow
+	want = append(slices.Clone(want), console.Omitted) // more output may follow
 	deadline := time.After(timeout)
 	for {
 		output := b.output()
-		err := compare(want, output[:strings.LastIndex(output, "\n")+1])
+		err := console.Compare(want, output[:strings.LastIndex(output, "\n")+1])
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, errLacking) {
+		if !errors.Is(err, console.ErrLacking) {
 			return fmt.Errorf("%s: %w", b.line, err)
 		}
 		select {
 		case <-b.done:
-			if err := compare(want, b.output()); err != nil {
+			if err := console.Compare(want, b.output()); err != nil {
 				return fmt.Errorf("%s: %w; the command has exited: %v", b.line, err, b.err)
 			}
 		case <-deadline:
@@ -73,18 +75,18 @@ func (b *background) await(want []string, timeout time.Duration) error {
 }
 
 // start starts a command that runs until interrupt or stop. It returns when the command has printed the expected output.
-func (s *shell) start(st step) error {
-	b := &background{line: st.line, c: s.command(st), done: make(chan struct{})}
+func (s *shell) start(st console.Step) error {
+	b := &background{line: st.Line, c: s.command(st), done: make(chan struct{})}
 	b.c.Stdout, b.c.Stderr = b, b
 	if err := b.c.Start(); err != nil {
-		return fmt.Errorf("%s: %w", st.line, err)
+		return fmt.Errorf("%s: %w", st.Line, err)
 	}
 	go func() {
 		b.err = b.c.Wait()
 		close(b.done)
 	}()
 	s.running = append(s.running, b)
-	return b.await(st.want, startTimeout)
+	return b.await(st.Want, startTimeout)
 }
 
 // interrupt sends SIGINT to the last background command, as Ctrl-C does. The command must succeed, print the expected lines at
@@ -105,7 +107,7 @@ func (s *shell) interrupt(want []string) error {
 	if b.err != nil {
 		return fmt.Errorf("%s: %w", b.line, b.err)
 	}
-	if err := compare(append([]string{omitted}, want...), b.output()); err != nil {
+	if err := console.Compare(append([]string{console.Omitted}, want...), b.output()); err != nil {
 		return fmt.Errorf("%s: %w", b.line, err)
 	}
 	left, err := filepath.Glob(filepath.Join(s.tmp, "operon-*"))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/controlplane"
+	"github.com/operon-sdk/operon/testdata/console"
 )
 
 func main() {
@@ -44,7 +45,7 @@ func run(ctx context.Context, program, section, registry, page string) error {
 	if registry != "" {
 		text = []byte(strings.ReplaceAll(string(text), placeholder, registry))
 	}
-	steps, err := parse(string(text), section)
+	steps, err := console.Parse(string(text), section)
 	if err != nil {
 		return err
 	}

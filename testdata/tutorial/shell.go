@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/operon-sdk/operon/testdata/console"
 )
 
 // shell runs commands. cd, mkdir and export are built in.
@@ -49,31 +51,33 @@ func (s *shell) getenv(key string) string {
 	return ""
 }
 
-func (s *shell) step(st step) error {
-	if st.heading != "" {
-		fmt.Fprintf(s.out, "\n==> %s\n", st.heading)
+func (s *shell) step(st console.Step) error {
+	if st.Heading != "" {
+		fmt.Fprintf(s.out, "\n==> %s\n", st.Heading)
 	}
 	switch {
-	case st.edit != "":
-		fmt.Fprint(s.out, st.edit)
-		return edit(s.dir, st.edit)
-	case st.interrupt:
-		fmt.Fprintln(s.out, st.line)
-		return s.interrupt(st.want)
+	case st.Language == "diff":
+		fmt.Fprint(s.out, st.Code)
+		return console.Edit(s.dir, st.Code)
+	case st.Line == "": // an example
+		return nil
+	case st.Interrupt:
+		fmt.Fprintln(s.out, st.Line)
+		return s.interrupt(st.Want)
 	}
-	fmt.Fprintf(s.out, "$ %s\n", st.line)
-	switch st.words[0] {
+	fmt.Fprintf(s.out, "$ %s\n", st.Line)
+	switch st.Words[0] {
 	case "cd":
-		s.dir = filepath.Join(s.dir, st.words[1])
+		s.dir = filepath.Join(s.dir, st.Words[1])
 		return nil
 	case "mkdir":
-		return os.Mkdir(filepath.Join(s.dir, st.words[1]), 0o755)
+		return os.Mkdir(filepath.Join(s.dir, st.Words[1]), 0o755)
 	case "export":
-		key, value, _ := strings.Cut(st.words[1], "=")
+		key, value, _ := strings.Cut(st.Words[1], "=")
 		s.setenv(key, value)
 		return nil
 	}
-	if st.background {
+	if st.Background {
 		return s.start(st)
 	}
 	return s.run(st)
@@ -81,7 +85,7 @@ func (s *shell) step(st step) error {
 
 // run runs a command until it exits. The command must fail if its expected output shows an error: of
 // kubectl in the first line, or of Operon after its progress.
-func (s *shell) run(st step) error {
+func (s *shell) run(st console.Step) error {
 	var got bytes.Buffer
 	c := s.command(st)
 	both := io.MultiWriter(s.out, &got) // one writer keeps the order of lines
@@ -90,21 +94,21 @@ func (s *shell) run(st step) error {
 	if got.Len() > 0 && !bytes.HasSuffix(got.Bytes(), []byte("\n")) {
 		fmt.Fprintln(s.out)
 	}
-	if fails(st.want) {
+	if fails(st.Want) {
 		if err == nil {
-			return fmt.Errorf("%s succeeded", st.line)
+			return fmt.Errorf("%s succeeded", st.Line)
 		}
 	} else if err != nil {
-		return fmt.Errorf("%s: %w", st.line, err)
+		return fmt.Errorf("%s: %w", st.Line, err)
 	}
-	if strings.HasSuffix(st.line, "-o yaml") {
+	if strings.HasSuffix(st.Line, "-o yaml") {
 		s.shown = got.String()
 	}
-	if len(st.want) == 0 {
+	if len(st.Want) == 0 {
 		return nil
 	}
-	if err := compare(st.want, got.String()); err != nil {
-		return fmt.Errorf("%s: %w", st.line, err)
+	if err := console.Compare(st.Want, got.String()); err != nil {
+		return fmt.Errorf("%s: %w", st.Line, err)
 	}
 	return nil
 }
@@ -114,8 +118,8 @@ func fails(want []string) bool {
 		slices.ContainsFunc(want, func(line string) bool { return strings.HasPrefix(line, "error:") })
 }
 
-func (s *shell) command(st step) *exec.Cmd {
-	name := st.words[0]
+func (s *shell) command(st console.Step) *exec.Cmd {
+	name := st.Words[0]
 	if strings.Contains(name, "/") {
 		name = filepath.Join(s.dir, filepath.FromSlash(name))
 	} else {
@@ -126,7 +130,7 @@ func (s *shell) command(st step) *exec.Cmd {
 			}
 		}
 	}
-	c := exec.CommandContext(s.ctx, name, st.words[1:]...)
+	c := exec.CommandContext(s.ctx, name, st.Words[1:]...)
 	c.Dir, c.Env = s.dir, s.env
 	return c
 }

@@ -47,33 +47,41 @@ func RunWith(tb testing.TB, dir, cache string, variables []string, args ...strin
 // RunOn is RunWith on a file system that wraps the one of the operating system; nil wraps nothing.
 func RunOn(tb testing.TB, wrap func(afero.Fs) afero.Fs, dir, cache string, variables []string, args ...string) (code int, out, errOut string) {
 	tb.Helper()
-	env, err := cmd.System()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	env := Env(tb, dir)
 	var o, e bytes.Buffer
-	env.In, env.Out, env.Err = strings.NewReader(""), &o, &e
-	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
-	env.SlowAfter, env.Runtime = NeverSlow, Runtime
-	env.InPipe, env.InFile = false, false
-	env.Dir, env.CacheDir = dir, cache
+	env.Out, env.Err = &o, &e
 	env.Environ = append(env.Environ, variables...)
 	if wrap != nil {
 		env.FS = wrap(env.FS)
 	}
-	if cache == "" && args[0] != "bundle" {
-		if env.CacheDir, err = generationCache(); err != nil {
-			tb.Fatal(err)
-		}
+	if cache != "" || args[0] == "bundle" {
+		env.CacheDir = cache
 	}
 	if args[0] == "bundle" { // createdAt
 		env.Environ = append(env.Environ, "SOURCE_DATE_EPOCH=1767225600")
 	}
+	code = cmd.Main(context.Background(), env, append([]string{"operon"}, args...))
+	return code, o.String(), e.String()
+}
+
+// Env returns the Env of a command in dir, without a terminal and without input, and with the cache that commands share. The modules
+// that it needs are downloaded. The caller sets Out and Err.
+func Env(tb testing.TB, dir string) *cmd.Env {
+	tb.Helper()
+	env, err := cmd.System()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	env.In, env.InPipe, env.InFile = strings.NewReader(""), false, false
+	env.InTerminal, env.OutTerminal, env.ErrTerminal = false, false, false
+	env.SlowAfter, env.Runtime, env.Dir = NeverSlow, Runtime, dir
+	if env.CacheDir, err = generationCache(); err != nil {
+		tb.Fatal(err)
+	}
 	if err := DownloadModules(); err != nil {
 		tb.Fatal(err)
 	}
-	code = cmd.Main(context.Background(), env, append([]string{"operon"}, args...))
-	return code, o.String(), e.String()
+	return env
 }
 
 // MustRun runs a command, fails the test unless it exits with 0, and returns stdout.

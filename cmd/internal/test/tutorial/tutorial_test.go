@@ -35,7 +35,9 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clitest.ReadTree(t, clitest.Root("testdata", "tutorial")) // so that go test knows what the programs depend on
+	for _, dir := range []string{"console", "tutorial"} { // so that go test knows what the programs depend on
+		clitest.ReadTree(t, clitest.Testdata(dir))
+	}
 	bin := t.TempDir()
 	clitest.Symlink(t, program, filepath.Join(bin, "operon-runtime"))
 	for name, pkg := range map[string]string{"operon": ".", "tutorial": "./testdata/tutorial"} {

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"errors"
@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// omitted matches any number of lines of output, and within a line any text.
-const omitted = "…"
+// Omitted matches any number of lines of output, and within a line any text.
+const Omitted = "…"
 
-// errLacking means that the output is a prefix of the expected output.
-var errLacking = errors.New("the output lacks")
+// ErrLacking means that the output is a prefix of the expected output.
+var ErrLacking = errors.New("the output lacks")
 
-// compare compares the output of a command with the expected lines. It ignores blank lines and the width of columns. The
-// error is errLacking if more output could match.
-func compare(want []string, output string) error {
+// Compare compares the output of a command with the expected lines. It ignores blank lines and the width of columns. The
+// error is ErrLacking if more output could match.
+func Compare(want []string, output string) error {
 	var lines []string
 	for line := range strings.Lines(output) {
 		if line = normalize(line); line != "" {
@@ -24,7 +24,7 @@ func compare(want []string, output string) error {
 	}
 	skip := false
 	for _, w := range want {
-		if w == omitted {
+		if w == Omitted {
 			skip = true
 			continue
 		}
@@ -33,7 +33,7 @@ func compare(want []string, output string) error {
 		}
 		switch {
 		case len(lines) == 0:
-			return fmt.Errorf("%w %q", errLacking, w)
+			return fmt.Errorf("%w %q", ErrLacking, w)
 		case !matches(w, lines[0]):
 			return fmt.Errorf("the output has %q instead of %q", lines[0], w)
 		}
@@ -47,7 +47,7 @@ func compare(want []string, output string) error {
 
 // matches reports whether a line of output matches an expected line.
 func matches(want, line string) bool {
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), omitted, ".*")
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), Omitted, ".*")
 	return regexp.MustCompile("^" + pattern + "$").MatchString(line)
 }
 

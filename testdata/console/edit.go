@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// edit applies a diff block to files in dir. A line "--- file" names the file, and @@ separates hunks. The context and the
+// Edit applies a diff block to files in dir. A line "--- file" names the file, and @@ separates hunks. The context and the
 // removed lines of a hunk must occur in the file exactly once. A hunk of added lines only creates the file.
-func edit(dir, diff string) error {
+func Edit(dir, diff string) error {
 	file := ""
 	var before, after strings.Builder
 	flush := func() error {
