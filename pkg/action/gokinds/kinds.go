@@ -90,7 +90,7 @@ func (api *goAPI) AddSteps(p *action.Project, result *action.Result) {
 		result.AddStepf("%s", api.step)
 	}
 	if api.generate != 0 && api.controller {
-		result.AddStepf("'%s run local' to run the operator without a cluster", p.Program)
+		result.AddStepf("'%s run local --control-plane embedded --samples' to run the operator without a cluster", p.Program)
 	}
 }
 

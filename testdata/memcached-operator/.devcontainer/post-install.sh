@@ -11,9 +11,9 @@ go mod download
 # Docker starts in the background. Kind requires it.
 for _ in {1..30}; do
   if docker info >/dev/null 2>&1; then
-    echo "Ready. Run make help to list the targets."
+    echo "Ready. Run make dev to try the operator without a cluster, or make help to list the targets."
     exit 0
   fi
   sleep 2
 done
-echo "Docker did not start within a minute. make test does not require it, but make test-e2e does." >&2
+echo "Docker did not start within a minute. make dev and make test don't need it, but make test-e2e does." >&2
