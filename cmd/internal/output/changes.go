@@ -60,7 +60,7 @@ func (p *Printer) countChanges(changes []worktree.Change, grouped bool) error {
 		if grouped {
 			line += ": " + strings.Join(dirs, ", ")
 		}
-		if _, err := fmt.Fprint(p.TextOut(), wrapped(p.Out, p.OutTerminal, line+"\n")); err != nil {
+		if _, err := fmt.Fprint(p.TextOut(), p.wrapResult(line+"\n")); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func (p *Printer) Verbosef(format string, args ...any) {
 
 // line prints a message on stderr, with further lines indented. At a terminal it ends lines at words.
 func (p *Printer) line(format string, args ...any) {
-	fmt.Fprint(p.Text(), wrapped(p.Err, p.ErrTerminal, diag.Continue(fmt.Sprintf(format, args...))+"\n"))
+	fmt.Fprint(p.Text(), p.wrapMessage(diag.Continue(fmt.Sprintf(format, args...))+"\n"))
 }
 
 // Notef prints a note.

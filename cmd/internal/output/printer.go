@@ -56,7 +56,7 @@ func (p *Printer) Error(err error) {
 	}
 	var text bytes.Buffer
 	report.Text(&text, &escapingWriter{&text, diag.Escape}, p.red("error:"), err)
-	_, _ = io.WriteString(p.Err, wrapped(p.Err, p.ErrTerminal, text.String())) // there is nowhere to report an error
+	_, _ = io.WriteString(p.Err, p.wrapMessage(text.String())) // there is nowhere to report an error
 }
 
 // annotate prints a warning as an annotation of a job of GitHub Actions.

@@ -12,7 +12,12 @@ import (
 // minColumns is the width below which lines are not wrapped.
 const minColumns = 20
 
-// wrapped returns a message for a stream whose lines end at words, if it is a terminal. terminal reports whether it is one.
+// wrapMessage ends the lines of a message on stderr at words, if that is a terminal.
+func (p *Printer) wrapMessage(message string) string { return wrapped(p.Err, p.ErrTerminal, message) }
+
+// wrapResult is wrapMessage for stdout.
+func (p *Printer) wrapResult(result string) string { return wrapped(p.Out, p.OutTerminal, result) }
+
 func wrapped(stream io.Writer, terminal bool, message string) string {
 	file, ok := stream.(*os.File)
 	if !ok || !terminal {

@@ -85,7 +85,12 @@ func (q Question) option(value string) int {
 }
 
 // suggested returns the index of the option that the user begins at.
-func (q Question) suggested() int { return max(0, q.option(q.Default)) }
+func (q Question) suggested() int {
+	if q.Default == "" {
+		return 0
+	}
+	return max(0, q.option(q.Default))
+}
 
 // ErrInterrupted is the error of a command that was interrupted.
 var ErrInterrupted = errors.New("interrupted")
