@@ -150,10 +150,11 @@ func layers() map[string][]string {
 	}
 }
 
-// libraries maps a library to the packages that may import it: cobra belongs to cmd, client-go to pkg/kube.
+// libraries maps a library to the packages that may import it: cobra belongs to cmd, survey to its prompts, client-go to pkg/kube.
 func libraries() map[string][]string {
 	return map[string][]string{
 		"github.com/spf13/cobra":                          {"cmd", "cmd/internal/complete", "cmd/internal/help", "cmd/internal/images", "cmd/operon-runtime", "pkg/manifest"}, // kustomize's commands are cobra commands
+		"github.com/AlecAivazis/survey":                   {"cmd/internal/prompt"},
 		"sigs.k8s.io/controller-tools":                    {"pkg/codegen"},
 		"sigs.k8s.io/kubebuilder":                         {"pkg/project", "pkg/scaffold"},
 		"sigs.k8s.io/kustomize":                           {"pkg/manifest"},

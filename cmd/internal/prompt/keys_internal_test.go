@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -39,49 +38,20 @@ func TestKeysReadLines(t *testing.T) {
 	}
 }
 
-// TestListKeys checks which option the keys choose, and that a filter which nothing matches is not accepted.
-func TestListKeys(t *testing.T) {
+// TestSurveyKeys checks the keys that mean something else to survey, and that it gets one line at a time.
+func TestSurveyKeys(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
-		"\r":                     "two pods",
-		"\x1b[A\r":               "one",
-		"\x1bOB\x1b[B\r":         "one", // around the end
-		"\x0e\r":                 "Pod",
-		"\x10\r":                 "one",
-		"POD\r":                  "Pod", // the one that begins with it
-		"pods\r":                 "two pods",
-		"pods\x7f\r":             "Pod",
-		"pods\x15\x1b[B\r":       "two pods",
-		"nothing\x17\x1b[5~\r\n": "one",
+		"a\x15b\x04":          "a\x18b\x03",
+		"\x1b[A\x1bOB":        "\x1b[A\x1bOB",
+		"\x1bx\x1b\x1b[A\x1b": "\x00x\x00\x1b[A\x00",
+		"one\rtwo":            "one\r",
+		"\n":                  "\n", // Enter, after a line
 	} {
-		var out bytes.Buffer
-		l := list{keys: &keys{in: bufio.NewReader(strings.NewReader(typed))}, out: &out, title: "?", columns: 20, options: []string{"one", "two pods", "Pod"}}
-		i, err := l.choose(1)
-		if err != nil || l.options[i] != want {
-			t.Errorf("%q: %q, %v, want %q", typed, l.options[i], err, want)
+		buffer := make([]byte, 16)
+		n, err := surveyKeys{keys: &keys{in: bufio.NewReader(strings.NewReader(typed)), last: []byte("\r")}}.Read(buffer)
+		if got := string(buffer[:n]); err != nil || got != want {
+			t.Errorf("%q: %q, %v, want %q", typed, got, err, want)
 		}
-	}
-	for _, typed := range []string{"\x03", "a\x04", ""} {
-		l := list{keys: &keys{in: bufio.NewReader(strings.NewReader(typed))}, out: io.Discard, columns: 20, options: []string{"one"}}
-		if _, err := l.choose(0); !errors.Is(err, io.EOF) {
-			t.Errorf("%q: %v", typed, err)
-		}
-	}
-}
-
-// TestLongLists checks that a list shows some of many options, cut to the width of the terminal, around the selected one.
-func TestLongLists(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	l := list{keys: &keys{in: bufio.NewReader(strings.NewReader("\r"))}, out: &out, title: "?", columns: 10}
-	for i := range 40 {
-		l.options = append(l.options, strings.Repeat(string(rune('a'+i%26)), 12))
-	}
-	if i, err := l.choose(30); err != nil || i != 30 {
-		t.Fatal(i, err)
-	}
-	drawn := out.String()
-	if n := strings.Count(drawn, "\r\n"); n != maxRows+2 || !strings.Contains(drawn, "> eeeeeee…\r\n") || !strings.Contains(drawn, "  llllll") {
-		t.Errorf("%d lines:\n%q", n, drawn)
 	}
 }

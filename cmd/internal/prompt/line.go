@@ -44,6 +44,23 @@ func (l *lineAsker) choose(q Question) (int, error) {
 	return 0, invalidAnswer{answer, fmt.Sprintf("must be a number from 1 to %d", len(q.Options))}
 }
 
+func (l *lineAsker) confirm(question string, suggestion bool) (bool, error) {
+	choices := "[y/N]"
+	if suggestion {
+		choices = "[Y/n]"
+	}
+	answer, err := l.ask(line{question: question + " " + choices + ":"})
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return true, err
+	case "n", "no":
+		return false, err
+	case "":
+		return suggestion, err
+	}
+	return false, invalidAnswer{answer, "must be y or n"}
+}
+
 // ask prints a question, wrapped to the width of the terminal, and reads a line.
 func (l *lineAsker) ask(q line) (string, error) {
 	lines := words.Wrap(q.question, l.width)

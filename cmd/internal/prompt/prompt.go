@@ -165,6 +165,8 @@ func New(t Terminal) Prompter {
 type asker interface {
 	// choose returns the index of the chosen option.
 	choose(question Question) (int, error)
+	// confirm asks a question with the answers yes and no. An empty answer is the suggestion.
+	confirm(question string, suggestion bool) (bool, error)
 	// ask reads a line, which can be empty.
 	ask(question line) (string, error)
 }
@@ -186,22 +188,9 @@ type prompter struct {
 }
 
 func (p *prompter) Confirm(question string, suggestion bool) (answer bool, err error) {
-	choices := "[y/N]"
-	if suggestion {
-		choices = "[Y/n]"
-	}
-	err = p.repeat(question, func() error {
-		text, err := p.ask(line{question: diag.Escape(question) + " " + choices + ":"})
-		switch strings.ToLower(text) {
-		case "y", "yes":
-			answer = true
-		case "n", "no":
-			answer = false
-		case "":
-			answer = suggestion
-		default:
-			return invalidAnswer{text, "must be y or n"}
-		}
+	question = diag.Escape(question)
+	err = p.repeat(question, func() (err error) {
+		answer, err = p.confirm(question, suggestion)
 		return err
 	})
 	return answer, err

@@ -13,25 +13,12 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
-// terminalAsker asks at a terminal that can move its cursor. It edits lines with x/term.
+// terminalAsker asks at a terminal that can move its cursor. Users edit lines with x/term, and choose and confirm with survey.
 type terminalAsker struct {
 	keys        *keys
 	out         *os.File
 	width       int
 	interrupted <-chan struct{}
-}
-
-// choose lets the user choose one of the options with the arrow keys.
-func (t *terminalAsker) choose(q Question) (chosen int, err error) {
-	options := list{keys: t.keys, out: t.out, title: t.lastLine(q.title()), columns: t.width}
-	for _, option := range q.Options {
-		options.options = append(options.options, option.label())
-	}
-	err = t.raw(func() (err error) {
-		chosen, err = options.choose(q.suggested())
-		return err
-	})
-	return chosen, err
 }
 
 // maxLine is the number of characters in a line, as x/term limits it.

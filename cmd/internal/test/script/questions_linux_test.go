@@ -22,7 +22,7 @@ func TestQuestionsOfLayouts(t *testing.T) {
 				{"API group", "\r"}, {"an answer is required", "cache\r"}, {"API version", "\r"}, {"Kind", "Memcached\r"}, {"Scope", "cluster\r"},
 			}, "--image memcached:1.6 --image-container-port 11211 --group cache --version v1alpha1 --kind Memcached --namespaced=false"},
 			{"create api --resource=false", []answer{{"Kind of Kubernetes", "pod\r"}}, ""},
-			{"create api --group batch", []answer{{start, "a kind of kub\r"}, {"Kind of Kubernetes", "job\r"}},
+			{"create api --group batch", []answer{{start, "a kind of kub\r"}, {"Kind of Kubernetes", "job" + down + "\r"}},
 				"--resource=false --controller --version v1 --kind Job"},
 			{"create webhook", []answer{
 				{"Kind", "another\r"}, {"Import path", "example.com/api/v1\r"}, {"Domain of the API group", "io\r"}, {"Go module", "\r"}, {"API group", "shop\r"},
