@@ -22,7 +22,8 @@ func newCreateAPI(a *app) *cobra.Command {
 the manager. With --image, the controller deploys that image and keeps it as the resource specifies;
 without it, the controller is a small reconciler for you to complete.
 
-If you don't pass --resource or --controller, the command asks.
+At a terminal, the command asks for what the flags leave open, and shows the same command with flags.
+From a pipe, it asks for --resource and --controller.
 
 A further version of a kind begins with a copy of the newest one's types and sample, so that objects
 convert between both without loss. --from names another version to copy, or none.
@@ -70,7 +71,7 @@ reconciles all such kinds, and Operon's module to go.mod.`,
   # Answers from a pipe:
   printf 'y\ny\n' | %[1]s create api --group cache --version v1 --kind Memcached`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateAPI(c, o) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateAPI(c, &o) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
@@ -100,26 +101,28 @@ reconciles all such kinds, and Operon's module to go.mod.`,
 	return c
 }
 
-func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
+func (a *app) runCreateAPI(c *cobra.Command, o *action.CreateAPIOptions) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
 		config, err := p.Load(action.ScaffoldedLayouts)
 		if err != nil {
 			return nil, err
 		}
 		o.Plugins = a.parsedPlugins()
+		if err := a.askKind(c, config, o); err != nil {
+			return nil, err
+		}
+		o.Plugins = a.parsedPlugins()
 		command, types := config.Facts().CreateCommand(o.HasChart())
 		o.Findings = refuse(c, config.Facts(), command)
 		if !types {
-			return a.createPlainKind(c, p, config, o)
+			o.Findings = append(o.Findings, checkCRDVersion(a.print, c)...)
+			return p.CreateAPI(c.Context(), *o)
 		}
 		if !o.API && !o.Controller {
 			return nil, nothingToCreate(c)
 		}
 		if c.Flags().Changed("image") && o.Image.Ref == "" {
 			return nil, project.CheckImage("--image", o.Image.Ref)
-		}
-		if err := a.askNames(config, &o.ResourceOptions); err != nil {
-			return nil, err
 		}
 		if !c.Flags().Changed("namespaced") {
 			o.Namespaced = project.DefaultScope(config, o.ResourceOptions)
@@ -128,50 +131,11 @@ func (a *app) runCreateAPI(c *cobra.Command, o action.CreateAPIOptions) error {
 		if err := o.Check(config); err != nil {
 			return nil, err
 		}
-		if err := a.askParts(c, &o); err != nil {
+		if err := a.askParts(c, o); err != nil {
 			return nil, err
 		}
-		return p.CreateAPI(c.Context(), o)
+		return p.CreateAPI(c.Context(), *o)
 	})
-}
-
-// createPlainKind adds a kind without Go types. Names are prompted for if no chart gives them.
-func (a *app) createPlainKind(c *cobra.Command, p *action.Project, config *project.Config, o action.CreateAPIOptions) (*action.Result, error) {
-	o.Findings = append(o.Findings, checkCRDVersion(a.print, c)...)
-	if o.Chart.Source == "" && len(o.Findings) == 0 {
-		if err := a.askNames(config, &o.ResourceOptions); err != nil {
-			return nil, err
-		}
-	}
-	return p.CreateAPI(c.Context(), o)
-}
-
-// askNames prompts for a missing group, version and kind at a terminal.
-func (a *app) askNames(config *project.Config, o *project.ResourceOptions) error {
-	if !a.InTerminal {
-		return nil
-	}
-	group := ""
-	if resources := config.Resources(); len(resources) > 0 {
-		group = resources[len(resources)-1].Group
-	}
-	for _, q := range []struct {
-		flag  string
-		value *string
-		Question
-	}{
-		{"group", &o.Group, Question{Text: "Group", Example: "cache", Default: group, Check: func(group string) error { return project.CheckGroup(group, config.Domain()).Err() }}},
-		{"version", &o.Version, Question{Text: "Version", Example: "v1beta1", Default: "v1alpha1", Check: func(version string) error { return project.CheckVersion(version).Err() }}},
-		{"kind", &o.Kind, Question{Text: "Kind", Example: "Memcached", Check: func(kind string) error { return project.CheckKind(kind).Err() }}},
-	} {
-		if *q.value != "" {
-			continue
-		}
-		if err := a.ask(q.flag, q.value, q.Question); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // askParts prompts for --resource and --controller unless they are given. An image needs both.

@@ -15,7 +15,6 @@ import (
 func newCreateWebhook(a *app) *cobra.Command {
 	var o gokinds.CreateWebhookOptions
 	var legacy bool
-	var certificates string
 	c := &cobra.Command{
 		Use:   "webhook",
 		Short: "Add defaulting, validation or conversion webhooks",
@@ -51,10 +50,7 @@ Under OLM, all of them use OLM's certificates. 'edit --certificates' changes the
   %[1]s create webhook --group apps --version v1 --kind Deployment --programmatic-validation
   %[1]s create webhook --group cert-manager --version v1 --kind Issuer --defaulting --external-api-path github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1 --external-api-domain io --external-api-module github.com/cert-manager/cert-manager@v1.18.2`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			o.Certificates = project.Certificates(certificates)
-			return a.runCreateWebhook(c, o, legacy)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateWebhook(c, &o, legacy) },
 	}
 	f := c.Flags()
 	a.addOffline(f)
@@ -70,7 +66,7 @@ Under OLM, all of them use OLM's certificates. 'edit --certificates' changes the
 	f.StringVar(&o.DefaultingPath, "defaulting-path", "", "URL `path` of the defaulting webhook, such as /mutate-me")
 	f.StringVar(&o.ValidationPath, "validation-path", "", "URL `path` of the validation webhook, such as /validate-me")
 	addExternal(f, &o.ResourceOptions)
-	addCertificates(c, &certificates, "where webhooks get their certificate (default: as before, or from cert-manager)")
+	addCertificates(c, (*string)(&o.Certificates), "where webhooks get their certificate (default: as before, or from cert-manager)")
 	f.BoolVar(&o.Force, "force", false, "rewrite existing webhooks; the rest of their files is kept")
 	f.BoolVar(&o.Generate, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&legacy, "legacy", false, "not supported: webhooks in the package of the API types")
@@ -84,7 +80,7 @@ func addCertificates(c *cobra.Command, value *string, usage string) {
 	choiceVar(c, value, "certificates", "", "", usage, project.CertificateSources()...)
 }
 
-func (a *app) runCreateWebhook(c *cobra.Command, o gokinds.CreateWebhookOptions, legacy bool) error {
+func (a *app) runCreateWebhook(c *cobra.Command, o *gokinds.CreateWebhookOptions, legacy bool) error {
 	return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) {
 		if err := p.RefuseWebhooks(); err != nil {
 			return nil, err
@@ -97,16 +93,16 @@ func (a *app) runCreateWebhook(c *cobra.Command, o gokinds.CreateWebhookOptions,
 		if legacy {
 			return nil, usagef(c, "--legacy: webhooks in the package of the API types are unsupported; leave the flag out to create them in internal/webhook")
 		}
+		if o.ExternalPath == "" {
+			action.FillNames(config, &o.Group, &o.Version, o.Kind)
+		}
+		if err := a.askWebhook(c, config, o); err != nil {
+			return nil, err
+		}
 		o.Spokes = words.Trimmed(o.Spokes)
 		if !o.Defaulting && !o.Validation && !o.Conversion && len(o.Spokes) == 0 {
 			return nil, usagef(c, "nothing to create; pass --defaulting, --programmatic-validation or --conversion")
 		}
-		if o.ExternalPath == "" {
-			action.FillNames(config, &o.Group, &o.Version, o.Kind)
-		}
-		if err := a.askNames(config, &o.ResourceOptions); err != nil {
-			return nil, err
-		}
-		return gokinds.CreateWebhook(c.Context(), p, o)
+		return gokinds.CreateWebhook(c.Context(), p, *o)
 	})
 }

@@ -1,7 +1,10 @@
 package cmd
 
 import (
+	"errors"
 	"os"
+
+	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/cmd/internal/help"
@@ -31,21 +34,39 @@ func EndSignals() []os.Signal { return env.EndSignals() }
 // errInterrupted is the error of an interrupted command.
 var errInterrupted = prompt.ErrInterrupted
 
+// terminal returns where the Env asks questions.
+func (a *app) terminal() prompt.Terminal {
+	return prompt.Terminal{
+		In: a.In, Out: a.Out, Err: a.Err, InTerminal: a.InTerminal, OutTerminal: a.OutTerminal, ErrTerminal: a.ErrTerminal,
+		Dumb: a.Dumb(), Width: help.Width(a.Out, a.OutTerminal), Interrupted: a.interrupted,
+	}
+}
+
 // prompt returns the prompter of the Env, which is created if necessary.
 func (a *app) prompt() Prompter {
 	if a.Prompter == nil {
-		a.Prompter = prompt.New(prompt.Terminal{
-			In: a.In, Out: a.Out, Err: a.Err, InTerminal: a.InTerminal, OutTerminal: a.OutTerminal, ErrTerminal: a.ErrTerminal,
-			Dumb: a.Dumb(), Width: help.Width(a.Out, a.OutTerminal), Interrupted: a.interrupted,
-		})
+		a.Prompter = prompt.New(a.terminal())
 	}
 	return a.Prompter
 }
 
-// ask asks for the value of a flag.
-func (a *app) ask(flag string, value *string, q Question) (err error) {
-	if *value, err = a.prompt().Input(q); err == nil {
-		a.answered = append(a.answered, "--"+flag, *value)
+// ask asks questions. At a terminal, the user can change the answers before they are used.
+func (a *app) ask(steps func(prompt.Answers) []prompt.Step) (prompt.Answers, error) {
+	t := a.terminal()
+	v := prompt.Interview{
+		Prompter: a.prompt(), Steps: steps, Review: a.InTerminal, Out: t.Stream(), Width: t.Width - 1, Command: append([]string{a.program}, a.args...),
 	}
-	return err
+	answers, err := v.Run()
+	if !errors.Is(err, prompt.ErrCanceled) { // the command with the answers has just been printed
+		a.answered = append(a.answered, v.Flags()...)
+	}
+	return answers, err
+}
+
+// askFlags asks questions, and sets the flags of a command that give the same answers.
+func (a *app) askFlags(c *cobra.Command, steps func(prompt.Answers) []prompt.Step) error {
+	if _, err := a.ask(steps); err != nil {
+		return err
+	}
+	return c.ParseFlags(a.answered)
 }

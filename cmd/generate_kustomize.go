@@ -82,5 +82,5 @@ func addDescription(c *cobra.Command, o *describe.Options, b *bundles.KustomizeO
 
 // interview asks for the description of the operator, given the value of --interactive.
 func (a *app) interview(c *cobra.Command, interactive bool) *describe.Interview {
-	return &describe.Interview{Printer: a.print, Prompt: a.prompt, Command: c.CommandPath(), Interactive: ifGiven(c, "interactive", &interactive)}
+	return &describe.Interview{Printer: a.print, Ask: a.ask, Command: c.CommandPath(), Interactive: ifGiven(c, "interactive", &interactive)}
 }

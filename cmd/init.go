@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 
-	"github.com/spf13/afero"
 	"github.com/spf13/cobra"
 
 	"github.com/operon-sdk/operon/cmd/internal/old"
 	"github.com/operon-sdk/operon/cmd/internal/output"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/chart"
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/goenv"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -69,7 +66,7 @@ way, all of them are listed and nothing is written.`,
   # With a Helm chart of the operator, dashboards and a workflow for upgrades:
   %[1]s init --plugins go/v4,helm/v2-alpha,grafana/v1-alpha,autoupdate/v1-alpha --domain example.com`, a.program),
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, o) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c, &o) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.Domain, "domain", action.DefaultDomain, "`domain` of the project's API groups, such as example.com")
@@ -98,7 +95,7 @@ way, all of them are listed and nothing is written.`,
 	return c
 }
 
-func (a *app) runInit(c *cobra.Command, o initOptions) error {
+func (a *app) runInit(c *cobra.Command, o *initOptions) error {
 	root := a.Dir
 	o.interactive = a.InTerminal
 	o.Findings = old.OfPlugins().Used(c.Flags())
@@ -106,26 +103,27 @@ func (a *app) runInit(c *cobra.Command, o initOptions) error {
 }
 
 // initIn creates a project in a directory.
-func (a *app) initIn(c *cobra.Command, root string, o initOptions) error {
+func (a *app) initIn(c *cobra.Command, root string, o *initOptions) error {
 	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error { return a.initProject(c, p, o) })
 }
 
-func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) error {
+func (a *app) initProject(c *cobra.Command, p *action.Project, o *initOptions) error {
 	if err := p.CheckNew(); err != nil {
 		return err
 	}
 	root := p.Root
 	o.Plugins, o.ProjectVersion = a.parsedPlugins(), a.projectVersion
+	if o.interactive && len(o.Findings) == 0 && len(refuse(c, cmp.Or(o.Plugins.Layout, layout.Go()), "init")) == 0 {
+		if err := a.askInit(c, root, o); err != nil {
+			return err
+		}
+		o.Plugins = a.parsedPlugins()
+	}
 	facts := cmp.Or(o.Plugins.Layout, layout.Go())
 	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
 	if anyGiven(c, facts.FirstKind) {
 		o.API = &o.api
 		o.api.Findings = checkCRDVersion(a.print, c)
-	}
-	if o.interactive && len(o.Findings) == 0 {
-		if err := a.askInit(c, root, &o, facts.NoModule == ""); err != nil {
-			return err
-		}
 	}
 	if o.Plugins.Chart {
 		generator, err := chart.New(p, nil, chart.Options{})
@@ -151,37 +149,6 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o initOptions) er
 		}
 	}
 	a.print.Notes(result)
-	return nil
-}
-
-// askInit prompts for the domain if it is not given, and for the project name and the module path of a Go project if they cannot
-// be derived.
-func (a *app) askInit(c *cobra.Command, root string, o *initOptions, module bool) error {
-	if !c.Flags().Changed("domain") {
-		if err := a.ask("domain", &o.Domain, Question{Text: "Domain of the API groups", Example: "example.com", Default: action.DefaultDomain,
-			Check: func(domain string) error { return project.CheckDomain(domain).Err() }}); err != nil {
-			return err
-		}
-	}
-	name := o.ProjectName
-	if name == "" {
-		var findings diag.Findings
-		if name, findings = project.ProjectNameFromDir(filepath.Base(root)); len(findings) > 0 {
-			if err := a.ask("project-name", &o.ProjectName, Question{Text: "Name of the project", Example: "memcached-operator", Default: findings[0].Suggestion,
-				Check: func(name string) error { return project.CheckProjectName(name).Err() }}); err != nil {
-				return err
-			}
-			name = o.ProjectName
-		}
-	}
-	if !module {
-		return nil
-	}
-	_, underivable := project.InferRepo(a.FS, root, a.GOPATH())
-	if exists, err := afero.Exists(a.FS, filepath.Join(root, "go.mod")); o.Repo == "" && underivable != nil && !exists && err == nil {
-		return a.ask("repo", &o.Repo, Question{Text: "Go module path", Example: "github.com/example/memcached-operator", Default: o.Domain + "/" + name,
-			Check: func(repo string) error { return project.CheckRepo(repo).Err() }})
-	}
 	return nil
 }
 

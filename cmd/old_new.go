@@ -49,7 +49,7 @@ func (r replacement) newProject(name string, o initOptions) error {
 	flags := slices.Concat([]string{r.program, "init", "--domain", o.Domain}, old.Given("repo", o.Repo), old.Given("license-file", o.File))
 	r.print.Notef("note: '%s' is now '%s' in a new directory", r.called.CommandPath(), words.Join(flags))
 	o.ProjectName, o.License = name, "apache2"
-	err = r.initIn(r.called, root, o)
+	err = r.initIn(r.called, root, &o)
 	if err != nil && created {
 		_ = r.FS.Remove(root) // fails unless it is empty
 	}

@@ -25,6 +25,7 @@ func TestRawOutput(t *testing.T) {
 		"internal/output/printer.go": 7, // the writers, the colored word "error:", and annotations, which are escaped
 		"internal/output/value.go":   1, // manifests
 		"internal/output/wait.go":    3, // a line that is replaced
+		"internal/output/wrap.go":    2, // the width of terminals
 		"old.go":                     1, // go.mod
 		"old_run.go":                 2, // go test
 		"operator_program.go":        2, // the log of an operator in its pod

@@ -43,7 +43,7 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if err := p.CheckNew(); err != nil {
 		return nil, err
 	}
-	data, err := p.initData(o)
+	data, remote, err := p.initData(o)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +80,9 @@ func (p *Project) Init(ctx context.Context, o InitOptions) (*Result, error) {
 	if o.Domain == DefaultDomain && !p.DryRun {
 		result.Notes = append(result.Notes, fmt.Sprintf("note: the domain of the API groups is %s; --domain chooses another", o.Domain))
 	}
+	if remote != "" && !p.DryRun {
+		result.Notes = append(result.Notes, fmt.Sprintf("note: the Go module path is %s, from the git remote %s; --repo chooses another", data.Project.Repo, remote))
+	}
 	if kind != nil {
 		kind.AddSteps(p, result)
 	} else {
@@ -114,8 +117,8 @@ func (p *Project) CheckNew() error {
 		filepath.ToSlash(rel), p.Program)
 }
 
-// initData validates the options and returns the data of templates.
-func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
+// initData validates the options and returns the data of templates, and the git remote if the module path is from it.
+func (p *Project) initData(o InitOptions) (data scaffold.Data, remote string, err error) {
 	findings := slices.Concat(project.CheckDomain(o.Domain), project.CheckProjectVersion(o.ProjectVersion), o.Plugins.CheckProject(), o.Findings)
 	name := o.ProjectName
 	if name == "" {
@@ -125,7 +128,7 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 	} else {
 		findings = append(findings, project.CheckProjectName(name)...)
 	}
-	data := scaffold.Data{
+	data = scaffold.Data{
 		Project: scaffold.Project{
 			Name: name, Domain: o.Domain, MultiGroup: o.Multigroup, Namespaced: o.Namespaced, Layout: cmp.Or(o.Plugins.Layout, layout.Go()),
 			CLIName: p.Program,
@@ -133,21 +136,20 @@ func (p *Project) initData(o InitOptions) (scaffold.Data, error) {
 		Versions: p.Versions(),
 	}
 	if o.Plugins.WithoutGo() {
-		return data, findings.Err()
+		return data, "", findings.Err()
 	}
-	var err error
 	if data.Project.Repo = o.Repo; o.Repo == "" {
-		if data.Project.Repo, err = project.InferRepo(p.FS, p.Root, p.GOPATH); err != nil {
+		if data.Project.Repo, remote, err = project.InferRepo(p.FS, p.Root, p.GOPATH); err != nil {
 			findings.Add("--repo", "", "cannot be derived: "+err.Error())
 		}
 	} else {
 		findings = append(findings, project.CheckRepo(o.Repo)...)
 	}
 	if findings = append(findings, o.check(&p.Config)...); len(findings) > 0 {
-		return scaffold.Data{}, findings
+		return scaffold.Data{}, "", findings
 	}
 	data.Project.Boilerplate, err = o.header(&p.Config)
-	return data, err
+	return data, remote, err
 }
 
 // newConfig returns the PROJECT file of a new project.

@@ -210,3 +210,17 @@ func CoreGroups() []string {
 	}
 	return groups
 }
+
+// NewestCoreKinds returns the kinds of Kubernetes, sorted by name, each in the preferred version of its group that has it.
+func NewestCoreKinds() []GVK {
+	var kinds []GVK
+	for _, v := range coreVersions {
+		for kind := range strings.FieldsSeq(v.kinds) {
+			if !slices.ContainsFunc(kinds, func(k GVK) bool { return k.Group == v.group && k.Kind == kind }) {
+				kinds = append(kinds, GVK{Group: v.group, Domain: v.domain, Version: v.version, Kind: kind})
+			}
+		}
+	}
+	slices.SortStableFunc(kinds, func(one, other GVK) int { return strings.Compare(one.Kind, other.Kind) })
+	return kinds
+}

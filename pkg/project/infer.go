@@ -19,23 +19,23 @@ import (
 
 // InferRepo returns the Go module path for the directory dir (an absolute path): from its go.mod, from its path below a directory
 // of gopath (the value of GOPATH, a list), or from the URL of the git remote, in this order. It only reads files. A go.mod that
-// cannot be read is an error, because init would fail, too.
-func InferRepo(fsys afero.Fs, dir, gopath string) (string, error) {
+// cannot be read is an error, because init would fail, too. remote is the URL, without credentials, if the path is from it.
+func InferRepo(fsys afero.Fs, dir, gopath string) (repo, remote string, err error) {
 	if repo, err := repoFromGoMod(fsys, dir); repo != "" || err != nil {
-		return repo, err
+		return repo, "", err
 	}
 	if repo := repoFromGopath(dir, gopath); repo != "" {
-		return repo, nil
+		return repo, "", nil
 	}
-	remote, repo := repoFromGit(fsys, dir)
+	remote, repo = repoFromGit(fsys, dir)
 	if repo != "" && repoProblem(repo) == "" {
-		return repo, nil
+		return repo, remote, nil
 	}
 	cause := "the directory has no go.mod, is not below src in GOPATH, and has no git remote"
 	if remote != "" {
 		cause = fmt.Sprintf("the directory has no go.mod, and the git remote %q is not usable", remote)
 	}
-	return "", fmt.Errorf("%s; pass the Go module path, such as --repo github.com/example/%s", cause, exampleName(dir))
+	return "", "", fmt.Errorf("%s; pass the Go module path, such as --repo github.com/example/%s", cause, exampleName(dir))
 }
 
 func exampleName(dir string) string {

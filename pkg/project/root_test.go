@@ -91,7 +91,7 @@ func TestInferRepo(t *testing.T) {
 	}
 	infer := func(dir, gopath, want string) {
 		t.Helper()
-		got, err := InferRepo(disk, dir, gopath)
+		got, _, err := InferRepo(disk, dir, gopath)
 		if err != nil {
 			got = err.Error()
 		}
@@ -128,7 +128,7 @@ func TestInferRepo(t *testing.T) {
 	infer(filepath.Join(base, "broken"), "", "the directory has no go.mod")
 	write(t, base, "local", ".git", "config", remote("https://me:secret@/srv"))
 	infer(filepath.Join(base, "local"), "", "the directory has no go.mod, and the git remote \"https://")
-	if _, err := InferRepo(disk, filepath.Join(base, "local"), ""); strings.Contains(err.Error(), "secret") {
+	if _, _, err := InferRepo(disk, filepath.Join(base, "local"), ""); strings.Contains(err.Error(), "secret") {
 		t.Errorf("credentials in %v", err)
 	}
 }

@@ -132,8 +132,8 @@ func readFile(e *env.Env, flag, name string) ([]byte, error) {
 // An Interview asks the user about the operator.
 type Interview struct {
 	*output.Printer
-	// Prompt returns the prompter.
-	Prompt func() prompt.Prompter
+	// Ask asks the questions of an interview.
+	Ask func(steps func(prompt.Answers) []prompt.Step) (prompt.Answers, error)
 	// Command is the command in hints.
 	Command string
 	// Interactive is --interactive, or nil if it is not given.
@@ -196,38 +196,44 @@ func (v *Interview) ask(m base.Metadata) (base.Metadata, error) {
 		return nil
 	}
 	list := func(answer string) error { return required(base.SplitList(answer)[0]) }
-	var keywords, maintainers string
-	for _, q := range []struct {
+	questions := []struct {
 		answered bool
-		into     *string
-		prompt.Question
+		prompt.Step
 	}{
-		{m.DisplayName != "", &m.DisplayName, prompt.Question{Text: "Display name for the operator", Example: "Memcached Operator", Check: required}},
-		{m.Description != "", &m.Description, prompt.Question{Text: "Description for the operator", Example: "Runs Memcached clusters.", Check: required}},
-		{m.ProviderName != "", &m.ProviderName, prompt.Question{Text: "Provider's name for the operator", Example: "Example Inc.", Check: required}},
-		{m.ProviderURL != "" || m.ProviderName != "", &m.ProviderURL, prompt.Question{Text: "URL of the provider, empty for none", Example: "https://example.com", Check: v.checkProviderURL}},
-		{m.Keywords != nil, &keywords, prompt.Question{Text: "Comma-separated list of keywords for the operator", Example: "memcached,cache", Check: list}},
-		{m.Maintainers != nil, &maintainers, prompt.Question{Text: "Comma-separated list of maintainers and their emails", Example: "Ana:ana@example.com", Check: func(answer string) error {
+		{m.DisplayName != "", prompt.Step{Name: "display-name", Question: prompt.Question{Text: "Display name for the operator", Example: "Memcached Operator", Check: required}}},
+		{m.Description != "", prompt.Step{Name: "description", Question: prompt.Question{Text: "Description for the operator", Example: "Runs Memcached clusters.", Check: required, Lines: true}}},
+		{m.ProviderName != "", prompt.Step{Name: "provider-name", Question: prompt.Question{Text: "Provider's name for the operator", Example: "Example Inc.", Check: required}}},
+		{m.ProviderURL != "" || m.ProviderName != "", prompt.Step{Name: "provider-url", Question: prompt.Question{Text: "URL of the provider, empty for none", Example: "https://example.com", Check: v.checkProviderURL}}},
+		{m.Keywords != nil, prompt.Step{Name: "keywords", Question: prompt.Question{Text: "Comma-separated list of keywords for the operator", Example: "memcached,cache", Check: list}}},
+		{m.Maintainers != nil, prompt.Step{Name: "maintainers", Value: maintainersFlag, Question: prompt.Question{Text: "Comma-separated list of maintainers and their emails", Example: "Ana:ana@example.com", Check: func(answer string) error {
 			if _, wrong := parseMaintainers(answer); len(wrong) > 0 && v.InTerminal {
 				return fmt.Errorf("%q: must have the form name:email", wrong[0])
 			}
 			return list(answer)
-		}}},
+		}}}},
+	}
+	var steps []prompt.Step
+	for _, q := range questions {
+		if !q.answered {
+			steps = append(steps, q.Step)
+		}
+	}
+	answers, err := v.Ask(func(prompt.Answers) []prompt.Step { return steps })
+	if err != nil {
+		return m, err
+	}
+	for name, into := range map[string]*string{
+		"display-name": &m.DisplayName, "description": &m.Description, "provider-name": &m.ProviderName, "provider-url": &m.ProviderURL,
 	} {
-		if q.answered {
-			continue
+		if answer, ok := answers[name]; ok {
+			*into = answer
 		}
-		answer, err := v.Prompt().Input(q.Question)
-		if err != nil {
-			return m, err
-		}
-		*q.into = answer
 	}
 	if m.Keywords == nil {
-		m.Keywords = slices.DeleteFunc(base.SplitList(keywords), func(word string) bool { return word == "" })
+		m.Keywords = slices.DeleteFunc(base.SplitList(answers["keywords"]), func(word string) bool { return word == "" })
 	}
 	if m.Maintainers == nil {
-		found, wrong := parseMaintainers(maintainers)
+		found, wrong := parseMaintainers(answers["maintainers"])
 		for _, entry := range wrong {
 			v.Warnf("maintainer %q is left out, because it does not have the form name:email", entry)
 		}
@@ -242,6 +248,16 @@ func (v *Interview) checkProviderURL(answer string) error {
 		return fmt.Errorf("%q: %s", answer, problem)
 	}
 	return nil
+}
+
+// maintainersFlag returns the value of --maintainers for an answer about maintainers.
+func maintainersFlag(answer string) string {
+	var entries []string
+	found, _ := parseMaintainers(answer)
+	for _, m := range found {
+		entries = append(entries, m.Name+":"+m.Email)
+	}
+	return strings.Join(entries, ",")
 }
 
 // parseMaintainers parses an answer about maintainers. The name of an address without one is the part before the @.

@@ -60,7 +60,7 @@ func (p *Printer) countChanges(changes []worktree.Change, grouped bool) error {
 		if grouped {
 			line += ": " + strings.Join(dirs, ", ")
 		}
-		if _, err := fmt.Fprintln(p.TextOut(), line); err != nil {
+		if _, err := fmt.Fprint(p.TextOut(), p.wrapResult(line+"\n")); err != nil {
 			return err
 		}
 	}

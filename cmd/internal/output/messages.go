@@ -25,9 +25,9 @@ func (p *Printer) Verbosef(format string, args ...any) {
 	}
 }
 
-// line prints a message on stderr, with further lines indented.
+// line prints a message on stderr, with further lines indented. At a terminal it ends lines at words.
 func (p *Printer) line(format string, args ...any) {
-	fmt.Fprintln(p.Text(), diag.Continue(fmt.Sprintf(format, args...)))
+	fmt.Fprint(p.Text(), p.wrapMessage(diag.Continue(fmt.Sprintf(format, args...))+"\n"))
 }
 
 // Notef prints a note.

@@ -4,6 +4,7 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -53,7 +54,9 @@ func (p *Printer) Error(err error) {
 		report.GitHub(p.Err, p.Text(), err, p.placeInRepository)
 		return
 	}
-	report.Text(p.Err, p.Text(), p.red("error:"), err)
+	var text bytes.Buffer
+	report.Text(&text, &escapingWriter{&text, diag.Escape}, p.red("error:"), err)
+	_, _ = io.WriteString(p.Err, p.wrapMessage(text.String())) // there is nowhere to report an error
 }
 
 // annotate prints a warning as an annotation of a job of GitHub Actions.

@@ -3,6 +3,7 @@ package prompt
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/AlecAivazis/survey/v2"
@@ -12,55 +13,73 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/words"
 )
 
-// surveyAsker asks at a terminal, where answers can be edited.
-type surveyAsker struct {
-	in, out     *os.File
-	width       int
-	interrupted <-chan struct{}
-}
+// maxRows is the number of options that are on the screen at the same time.
+const maxRows = 15
 
-func (s *surveyAsker) confirm(question string, suggestion bool) (answer bool, err error) {
-	err = s.ask(&survey.Confirm{Message: s.lastLine(question), Default: suggestion}, &answer)
-	return answer, err
-}
-
-func (s *surveyAsker) line(q Question) (answer string, err error) {
-	message := q.String()
-	if columns := len(message) + len(q.Default); columns > s.width-answerColumns && q.Example != "" {
-		s.print("Example: " + q.Example)
-		message = q.Text
+// choose lets the user choose one of the options with the arrow keys, or filter them.
+func (t *terminalAsker) choose(q Question) (chosen int, err error) {
+	list := &survey.Select{Message: t.message(q.title()), Default: q.suggested(), PageSize: maxRows}
+	for _, option := range q.Options {
+		list.Options = append(list.Options, option.label())
 	}
-	err = s.ask(&survey.Input{Message: s.lastLine(message) + ":", Default: q.Default}, &answer)
+	err = t.survey(list, &chosen)
+	return chosen, err
+}
+
+func (t *terminalAsker) confirm(question string, suggestion bool) (answer bool, err error) {
+	err = t.survey(&survey.Confirm{Message: t.message(question), Default: suggestion}, &answer)
 	return answer, err
 }
 
-// answerColumns is the part of a line that remains for the answer.
-const answerColumns = 20
-
-// lastLine prints all lines of a long question but the last, which it returns: survey draws its message again with the answer.
-func (s *surveyAsker) lastLine(question string) string {
-	lines := words.Wrap(question, s.width-answerColumns)
-	s.print(lines[:len(lines)-1]...)
+// message prints all lines of a long question but the last, which it returns: survey draws its message again with the answer.
+func (t *terminalAsker) message(question string) string {
+	lines := words.Wrap(question, t.width-answerColumns)
+	for _, line := range lines[:len(lines)-1] {
+		fmt.Fprintln(t.out, line)
+	}
 	return lines[len(lines)-1]
 }
 
-func (s *surveyAsker) print(lines ...string) {
-	for _, line := range lines {
-		fmt.Fprintln(s.out, line)
-	}
-}
-
-func (s *surveyAsker) ask(prompt survey.Prompt, answer any) error {
-	state, stateErr := term.GetState(int(s.in.Fd()))
-	err := readOrInterrupt(s.interrupted, func() error {
-		return survey.AskOne(prompt, answer, survey.WithStdio(s.in, s.out, s.out))
+// survey asks with a prompt of survey, which changes the mode of the terminal.
+func (t *terminalAsker) survey(prompt survey.Prompt, answer any) error {
+	file := t.keys.file
+	state, stateErr := term.GetState(int(file.Fd()))
+	err := readOrInterrupt(t.interrupted, func() error {
+		return survey.AskOne(prompt, answer, survey.WithStdio(surveyKeys{file, t.keys}, t.out, t.out))
 	})
 	if errors.Is(err, ErrInterrupted) && stateErr == nil {
-		_ = term.Restore(int(s.in.Fd()), state) // survey still reads
-		fmt.Fprintln(s.out)
+		_ = term.Restore(int(file.Fd()), state) // survey still reads
+		cursor := terminal.Cursor{In: file, Out: t.out}
+		_, _ = cursor.Restore(), cursor.Show() // below the list
+		fmt.Fprintln(t.out)
 	}
-	if errors.Is(err, terminal.InterruptErr) {
-		return fmt.Errorf("%w; nothing was written", ErrInterrupted)
+	if errors.Is(err, terminal.InterruptErr) || errors.Is(err, io.EOF) {
+		return errNothingWritten(ErrInterrupted)
 	}
 	return err
+}
+
+// surveyKeys reads keys as survey understands them.
+type surveyKeys struct {
+	*os.File
+	keys *keys
+}
+
+// Read reads at most a line, so that the next question gets what was typed ahead.
+func (s surveyKeys) Read(p []byte) (int, error) {
+	if s.keys.in.Buffered() == 0 {
+		s.keys.last = nil // Enter is \n in survey's mode, which must not seem to belong to the \r of a line that x/term has read
+	}
+	n, err := s.keys.Read(p)
+	for i, b := range p[:n] {
+		switch {
+		case b == 0x15: // Ctrl-U
+			p[i] = terminal.KeyDeleteLine
+		case b == terminal.KeyEndTransmission: // which would choose, and panic if the filter matches nothing
+			p[i] = terminal.KeyInterrupt
+		case b == terminal.KeyEscape && (i+1 == n || p[i+1] != '[' && p[i+1] != 'O'): // which would be an error, or begin the mode of vi
+			p[i] = terminal.IgnoreKey
+		}
+	}
+	return n, err
 }

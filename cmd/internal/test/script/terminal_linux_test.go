@@ -15,37 +15,48 @@ func TestQuestionsAtATerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	atTerminal(t, dir, []answer{
-		{"(my.domain)", "\r"},
+		{"(default: my.domain)", "\r"},
 	}, "init", "--repo", "example.com/terminal", "--project-name", "terminal")
 	screen := atTerminal(t, dir, []answer{
-		{"Group (example: cache):", "Cac_he\r"}, // refused, and asked again
-		{"(cac-he)", "cache\r"},
-		{"(v1alpha1)", "v1beta\r"},
-		{"(v1beta1)", "\r"}, // the suggestion
+		{"What do you start from?", down + down + "\r"},
+		{"[1 of 4] API group", "Cac_he\r"}, // refused, and asked again
+		{"(default: cac-he)", "cache\r"},
+		{"(default: v1alpha1)", "v1beta\r"},
+		{"(default: v1beta1)", "\r"}, // the suggestion
 		{"Kind (example: Memcached):", "Memcachedd\x7f\r"},
-		{"Create Resource", "\r"},
-		{"Create Controller", "n\r"},
+		{"Scope", "\r"},
+		{"Go on with these answers?", "\r"},
 	}, "create", "api", "--make=false")
-	if prompts, _, _ := strings.Cut(screen, "\nupdated "); strings.Contains(prompts, "--") {
+	prompts, _, _ := strings.Cut(screen, "The same command without questions:")
+	if strings.Contains(prompts, "--") {
 		t.Errorf("the prompts name flags:\n%s", screen)
 	}
+	const command = "operon create api --make=false --resource --controller=false --group cache --version v1beta1 --kind Memcached"
+	if !strings.Contains(strings.Join(strings.Fields(screen), ""), strings.ReplaceAll(command, " ", "")) {
+		t.Errorf("no %q:\n%s", command, screen)
+	}
 	screen = atTerminal(t, dir, []answer{
-		{"Display name for the operator (example: Memcached Operator):", "\r"}, // refused, and asked again
+		{"[1 of 6] Display name for the operator (example: Memcached Operator):", "\r"}, // refused, and asked again
 		{"an answer is required", "'Memcached'\r"},
-		{"Description for the operator", "Runs memcached.\r"},
+		{"Description for the operator", "\x1b[200~Runs memcached.\r\n\rFast.\x1b[201~\r"},
 		{"Provider's name for the operator", "Example\r"},
 		{"URL of the provider, empty for none", "example\r"},
 		{"\"example\": ", "\r"},
 		{"list of keywords", "cache, fast\r"},
-		{"maintainers and their emails:", "Ana\r"}, // neither is it an address
-		{"must have the form name:email", "Ana:ana@example.com\r"},
+		{"maintainers and their emails", "Ana\r"}, // neither is it an address
+		{"must have the form name:email", "ana@example.com\r"},
+		{"Go on with these answers?", down + "\r"},
+		{"Which answer do you want to change?", "maint\r"},
+		{"ana@example.com):", "Ana:ana@example.com\r"},
+		{"--maintainers Ana:ana@example.com", "\r"},
 	}, "generate", "kustomize", "manifests")
+	screen, _, _ = strings.Cut(screen, "The same command")
 	if strings.Contains(screen, "--") {
 		t.Errorf("the prompts name flags:\n%s", screen)
 	}
 	files := clitest.ReadTree(t, dir)
 	base := files["config/manifests/bases/terminal.clusterserviceversion.yaml"]
-	for _, want := range []string{"displayName: Memcached\n", "description: Runs memcached.\n", "    name: Example\n  version:", "- cache\n  - fast\n", "- email: ana@example.com\n    name: Ana\n"} {
+	for _, want := range []string{"displayName: Memcached\n", "  description: |-\n    Runs memcached.\n\n    Fast.\n", "    name: Example\n  version:", "- cache\n  - fast\n", "- email: ana@example.com\n    name: Ana\n"} {
 		if !strings.Contains(base, want) {
 			t.Errorf("no %q in the base:\n%s", want, base)
 		}
@@ -60,6 +71,9 @@ func TestQuestionsAtATerminal(t *testing.T) {
 		t.Errorf("PROJECT does not have the default domain:\n%s", files["PROJECT"])
 	}
 }
+
+// down is the key of the arrow.
+const down = "\x1b[B"
 
 // answer is what to type when a text has appeared.
 type answer struct{ after, keys string }
@@ -84,10 +98,11 @@ func TestInitAtATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		terminal := clitest.StartTerminal(t, dir, columns, []string{"TERM=dumb", "GOPATH=" + t.TempDir()}, "init", "--owner", "A B")
-		terminal.Type("[my.domain]: ", "Example.com\r")
-		terminal.Type("[example.com]: ", "\r")
-		terminal.Type("[my-operator]: ", "\r")
-		terminal.WaitFor("[example.com/my-operator]: ")
+		terminal.WaitFor("3 questions follow.")
+		terminal.Type("(default: my.domain):", "Example.com\r")
+		terminal.Type("(default: example.com):", "\r")
+		terminal.Type("(default: my-operator):", "\r")
+		terminal.WaitFor("example.com/my-operator):")
 		question := terminal.Screen()
 		for line := range strings.Lines(question) {
 			if len(strings.TrimRight(line, "\n")) >= columns {
@@ -103,6 +118,7 @@ func TestInitAtATerminal(t *testing.T) {
 			continue
 		}
 		terminal.Type("", "github.com/example/my-operator\r")
+		terminal.Type("(1 to 3, default: 1): ", "yes\r")
 		terminal.MustEnd(0)
 		if strings.Contains(terminal.Output(), "\x1b") {
 			t.Errorf("escape sequences at a dumb terminal:\n%q", terminal.Output())
@@ -119,16 +135,82 @@ func TestInitAtATerminal(t *testing.T) {
 // TestPromptsRedraw checks that questions remain on the screen once, with their answers, in narrow terminals too.
 func TestPromptsRedraw(t *testing.T) {
 	t.Parallel()
-	for columns, example := range map[int]string{60: "", 80: " (example: example.com)"} {
-		terminal := clitest.StartTerminal(t, t.TempDir(), columns, []string{"GOPATH=" + t.TempDir()}, "init")
+	for _, columns := range []int{60, 80} {
+		dir := t.TempDir()
+		name := filepath.Base(dir)
+		terminal := clitest.StartTerminal(t, dir, columns, []string{"GOPATH=" + t.TempDir()}, "init")
 		const domain = "department.with-a-long-name.division.with-a-long-name.example.com"
-		terminal.Type("(my.domain)", domain+"\r")
-		terminal.Type("Go module path:", "\x15example.com/operator\r")
+		terminal.Type("What do you write the operator with?", "hel\x15\r")
+		terminal.Type("(default: my.domain)", domain+"\r")
+		terminal.Type("Go module path", "\r")
+		terminal.Type("Go on with these answers?", down+"\r")
+		terminal.Type("Which answer", down+down+"\r")
+		terminal.Type("Go module path", "example.com/operator\r")
+		terminal.Type("Go on with these answers?", "\r")
 		screen := terminal.MustEnd(0)
-		prompts, _, _ := strings.Cut(screen, "\ncreated")
-		want := "? Domain of the API groups" + example + ": " + domain + "Example: github.com/example/memcached-operator? Go module path: example.com/operator"
-		if got := strings.ReplaceAll(prompts, "\n", ""); got != want {
+		prompts, _, _ := strings.Cut(screen, "The same command")
+		want := "? What do you write the operator with? Go\n2 questions follow. You can change your answers before anything is written.\n" +
+			"? [1 of 2] Domain of the API groups (default: my.domain): " + domain + "\n? [2 of 2] Go module path (default: " + domain + "/" + name + "): " + domain + "/" + name
+		plain := strings.NewReplacer(" ", "", "\n", "", ">", "") // a question that leaves no space for the answer ends with a line
+		if plain.Replace(prompts) != plain.Replace(want) {
 			t.Errorf("at %d columns:\n%s", columns, prompts)
+		}
+		if !strings.Contains(strings.ReplaceAll(screen, "\n", ""), "--repo example.com/operator? Go on") {
+			t.Errorf("the changed answer is not in the command:\n%s", screen)
+		}
+	}
+}
+
+// TestEditKeys checks the keys that edit an answer, and that each line of pasted text answers one question.
+func TestEditKeys(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]string{
+		"backspace":         "example.comm\x7f",
+		"Ctrl-U":            "wrong.org\x15example.com",
+		"Ctrl-W":            "example.com wrong\x17",
+		"Ctrl-A and Ctrl-K": "wrong.org\x01\x0bexample.com",
+		"Ctrl-A and Ctrl-E": "xample.co\x01e\x05m",
+		"Home and End":      "xample.co\x1b[He\x1b[Fm",
+		"arrows and Delete": "exampleX.com\x1b[D\x1b[D\x1b[D\x1b[D\x1b[D\x1b[3~",
+	} {
+		dir := t.TempDir()
+		screen := atTerminal(t, dir, []answer{{"(default: my.domain)", keys + "\r"}}, "init", "--repo", "example.com/x", "--project-name", "x")
+		if files := clitest.ReadTree(t, dir); !strings.Contains(files["PROJECT"], "domain: example.com\n") {
+			t.Errorf("%s: the answer is not example.com:\n%s", name, screen)
+		}
+	}
+	dir := t.TempDir()
+	screen := atTerminal(t, dir, []answer{
+		{"What do you write the operator with?", "go\rexample.com\rexample.com/x\r"},
+		{"Go on with these answers?", "\r"},
+	}, "init")
+	if want := "operon init --plugins go --domain example.com --repo example.com/x\n"; !strings.Contains(screen, want) {
+		t.Errorf("no %q after lines were pasted:\n%s", want, screen)
+	}
+}
+
+// TestCanceledAtATerminal checks that nothing is written if the user cancels at the last question, or with Ctrl-C in a list or a line.
+func TestCanceledAtATerminal(t *testing.T) {
+	t.Parallel()
+	const list = "What do you write the operator with?"
+	for _, test := range []struct {
+		answers []answer
+		want    string
+	}{
+		{[]answer{{list, "ansible\r"}, {"Domain", "\r"}, {"Name of the project", "\r"}, {"Go on with these answers?", down + down + "\r"}}, "canceled; nothing was written"},
+		{[]answer{{list, "\x03"}}, "interrupted; nothing was written"},
+		{[]answer{{list, "helm\r"}, {"Domain", "example.com\x03"}}, "interrupted; nothing was written\nthe command with your answers: operon init --plugins helm"},
+	} {
+		dir := filepath.Join(t.TempDir(), "My_Operator")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		terminal := clitest.StartTerminal(t, dir, 80, nil, "init")
+		for _, a := range test.answers {
+			terminal.Type(a.after, a.keys)
+		}
+		if screen := terminal.MustEnd(1); !strings.Contains(screen, "error: "+test.want) || len(clitest.ReadTree(t, dir)) > 0 {
+			t.Errorf("no %q, or files were written:\n%s", test.want, screen)
 		}
 	}
 }
