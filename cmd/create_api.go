@@ -50,7 +50,7 @@ reconciles all such kinds, and Operon's module to go.mod.`,
   # A controller that deploys an image:
   %[1]s create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6.39-alpine
 
-  # A further version, as a copy of the newest, which the existing controller serves:
+  # A further version, as a copy of the newest, without another controller:
   %[1]s create api --group cache --version v1beta1 --kind Memcached --resource --controller=false
 
   # A controller for a built-in kind, or for a kind from another project:

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/version"
-
 	"github.com/operon-sdk/operon/pkg/codegen"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -37,7 +35,7 @@ type CreateAPIOptions struct {
 	Plugins project.Plugins
 	// SSA generates apply configurations of the types, which the controller uses.
 	SSA bool
-	// From is the version of the kind that a new version begins with a copy of, NoVersion to begin with the scaffold, or empty for
+	// From is the version of the kind that a new version begins with a copy of, project.NoVersion to begin with the scaffold, or empty for
 	// the newest other version of the kind, if there is one.
 	From string
 	// Generate generates code and, with Manifests, manifests afterwards.
@@ -90,28 +88,13 @@ func (o CreateAPIOptions) Check(config *project.Config) error {
 	return err
 }
 
-// NoVersion is the value of CreateAPIOptions.From for types that are not a copy.
-const NoVersion = "none"
-
-// OtherVersions returns the versions of a kind with types in the project, except for the kind's own, newest first.
-func OtherVersions(config *project.Config, gvk project.GVK) []project.Resource {
-	var others []project.Resource
-	for _, r := range config.Resources() {
-		if r.Kind == gvk.Kind && r.QualifiedGroup() == gvk.QualifiedGroup() && r.Version != gvk.Version && r.HasAPI() && config.HasTypes(r) {
-			others = append(others, r)
-		}
-	}
-	slices.SortStableFunc(others, func(a, b project.Resource) int { return version.CompareKubeAwareVersionStrings(b.Version, a.Version) })
-	return others
-}
-
 // copied returns the version that the types of a new version begin with, if any.
 func (o CreateAPIOptions) copied(config *project.Config, gvk project.GVK) (project.Resource, bool) {
 	old, _ := config.Resource(gvk)
 	if !o.API || o.DeploysImage() || o.From == "" && old.HasAPI() {
 		return project.Resource{}, false
 	}
-	for _, other := range OtherVersions(config, gvk) {
+	for _, other := range config.OtherVersions(gvk) {
 		if o.From == other.Version || o.From == "" && (other.API.SSA || !o.SSA) {
 			return other, true
 		}
@@ -128,11 +111,11 @@ func (o CreateAPIOptions) Source(config *project.Config, r project.Resource) sca
 // checkFrom returns the problems of From.
 func (o CreateAPIOptions) checkFrom(config *project.Config, gvk project.GVK) diag.Findings {
 	var findings diag.Findings
-	if o.From == "" || o.From == NoVersion {
+	if o.From == "" || o.From == project.NoVersion {
 		return nil
 	}
 	var versions []string
-	others := OtherVersions(config, gvk)
+	others := config.OtherVersions(gvk)
 	for _, other := range others {
 		versions = append(versions, other.Version)
 	}
@@ -145,7 +128,7 @@ func (o CreateAPIOptions) checkFrom(config *project.Config, gvk project.GVK) dia
 	case len(others) == 0:
 		findings.Add("--from", o.From, fmt.Sprintf("%s has no other version in the project; leave out --from", gvk.Kind))
 	case at < 0:
-		findings.Add("--from", o.From, fmt.Sprintf("must be a version of %s (%s) or %s", gvk.Kind, strings.Join(versions, ", "), NoVersion))
+		findings.Add("--from", o.From, fmt.Sprintf("must be a version of %s (%s) or %s", gvk.Kind, strings.Join(versions, ", "), project.NoVersion))
 	case o.SSA && !others[at].API.SSA:
 		findings.Add("--from", o.From, "this version has no apply configurations; leave out --ssa or --from")
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/env"
 	"github.com/operon-sdk/operon/cmd/internal/help"
-	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/bundle/validate"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
@@ -132,7 +131,7 @@ func (p *Project) flagValues() map[string]completer {
 		"kind":    p.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
 		"version": versions,
 		"spoke": others,
-		"from":  func(c *cobra.Command, args []string) []string { return append(others(c, args), action.NoVersion) },
+		"from":  func(c *cobra.Command, args []string) []string { return append(others(c, args), project.NoVersion) },
 		"controller-name": p.resourceNames(func(r project.Resource) []string { return r.Controllers }),
 		"api-version":     p.resourceNames(func(r project.Resource) []string { return []string{r.QualifiedGroup() + "/" + r.Version} }),
 		"domain": func(c *cobra.Command, _ []string) []string {

@@ -158,7 +158,7 @@ func deletionOf(ctx context.Context, p *action.Project, tree *worktree.Tree, con
 // withCopies adds the commands that began the types with a copy of another version.
 func withCopies(tree *worktree.Tree, config *project.Config, r project.Resource, recorded []scaffold.Data) []scaffold.Data {
 	all := recorded
-	for _, other := range action.OtherVersions(config, r.GVK) {
+	for _, other := range config.OtherVersions(r.GVK) {
 		for _, data := range recorded {
 			if data.Resource.API && data.Image.Ref == "" {
 				data.Resource.From = scaffold.Source{Version: other.Version, Package: other.Path}
