@@ -35,8 +35,7 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 		}
 		left = append(left, o)
 	}
-	graceful, cancel := context.WithTimeout(ctx, grace)
-	defer func() { cancel() }()
+	due := time.After(grace)
 	for {
 		remaining, err := r.remainingOf(ctx, left)
 		if err != nil && ctx.Err() == nil {
@@ -48,13 +47,16 @@ func (r *removal) remove(ctx context.Context, objects []*kube.Object, grace time
 		if len(left) == 0 {
 			return nil
 		}
-		if graceful.Err() != nil && ctx.Err() == nil {
-			cancel()
-			graceful, cancel = context.WithTimeout(ctx, max(grace, time.Second))
-			if err := r.dropFinalizers(ctx, left); err != nil {
-				return err
+		select {
+		case <-due:
+			if ctx.Err() == nil {
+				if err := r.dropFinalizers(ctx, left); err != nil {
+					return err
+				}
+				due = time.After(max(grace, time.Second))
+				continue
 			}
-			continue
+		default:
 		}
 		r.Waitf("waiting for the deletion of %s", kube.FullName(left[0]))
 		if !kube.Pause(ctx) {
