@@ -139,10 +139,13 @@ func (d *deployment) place(ctx context.Context, o *kube.Object) error {
 // waitDeleted waits for objects that are being deleted, which would be gone soon after they are applied.
 func (d *deployment) waitDeleted(ctx context.Context) error {
 	for _, o := range d.objects {
-		for {
+		for last := (*kube.Object)(nil); ; {
 			live, err := d.Client.Get(ctx, o)
 			if kube.IsForbidden(err) { // the plan reports it
 				break
+			}
+			if err != nil && ctx.Err() != nil && last != nil { // the time ended during the request
+				return terminating(ctx, d.Client, last)
 			}
 			if err != nil {
 				return err
@@ -150,6 +153,7 @@ func (d *deployment) waitDeleted(ctx context.Context) error {
 			if live == nil || live.GetDeletionTimestamp() == nil {
 				break
 			}
+			last = live
 			d.Waitf("waiting for %s, which is being deleted", kube.FullName(o))
 			if !kube.Pause(ctx) {
 				return terminating(ctx, d.Client, live)

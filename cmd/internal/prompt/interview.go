@@ -145,7 +145,7 @@ func (v *Interview) review(steps []Step) (again bool, err error) {
 	v.printf("The same command without questions:")
 	fmt.Fprintf(v.Out, "  %s\n", diag.Escape(words.Join(append(v.Command[:len(v.Command):len(v.Command)], v.Flags()...))))
 	const yes, other, no = "yes", "other", "no"
-	choice, err := v.Prompter.Input(Question{Text: "Go on with these answers?", Options: []Option{
+	choice, err := v.choose(Question{Text: "Go on with these answers?", Options: []Option{
 		{Value: yes, Text: "Yes"}, {Value: other, Text: "Change an answer"}, {Value: no, Text: "No, write nothing"},
 	}})
 	switch {
@@ -156,12 +156,21 @@ func (v *Interview) review(steps []Step) (again bool, err error) {
 	case choice == yes:
 		return false, nil
 	}
-	name, err := v.Prompter.Input(change)
+	name, err := v.choose(change)
 	if err == nil {
 		v.previous[name] = v.answers[name]
 		delete(v.answers, name)
 	}
 	return true, err
+}
+
+// choose asks for one of the question's options.
+func (v *Interview) choose(q Question) (string, error) {
+	choice, err := v.Prompter.Input(q)
+	if err == nil && q.option(choice) < 0 {
+		err = fmt.Errorf("%w for prompt %q", ErrBadAnswers, q.Text) // a Prompter of another program
+	}
+	return choice, err
 }
 
 func (v *Interview) printf(format string, args ...any) {

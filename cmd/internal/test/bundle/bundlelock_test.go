@@ -68,12 +68,15 @@ spec:
 	}
 }
 
-// changingPrompter answers every question with the same text, after a change.
+// changingPrompter answers every question with the same text, or the first option, after a change.
 type changingPrompter struct{ change func() }
 
 func (p changingPrompter) Confirm(string, bool) (bool, error) { return false, nil }
-func (p changingPrompter) Input(cmd.Question) (string, error) {
+func (p changingPrompter) Input(q cmd.Question) (string, error) {
 	p.change()
+	if len(q.Options) > 0 {
+		return q.Options[0].Value, nil
+	}
 	return "Kiln", nil
 }
 

@@ -90,7 +90,7 @@ func editCSV(p *page) {
 	if err := replaceDeclarations(filepath.Join(p.dir, filepath.FromSlash(types)), "package p\n"+spec, false); err != nil {
 		p.Fatal(err)
 	}
-	edit(types, "// +kubebuilder:subresource:status\n", "// +kubebuilder:subresource:status\n"+marker+"\n")(p)
+	edit(types, "// +operator-sdk:csv:customresourcedefinitions:resources={{Deployment,v1}}\n", marker+"\n")(p)
 	p.must("operon", "bundle")
 	var want, got struct {
 		Spec struct{ CustomResourceDefinitions map[string]any }

@@ -350,8 +350,9 @@ var _ = Describe("Memcached controller", func() {
 		reconciler.Image = ""
 		Expect(reconcile()).To(Succeed())
 		Expect(container(deployment()).Image).To(Equal(memcachedImage))
-		Expect(recorder.Events).To(Receive(ContainSubstring("Created")))
-		Expect(recorder.Events).To(Receive(ContainSubstring("Updated")))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Created Deployment")))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Created Service")))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Updated Deployment")))
 	})
 
 	It("is degraded while the Deployment fails, and recovers", func() {
@@ -437,6 +438,9 @@ var _ = Describe("Memcached controller", func() {
 		outdated()
 		Expect(k8sClient.Delete(ctx, deployment())).To(Succeed())
 		change(func(d *appsv1.Deployment) { d.Finalizers = nil })
+		// Where no garbage collector runs, the Service of the deleted object remains.
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		Expect(client.IgnoreNotFound(k8sClient.Delete(ctx, service))).To(Succeed())
 		Expect(reconcile()).To(Succeed())
 		Expect(metav1.IsControlledBy(deployment(), obj)).To(BeTrue())
 	})

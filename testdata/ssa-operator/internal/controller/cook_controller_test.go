@@ -302,8 +302,8 @@ var _ = Describe("Cook controller", func() {
 		reconciler.Image = ""
 		Expect(reconcile()).To(Succeed())
 		Expect(container(deployment()).Image).To(Equal(cookImage))
-		Expect(recorder.Events).To(Receive(ContainSubstring("Created")))
-		Expect(recorder.Events).To(Receive(ContainSubstring("Updated")))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Created Deployment")))
+		Expect(recorder.Events).To(Receive(ContainSubstring("Updated Deployment")))
 	})
 
 	It("is degraded while the Deployment fails, and recovers", func() {
