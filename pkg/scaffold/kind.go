@@ -76,10 +76,22 @@ func (r Resource) sampleName(versioned bool) string {
 	return strings.ToLower(r.Kind) + "-sample"
 }
 
-// setSampleName sets the name of the sample. It has the version in it if the sample of another version has the name without.
+// setSampleName sets the name of the sample: its name in an existing sample, or one with the version in it if the sample of another
+// version has the name without.
 func setSampleName(tree *worktree.Tree, data *Data) error {
 	r := &data.Resource
 	r.SampleName = r.sampleName(false)
+	named := func(content []byte, name string) bool { return bytes.Contains(content, []byte("\n  name: "+name+"\n")) }
+	own, err := tree.ReadOptional(path.Join(project.SamplesDir, r.SampleFile()))
+	if err != nil {
+		return err
+	}
+	if named(own, r.sampleName(true)) {
+		r.SampleName = r.sampleName(true)
+	}
+	if named(own, r.SampleName) {
+		return nil
+	}
 	names, err := tree.Walk(project.SamplesDir, func(string) bool { return true })
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", project.SamplesDir, err)
@@ -96,7 +108,7 @@ func setSampleName(tree *worktree.Tree, data *Data) error {
 		if err != nil {
 			return err
 		}
-		if bytes.Contains(content, []byte("\n  name: "+r.SampleName+"\n")) {
+		if named(content, r.SampleName) {
 			r.SampleName = r.sampleName(true)
 			return nil
 		}
