@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -81,7 +82,10 @@ func (r Resource) sampleName(versioned bool) string {
 func setSampleName(tree *worktree.Tree, data *Data) error {
 	r := &data.Resource
 	r.SampleName = r.sampleName(false)
-	named := func(content []byte, name string) bool { return bytes.Contains(content, []byte("\n  name: "+name+"\n")) }
+	named := func(content []byte, name string) bool {
+		lf, _ := textdiff.ToLF(content)
+		return bytes.Contains(lf, []byte("\n  name: "+name+"\n"))
+	}
 	own, err := tree.ReadOptional(path.Join(project.SamplesDir, r.SampleFile()))
 	if err != nil {
 		return err
