@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -46,31 +47,38 @@ func (a *app) writeManPages(c *cobra.Command, dir string) error {
 	if given {
 		date = at.Format(time.DateOnly)
 	}
-	target := filepath.Clean(a.Absolute(dir))
-	root := bundles.NearestDirectory(a.FS, target)
-	below, err := filepath.Rel(root, target)
-	if err != nil {
-		return err
-	}
-	return a.runAt(c.Context(), a.actions(), root, func(p *action.Project) error {
-		return a.print.Outcome(p.Update(c.Context(), func(tree *worktree.Tree) error {
-			var problems []error
-			for _, page := range help.Documented(c.Root()) {
-				name := path.Join(filepath.ToSlash(below), help.ManName(page)+".1")
-				old, err := tree.ReadOptional(name)
-				if err != nil {
-					return err
-				}
-				if old != nil && !bytes.HasPrefix(old, []byte(manMark(a.program))) {
-					problems = append(problems, diag.Finding{
-						Position: diag.Position{File: path.Join(filepath.ToSlash(dir), path.Base(name))},
-						Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or pass another directory",
-					})
-					continue
-				}
-				tree.WriteFile(name, []byte(manMark(a.program)+help.ManPage(page, buildVersion().Version, date)), 0o644)
+	return a.print.Outcome(a.updateDirectory(c.Context(), a.Absolute(dir), func(tree *worktree.Tree, below string) error {
+		var problems []error
+		for _, page := range help.Documented(c.Root()) {
+			name := path.Join(below, help.ManName(page)+".1")
+			old, err := tree.ReadOptional(name)
+			if err != nil {
+				return err
 			}
-			return errors.Join(problems...)
-		}))
+			if old != nil && !bytes.HasPrefix(old, []byte(manMark(a.program))) {
+				problems = append(problems, diag.Finding{
+					Position: diag.Position{File: path.Join(filepath.ToSlash(dir), path.Base(name))},
+					Problem:  "not written by '" + c.CommandPath() + "'", Fix: "remove it or pass another directory",
+				})
+				continue
+			}
+			tree.WriteFile(name, []byte(manMark(a.program)+help.ManPage(page, buildVersion().Version, date)), 0o644)
+		}
+		return errors.Join(problems...)
+	}))
+}
+
+// updateDirectory lets change edit the files of a directory, an absolute path, which is below the root of the tree.
+func (a *app) updateDirectory(ctx context.Context, dir string, change func(tree *worktree.Tree, below string) error) (result *action.Result, err error) {
+	dir = filepath.Clean(dir)
+	root := bundles.NearestDirectory(a.FS, dir)
+	below, err := filepath.Rel(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	err = a.runAt(ctx, a.actions(), root, func(p *action.Project) (err error) {
+		result, err = p.Update(ctx, func(tree *worktree.Tree) error { return change(tree, filepath.ToSlash(below)) })
+		return err
 	})
+	return result, err
 }

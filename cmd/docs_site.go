@@ -19,7 +19,6 @@ import (
 
 	"github.com/operon-sdk/operon/docs"
 	"github.com/operon-sdk/operon/pkg/action"
-	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/docsite"
 	"github.com/operon-sdk/operon/pkg/worktree"
@@ -135,31 +134,20 @@ func (a *app) writeSite(ctx context.Context, dir, shown string) (*action.Result,
 	if err != nil {
 		return nil, err
 	}
-	root := bundles.NearestDirectory(a.FS, dir)
-	below, err := filepath.Rel(root, dir)
-	if err != nil {
-		return nil, err
-	}
-	below = filepath.ToSlash(below)
-	var result *action.Result
-	err = a.runAt(ctx, a.actions(), root, func(p *action.Project) (err error) {
-		result, err = p.Update(ctx, func(tree *worktree.Tree) error {
-			index, err := tree.ReadOptional(path.Join(below, docsite.Index))
-			if err != nil {
-				return err
+	return a.updateDirectory(ctx, dir, func(tree *worktree.Tree, below string) error {
+		index, err := tree.ReadOptional(path.Join(below, docsite.Index))
+		if err != nil {
+			return err
+		}
+		if empty, err := afero.IsEmpty(a.FS, dir); err == nil && !empty && !bytes.Contains(index, []byte(site.Mark())) {
+			return diag.Finding{
+				Position: diag.Position{File: filepath.ToSlash(shown)},
+				Problem:  "has files that '" + a.program + " docs site' didn't write", Fix: "pass a new or empty directory",
 			}
-			if empty, err := afero.IsEmpty(a.FS, dir); err == nil && !empty && !bytes.Contains(index, []byte(site.Mark())) {
-				return diag.Finding{
-					Position: diag.Position{File: filepath.ToSlash(shown)},
-					Problem:  "has files that '" + a.program + " docs site' didn't write", Fix: "pass a new or empty directory",
-				}
-			}
-			for _, name := range slices.Sorted(maps.Keys(files)) {
-				tree.WriteFile(path.Join(below, name), files[name], 0o644)
-			}
-			return nil
-		})
-		return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			tree.WriteFile(path.Join(below, name), files[name], 0o644)
+		}
+		return nil
 	})
-	return result, err
 }

@@ -139,7 +139,8 @@ func (d *deployment) place(ctx context.Context, o *kube.Object) error {
 // waitDeleted waits for objects that are being deleted, which would be gone soon after they are applied.
 func (d *deployment) waitDeleted(ctx context.Context) error {
 	for _, o := range d.objects {
-		for last := (*kube.Object)(nil); ; {
+		var last *kube.Object
+		for {
 			live, err := d.Client.Get(ctx, o)
 			if kube.IsForbidden(err) { // the plan reports it
 				break

@@ -73,7 +73,7 @@ var fileRules = []FileRule{
 	// The module, the program and its build.
 	{"go.mod", Combine, Never},
 	{"go.sum", Combine, Never},
-	{"Makefile", Refuse, Merged},
+	{Makefile, Refuse, Merged},
 	{"Dockerfile", Refuse, Merged},
 	{"requirements.yml", Refuse, Merged},
 	{MainFile, Refuse, Merged},

@@ -70,7 +70,7 @@ func SetScope(
 		}
 	}
 	if on && switchVariable(tree, true) {
-		for _, name := range []string{"Makefile", program, project.ManagerFile} {
+		for _, name := range []string{project.Makefile, program, project.ManagerFile} {
 			delete(variants, name)
 		}
 		// Other tools leave the namespace of the binding to kustomize.

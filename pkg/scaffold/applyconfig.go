@@ -57,23 +57,22 @@ func enableApply(tree *worktree.Tree, data Data) error {
 		}
 		tree.WriteFile(name, []byte(string(content[:at[0]])+applyMarker+"\n"+string(content[at[0]:])), worktree.FileMode)
 	}
-	makefile, err := tree.ReadFile(makefileName)
+	makefile, err := tree.ReadFile(project.Makefile)
 	if err != nil {
-		return fmt.Errorf("reading %s, which generates apply configurations: %w", makefileName, diag.Cause(err))
+		return fmt.Errorf("reading %s, which generates apply configurations: %w", project.Makefile, diag.Cause(err))
 	}
 	if bytes.Contains(makefile, []byte(applyGenerator)) {
 		return nil
 	}
 	changed := crdGeneration.ReplaceAll(makefile, []byte("${1}"+applyArgument+"${2}"))
 	if bytes.Equal(changed, makefile) {
-		return fmt.Errorf("%s has no call of controller-gen that generates CRDs; add%s to the arguments that generate them", makefileName, applyArgument)
+		return fmt.Errorf("%s has no call of controller-gen that generates CRDs; add%s to the arguments that generate them", project.Makefile, applyArgument)
 	}
-	tree.WriteFile(makefileName, changed, worktree.FileMode)
+	tree.WriteFile(project.Makefile, changed, worktree.FileMode)
 	return nil
 }
 
 const (
-	makefileName   = "Makefile"
 	applyGenerator = " applyconfiguration"
 	// applyHelp is what kubebuilder adds to the description of the target.
 	applyHelp     = " and ApplyConfiguration types"
@@ -145,10 +144,10 @@ func DisableApply(tree *worktree.Tree, types string) error {
 	if inProject {
 		return nil
 	}
-	if err := remove(makefileName, applyHelp); err != nil {
+	if err := remove(project.Makefile, applyHelp); err != nil {
 		return err
 	}
-	return remove(makefileName, applyArgument)
+	return remove(project.Makefile, applyArgument)
 }
 
 // MoveApply rewrites the imports of apply configurations after their types moved, to the package that is generated there.

@@ -156,7 +156,7 @@ type Resource struct {
 	API, Controller bool
 	// From is the version whose types and sample the new version begins with, if any.
 	From Source
-	// SampleName is the name of the object in the sample; adapt sets it.
+	// SampleName is the name of the object in the sample, if API is true; adapt sets it.
 	SampleName string
 	// Chart reports whether the objects of the kind are releases of a Helm chart, without Go types.
 	Chart bool

@@ -1,15 +1,11 @@
 package scaffold
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -49,28 +45,14 @@ func compareFields(tree *worktree.Tree, spokeDir, hubDir, kind string) (Converte
 // typeSet maps names to the type declarations of a package.
 type typeSet map[string]*ast.TypeSpec
 
-// parseTypes reads the type declarations of the Go files in a directory, without tests.
+// parseTypes reads the type declarations of a package.
 func parseTypes(tree *worktree.Tree, dir string) (typeSet, error) {
-	names, err := tree.Walk(dir, func(string) bool { return true })
+	pkg, err := readPackage(tree, dir)
 	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", dir, err)
+		return nil, err
 	}
 	types := typeSet{}
-	for _, name := range names {
-		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		data, err := tree.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
-		}
-		file, err := gosource.Parse(name, data)
-		if err != nil {
-			return nil, syntaxError(err)
-		}
+	for _, file := range pkg.files {
 		types.add(file.AST)
 	}
 	return types, nil

@@ -94,14 +94,13 @@ func AddChart(tree *worktree.Tree, data Data) error {
 			tree.WriteFile(name, content, worktree.FileMode)
 		}
 	}
-	const makefile = "Makefile"
-	text, err := tree.ReadOptional(makefile)
+	text, err := tree.ReadOptional(project.Makefile)
 	if err != nil || text == nil || chartTarget.Match(text) {
 		return err
 	}
 	lf, crlf := textdiff.ToLF(text)
-	lf = append(bytes.TrimRight(lf, "\n"), "\n\n"+rendered.Inserts[makefile]["helm"]...)
-	tree.WriteFile(makefile, textdiff.FromLF(lf, crlf), worktree.FileMode)
+	lf = append(bytes.TrimRight(lf, "\n"), "\n\n"+rendered.Inserts[project.Makefile]["helm"]...)
+	tree.WriteFile(project.Makefile, textdiff.FromLF(lf, crlf), worktree.FileMode)
 	return nil
 }
 

@@ -80,6 +80,9 @@ func adapt(tree *worktree.Tree, data *Data) error {
 	if data.Image.Ref != "" {
 		data.Image.EnvVar = imageVariable(tree, *data)
 	}
+	if !data.Resource.API {
+		return nil
+	}
 	return setSampleName(tree, data)
 }
 

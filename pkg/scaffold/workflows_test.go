@@ -30,8 +30,8 @@ type workflowStep struct{ Uses, Run string }
 
 var pinnedAction = lazyregexp.New(`^[a-z-]+/[a-z-]+@[0-9a-f]{40}$`)
 
-// TestWorkflows checks the workflows of all layouts: they don't run twice for a pull request, end in time, have no permissions but
-// those of their jobs, and run only pinned actions and scripts without expressions.
+// TestWorkflows checks the workflows of all layouts: they don't run twice for a pull request, end in time, leave permissions to
+// their jobs, and run only pinned actions and scripts without expressions.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	for _, l := range layout.All() {

@@ -34,9 +34,9 @@ func TestParse(t *testing.T) {
 
 func TestParseRejects(t *testing.T) {
 	for page, want := range map[string]string{
-		"text\n":                               "no commands found",
-		"```console\nfoo\n```\n":               "output before any command: foo",
-		"```console\n$ operon 'a\n```\n":       "operon 'a: missing closing quote",
+		"text\n":                              "no commands found",
+		"```console\nfoo\n```\n":              "output before any command: foo",
+		"```console\n$ operon 'a\n```\n":      "operon 'a: missing closing quote",
 		"```go\nx\n```\n```console\nfoo\n```": "output before any command: foo",
 	} {
 		if _, err := Parse(page, ""); err == nil || err.Error() != want {

@@ -127,11 +127,11 @@ func (p *Project) flagValues() map[string]completer {
 	channels := fixed("alpha", "beta", "candidate", "fast", "stable")
 	platforms := fixed("linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x")
 	return map[string]completer{
-		"group":   p.resourceNames(func(r project.Resource) []string { return []string{r.Group} }),
-		"kind":    p.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
-		"version": versions,
-		"spoke": others,
-		"from":  func(c *cobra.Command, args []string) []string { return append(others(c, args), project.NoVersion) },
+		"group":           p.resourceNames(func(r project.Resource) []string { return []string{r.Group} }),
+		"kind":            p.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
+		"version":         versions,
+		"spoke":           others,
+		"from":            func(c *cobra.Command, args []string) []string { return append(others(c, args), project.NoVersion) },
 		"controller-name": p.resourceNames(func(r project.Resource) []string { return r.Controllers }),
 		"api-version":     p.resourceNames(func(r project.Resource) []string { return []string{r.QualifiedGroup() + "/" + r.Version} }),
 		"domain": func(c *cobra.Command, _ []string) []string {

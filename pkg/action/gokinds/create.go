@@ -97,7 +97,7 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	if err != nil {
 		return "", err
 	}
-	written, err := c.write(tree, config, resource, header)
+	result, err := c.write(tree, config, resource, header)
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +121,7 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	if err != nil && !forbidden {
 		return "", err
 	}
-	written.report()
+	result.report()
 	generate := fmt.Sprintf("'%s generate'", p.Program)
 	switch {
 	case forbidden:
@@ -130,7 +130,7 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	case c.generate == 0 && next == "":
 		generate += " for the code and manifests that --make=false left out"
 	case next == "":
-		if next = written.next; next == "" {
+		if next = result.next; next == "" {
 			return "", nil
 		}
 	}

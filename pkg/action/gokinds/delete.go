@@ -155,20 +155,21 @@ func deletionOf(ctx context.Context, p *action.Project, tree *worktree.Tree, con
 	}
 }
 
-// withCopies adds the commands that began the types with a copy of another version.
+// withCopies adds the commands that began the types, without a controller, with a copy of another version.
 func withCopies(tree *worktree.Tree, config *project.Config, r project.Resource, recorded []scaffold.Data) []scaffold.Data {
-	all := recorded
+	types := slices.IndexFunc(recorded, func(data scaffold.Data) bool { return data.Resource.API && data.Image.Ref == "" })
+	if types < 0 {
+		return recorded
+	}
+	data := recorded[types]
+	data.Resource.Controller = false
 	for _, other := range config.OtherVersions(r.GVK) {
-		for _, data := range recorded {
-			if data.Resource.API && data.Image.Ref == "" {
-				data.Resource.From = scaffold.Source{Version: other.Version, Package: other.Path}
-				if _, err := scaffold.APIFiles(tree, data); err == nil { // that version can be copied
-					all = append(all, data)
-				}
-			}
+		data.Resource.From = scaffold.Source{Version: other.Version, Package: other.Path}
+		if _, err := scaffold.APIFiles(tree, data); err == nil { // that version can be copied
+			recorded = append(recorded, data)
 		}
 	}
-	return all
+	return recorded
 }
 
 // removeGenerated removes files that are no longer generated, and the marker of the stored version if only one version of the

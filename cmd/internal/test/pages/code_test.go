@@ -165,8 +165,8 @@ func names(file *ast.File) map[string]ast.Decl {
 	return found
 }
 
-// replaceDeclarations replaces declarations in a file by those of a block, which is a file too, and adds the block's imports. Or it removes
-// the declarations that the block has.
+// replaceDeclarations replaces declarations in a file with the declarations of a block, a Go file too, and adds the block's imports. With
+// remove, it removes the declarations that the block has.
 func replaceDeclarations(file, block string, remove bool) error {
 	blockSet := token.NewFileSet()
 	parsed, err := parser.ParseFile(blockSet, "", block, parser.ParseComments)
