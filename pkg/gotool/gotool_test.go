@@ -288,6 +288,30 @@ func TestDownloadOfNestedModules(t *testing.T) {
 	}
 }
 
+// TestListWithoutInfoFiles lists modules whose .info files are missing in the module cache, as go build leaves it with a complete go.sum.
+func TestListWithoutInfoFiles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	tree := f.tree(usesLib)
+	if err := f.tool().Tidy(t.Context(), tree); err != nil {
+		t.Fatal(err)
+	}
+	edits := tree.Edits()
+	f.write(f.dir, map[string]string{"go.mod": string(edits["go.mod"]), "go.sum": string(edits["go.sum"]), "m.go": usesLib, "gone.go": "package m\n"})
+	info := filepath.Join(f.cache, "cache", "download", "example.com", "lib", "@v", "v1.0.0.info")
+	list := Command{Dir: f.dir, Args: []string{"list", "-e", "-deps", "-json=ImportPath,Module,Error", "."}}
+	offline := f.tool()
+	offline.Offline = true
+	for _, tool := range []Go{offline, f.tool()} {
+		if _, err := os.Stat(info); err == nil {
+			t.Fatal("the time of the release was downloaded")
+		}
+		if out, err := tool.Run(t.Context(), list); err != nil || !strings.Contains(string(out), `"ImportPath": "example.com/lib"`) {
+			t.Errorf("got %s, %v", out, err)
+		}
+	}
+}
+
 func TestUnnamedModules(t *testing.T) {
 	t.Parallel()
 	const want = "the module cache lacks modules that the go command did not name; run the command again without --offline to download them"

@@ -35,7 +35,7 @@ func TestRender(t *testing.T) {
 	for _, file := range files {
 		names = append(names, file.Name())
 	}
-	if got := strings.Join(names, " "); got != "deployment-memcached-sample.yaml memcached-memcached-sample.yaml" {
+	if got := strings.Join(names, " "); got != "deployment-memcached-sample.yaml memcached-memcached-sample.yaml service-memcached-sample.yaml" {
 		t.Errorf("files %s", got)
 	}
 	clitest.EditFile(t, dir, "config/webhook/service.yaml", "targetPort: 9443", fmt.Sprintf("targetPort: %d", port))

@@ -85,7 +85,7 @@ func TestRunLocalPreview(t *testing.T) {
 			"--- a/deployment.apps/default/old\n+++ b/deployment.apps/default/old\n",
 			"-  replicas: 7\n+  replicas: 1\n", "-      - image: memcached:1.4\n", "+        image: memcached:1.6.39-alpine\n",
 			"+++ b/memcached.cache.example.com/default/old/status\n",
-			"the manager would create 1 object, change 3 and delete 0; nothing in the cluster was changed\n")
+			"the manager would create 3 objects, change 3 and delete 0; nothing in the cluster was changed\n")
 		for _, unwanted := range []string{"differs from the one in the cluster", "refused", "forbidden", "managedFields", "resourceVersion"} {
 			if strings.Contains(out, unwanted) {
 				t.Errorf("the output contains %q", unwanted)

@@ -41,7 +41,7 @@ func TestUpgradeOwn(t *testing.T) {
 		clitest.WriteFile(t, name, text)
 	}
 	for name, text := range files {
-		if migrate.Scaffolded(name) && !strings.HasPrefix(name, "config/manifests/bases/") {
+		if (want[name] != "" || added(name)) && migrate.Scaffolded(name) && !strings.HasPrefix(name, "config/manifests/bases/") {
 			want[name] = text
 		}
 	}
