@@ -3,6 +3,7 @@ package behavior
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,26 +14,49 @@ import (
 // A scope is what is known of the variables of a function. A type without kind is one of several.
 type scope struct {
 	file     *gosource.File
-	methods  map[string]clientMethod
+	methods  requestMethods
 	declared map[string]goType
 }
 
-// call returns a call of a client if the type of its object is known.
-func (s *scope) call(call *ast.CallExpr) (c clientCall, ok bool) {
-	selector, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return c, false
+// newScope returns the scope of a function in a file.
+func newScope(f *gosource.File, methods requestMethods, function *ast.FuncDecl) *scope {
+	s := &scope{file: f, methods: methods, declared: map[string]goType{}}
+	s.declare(function)
+	return s
+}
+
+// calls returns the requests of a call if the type of its object is known.
+func (s *scope) calls(call *ast.CallExpr) (calls []clientCall) {
+	at := s.file.Fset.PositionFor(calledAt(call), false)
+	for _, method := range s.methodsOf(call) {
+		if object := s.typeOf(call.Args[method.object]); object.kind != "" {
+			calls = append(calls, clientCall{diag.Position{File: s.file.Name, Line: at.Line, Column: at.Column}, method.verbs, method.ofStatus, object})
+		}
 	}
-	method, ok := s.methods[selector.Sel.Name]
-	if !ok || len(call.Args) <= method.object {
-		return c, false
+	return calls
+}
+
+// calledAt returns the position of the name of the function that is called.
+func calledAt(call *ast.CallExpr) token.Pos {
+	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return selector.Sel.Pos()
 	}
-	if on, ok := selector.X.(*ast.CallExpr); ok {
-		c.ofStatus = gosource.CalledName(on) == "Status"
+	return call.Fun.Pos()
+}
+
+// methodsOf returns what a call does if it makes requests. All have an argument that is the object.
+func (s *scope) methodsOf(call *ast.CallExpr) []requestMethod {
+	name := gosource.CalledName(call)
+	methods := s.methods.helpers[name]
+	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if method, ok := s.methods.clients[name]; ok {
+			if on, ok := selector.X.(*ast.CallExpr); ok {
+				method.ofStatus = gosource.CalledName(on) == "Status"
+			}
+			methods = []requestMethod{method}
+		}
 	}
-	at := s.file.Fset.PositionFor(selector.Sel.Pos(), false)
-	c.at, c.verbs, c.object = diag.Position{File: s.file.Name, Line: at.Line, Column: at.Column}, method.verbs, s.typeOf(call.Args[method.object])
-	return c, c.object.kind != ""
+	return slices.DeleteFunc(slices.Clone(methods), func(m requestMethod) bool { return len(call.Args) <= m.object })
 }
 
 // declare records the types of parameters and variables.

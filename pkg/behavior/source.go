@@ -29,21 +29,27 @@ type clientCall struct {
 type goType struct{ path, kind string }
 
 // SourceOf returns a function that finds where the Go code of a project makes a request. It compares names, without types: it finds calls
-// whose object is written or declared in the same function, and nothing else.
+// whose object is written or declared in the same function, also if they call a function of the project that makes the request, and nothing
+// else.
 func SourceOf(tree *worktree.Tree) func(stage.Denial) diag.Position {
 	m, err := gosource.ReadModule(tree)
 	if err != nil { // it was built a moment ago
 		return func(stage.Denial) diag.Position { return diag.Position{} }
 	}
-	var calls []clientCall
+	var files []*gosource.File
 	groups := map[string]string{}
 	for _, name := range m.Names() {
 		if f := m.Files[name]; !f.IsTest() && f.IsBuilt() {
-			calls = append(calls, callsIn(f)...)
+			files = append(files, f)
 			if group := groupIn(f); group != "" {
 				groups[m.ImportPath(f.Dir())] = group
 			}
 		}
+	}
+	var calls []clientCall
+	methods := methodsOf(files)
+	for _, f := range files {
+		calls = append(calls, callsIn(f, methods)...)
 	}
 	return func(d stage.Denial) (at diag.Position) {
 		first := ""
@@ -61,23 +67,6 @@ func SourceOf(tree *worktree.Tree) func(stage.Denial) diag.Position {
 			}
 		}
 		return at
-	}
-}
-
-// A clientMethod is a method of a client or a controller builder, or a function of controllerutil: the place of its argument that is the
-// object, and the verbs of its requests. Clients that read through a cache list and watch.
-type clientMethod struct {
-	object int
-	verbs  []string
-}
-
-func clientMethods() map[string]clientMethod {
-	informs, reads := []string{"list", "watch"}, []string{"get", "list", "watch"}
-	return map[string]clientMethod{
-		"For": {0, informs}, "Owns": {0, informs}, "Watches": {0, informs}, "WatchesMetadata": {0, informs},
-		"Get": {2, reads}, "List": {1, reads}, "Create": {1, []string{"create"}}, "Update": {1, []string{"update"}}, "Patch": {1, []string{"patch"}},
-		"Apply": {1, []string{"patch", "create"}}, "Delete": {1, []string{"delete"}}, "DeleteAllOf": {1, []string{"deletecollection"}},
-		"CreateOrUpdate": {2, append(reads, "create", "update")}, "CreateOrPatch": {2, append(reads, "create", "patch")},
 	}
 }
 
@@ -124,23 +113,25 @@ func (t goType) isOf(group string) bool {
 }
 
 // callsIn returns the calls in a file whose object is known.
-func callsIn(f *gosource.File) (calls []clientCall) {
-	methods := clientMethods()
-	for _, decl := range f.AST.Decls {
-		function, ok := decl.(*ast.FuncDecl)
-		if !ok || function.Body == nil {
-			continue
-		}
-		s := &scope{file: f, methods: methods, declared: map[string]goType{}}
-		s.declare(function)
+func callsIn(f *gosource.File, methods requestMethods) (calls []clientCall) {
+	for _, function := range functionsOf(f) {
+		s := newScope(f, methods, function)
 		ast.Inspect(function.Body, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
-				if c, ok := s.call(call); ok {
-					calls = append(calls, c)
-				}
+				calls = append(calls, s.calls(call)...)
 			}
 			return true
 		})
 	}
 	return calls
+}
+
+// functionsOf returns the functions and methods of a file that have a body.
+func functionsOf(f *gosource.File) (functions []*ast.FuncDecl) {
+	for _, decl := range f.AST.Decls {
+		if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil {
+			functions = append(functions, function)
+		}
+	}
+	return functions
 }

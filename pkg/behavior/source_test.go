@@ -20,6 +20,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchv1apply "k8s.io/client-go/applyconfigurations/batch/v1"
 	certv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
@@ -65,6 +67,32 @@ func (r *Reconciler) twice(ctx context.Context) {
 	_ = r.Patch(ctx, x, nil)
 }
 
+func (r *Reconciler) reconcilePolicy(ctx context.Context) error {
+	policy, budget := &networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{}
+	_ = removed(ctx, r.Client, budget) // L delete poddisruptionbudgets.policy
+	_ = r.notHelping(ctx, &corev1.Event{})
+	_ = r.ambiguous(ctx, &corev1.Endpoints{})
+	return r.ensure(ctx, policy) // L update networkpolicies.networking.k8s.io
+}
+
+func (r *Reconciler) ensure(ctx context.Context, obj client.Object) error { return r.createOrUpdate(ctx, nil, obj) }
+
+func (r *Reconciler) createOrUpdate(ctx context.Context, owner, owned client.Object) error {
+	_, err := controllerutil.CreateOrUpdate(ctx, r.Client, owned, func() error { return nil })
+	return err
+}
+
+func removed[T client.Object](ctx context.Context, c client.Client, obj T) error { return c.Delete(ctx, obj) }
+
+func (r *Reconciler) notHelping(ctx context.Context, obj client.Object) error {
+	other := r.made(obj)
+	return r.Create(ctx, other)
+}
+
+func (r *Reconciler) ambiguous(ctx context.Context, obj client.Object) error { return r.Create(ctx, obj) }
+
+func (a another) ambiguous(ctx context.Context, obj client.Object) error { return nil }
+
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&cachev1.Memcached{}).
@@ -91,7 +119,7 @@ func TestSourceOf(t *testing.T) {
 	}
 	source := behavior.SourceOf(worktree.NewTree(fs, "/p"))
 	requests := map[string]string{
-		"create secrets": "", "update configmaps": "", "list secrets": "", "create deployments.extensions": "", "update memcacheds.cache.example.com": "",
+		"create secrets": "", "create events": "", "create endpoints": "", "update configmaps": "", "list secrets": "", "create deployments.extensions": "", "update memcacheds.cache.example.com": "",
 		"list services.serving.knative.dev": "", "patch nodes": "", "patch pods": "", "create certificates.acme.io": "", "update deployments.apps/status": "", "get memcacheds.other.io": "",
 	}
 	for i, line := range strings.Split(controllerSource, "\n") {
