@@ -66,7 +66,7 @@ through flags. Other commands, such as sed and yq, aren't run; a note names each
 	f.StringVar(&o.Replaces, "replaces", "", "`name` of the CSV that this one replaces, kept in the base")
 	f.StringVar(&o.SkipRange, "skip-range", "", "`range` of versions that can be upgraded directly to this one, kept in the base")
 	f.BoolVar(&o.check, "check", false, "write nothing; exit with 1 and print a diff if the bundle is stale (for CI)")
-	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask at a terminal if there is no base)")
+	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask at a terminal unless the base was edited)")
 	addDescription(c, &o.describe, &o.Base)
 	c.AddCommand(newBundleValidate(a))
 	return c

@@ -54,7 +54,7 @@ flags don't give, at a terminal or line by line from a pipe.`,
 	addDirFlag(f, &o.InputDir, "input-dir", project.ManifestsDir, "`directory` of the current base, in its directory bases")
 	addDirFlag(f, &o.OutputDir, "output-dir", project.ManifestsDir, "`directory` to write to")
 	f.StringVar(&o.Package, "package", "", "package `name` (default: the project name)")
-	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask if there is no base)")
+	f.BoolVar(&o.interactive, "interactive", false, "ask for all descriptions; =false asks for none (default: ask unless the base was edited)")
 	addDescription(c, &o.describe, &o.KustomizeOptions)
 	return c
 }
