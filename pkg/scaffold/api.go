@@ -1,15 +1,18 @@
 package scaffold
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
+	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -56,13 +59,16 @@ func CreateAPI(tree *worktree.Tree, data Data, force bool) (*Report, error) {
 	return report, nil
 }
 
-// toEdit returns the paths of the types and the controller, if the user is to complete them.
+// toEdit returns the paths of the types, the controller and the sample, if the user is to complete them.
 func toEdit(files map[string][]byte, data Data) []string {
 	var names []string
 	for _, name := range []string{outputPath(apiPath+"/KIND_types.go", data), outputPath(controllerPath, data)} {
 		if files[name] != nil && data.Image.Ref == "" {
 			names = append(names, name)
 		}
+	}
+	if sample := path.Join(project.SamplesDir, data.Resource.SampleFile()); bytes.HasSuffix(files[sample], []byte(emptySpec)) {
+		names = append(names, sample)
 	}
 	return names
 }

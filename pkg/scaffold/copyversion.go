@@ -10,7 +10,6 @@ import (
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/gosource"
 	"github.com/operon-sdk/operon/pkg/lazyregexp"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
@@ -148,32 +147,6 @@ func hasConditions(types []byte, kind string) bool {
 		expr = fields[at].typ
 	}
 	return true
-}
-
-var (
-	sampleVersion = lazyregexp.New(`(?m)^apiVersion:[^\n]*`)
-	sampleName    = lazyregexp.New(`(?m)^  name:[^\n]*`)
-)
-
-// copySample replaces the sample in files by a copy of the source version's, with the version and the name of the new one. If
-// the source has no sample, or one with several objects, the scaffold's is kept.
-func copySample(tree *worktree.Tree, files map[string][]byte, data Data) error {
-	name := path.Join(project.SamplesDir, data.Resource.SampleFile())
-	scaffold := string(files[name])
-	content, err := tree.ReadOptional(path.Join(project.SamplesDir, data.Resource.From.of(data).Resource.SampleFile()))
-	if content == nil || scaffold == "" {
-		return err
-	}
-	content, _ = textdiff.ToLF(content)
-	versions, names := sampleVersion.FindAllStringIndex(string(content), -1), sampleName.FindAllStringIndex(string(content), -1)
-	if len(versions) != 1 || len(names) != 1 {
-		return nil
-	}
-	files[name] = textdiff.Apply(content, []textdiff.Edit{
-		{From: versions[0][0], To: versions[0][1], Text: sampleVersion.FindString(scaffold)},
-		{From: names[0][0], To: names[0][1], Text: sampleName.FindString(scaffold)},
-	})
-	return nil
 }
 
 // goPackage holds the declarations of a package's files, without tests and generated files.

@@ -101,18 +101,18 @@ func setSampleName(tree *worktree.Tree, data *Data) error {
 		return fmt.Errorf("listing %s: %w", project.SamplesDir, err)
 	}
 	for _, name := range names {
-		// A file with the name of a sample of this kind but for the version.
-		other := *r
-		other.Version = strings.TrimSuffix(path.Base(name), "_"+strings.ToLower(r.Kind)+".yaml")
-		other.Version = other.Version[strings.LastIndex(other.Version, "_")+1:]
-		if other.Version == r.Version || other.SampleFile() != path.Base(name) {
+		if path.Base(name) == r.SampleFile() {
 			continue
 		}
 		content, err := tree.ReadOptional(name)
 		if err != nil {
 			return err
 		}
-		if named(content, r.SampleName) {
+		// A file with the name of a sample of this kind but for the version, or with another name.
+		other := *r
+		other.Version = strings.TrimSuffix(path.Base(name), "_"+strings.ToLower(r.Kind)+".yaml")
+		other.Version = other.Version[strings.LastIndex(other.Version, "_")+1:]
+		if (other.SampleFile() == path.Base(name) || isSampleOf(content, *r)) && named(content, r.SampleName) {
 			r.SampleName = r.sampleName(true)
 			return nil
 		}

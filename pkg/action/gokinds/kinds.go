@@ -66,7 +66,7 @@ func newAPI(p *action.Project, o action.CreateAPIOptions) creation {
 			}
 			result := written{report: func() {
 				if from := data.Resource.From.Version; from != "" {
-					p.Reportf(diag.Note, "the types and the sample are copies of version %s", from)
+					p.Reportf(diag.Note, "the types are copies of version %s", from)
 				}
 				p.ReportKept(report)
 			}}
