@@ -18,7 +18,6 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/migrate"
-	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -160,12 +159,6 @@ func (p olderTree) checkBecomesCurrent(t *testing.T, old, anew string, edited ..
 			t.Errorf("%s", diff.Diff("current "+name, want, "upgraded "+name, got))
 		}
 	}
-}
-
-// added reports whether an upgrade adds a scaffolded file to a project without it.
-func added(name string) bool {
-	rule, _ := project.FileRuleOf(name)
-	return rule.Upgrade == project.Merged
 }
 
 // withoutHeader returns a text without the license header and without the logger of reconcilers of go/v2, which belong

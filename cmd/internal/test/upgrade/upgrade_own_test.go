@@ -10,6 +10,7 @@ import (
 
 	"github.com/operon-sdk/operon/cmd/internal/clitest"
 	"github.com/operon-sdk/operon/pkg/migrate"
+	"github.com/operon-sdk/operon/pkg/project"
 )
 
 // TestUpgradeOwn upgrades an unedited project of an earlier Operon: each scaffolded file becomes the current one, and
@@ -59,4 +60,10 @@ func TestUpgradeOwn(t *testing.T) {
 		}
 	}
 	clitest.MustRun(t, dir, "upgrade", "--offline", "--check")
+}
+
+// added reports whether an upgrade adds a scaffolded file to a project without it.
+func added(name string) bool {
+	rule, _ := project.FileRuleOf(name)
+	return rule.Upgrade == project.Merged
 }
