@@ -133,10 +133,15 @@ func (a *attempt) text() string { return a.stderr.String() + "\n" + a.stdout.Str
 
 // lacksModules reports whether the command would have to download modules or their checksums.
 func (a *attempt) lacksModules() bool {
+	downloaded := false // the module of the current JSON object is in the module cache
 	for line := range strings.Lines(a.text()) {
-		// The time of a release, which is in its .info file, is missing for modules of go.sum that were only built: nothing uses it.
-		if strings.TrimSpace(line) == `"Err": "module lookup disabled by GOPROXY=off"` {
-			continue
+		switch text := strings.TrimSpace(line); {
+		case text == "{", text == `"Module": {`, text == `"Replace": {`:
+			downloaded = false
+		case strings.HasPrefix(text, `"Dir": `):
+			downloaded = true
+		case downloaded && text == `"Err": "module lookup disabled by GOPROXY=off"`:
+			continue // only the time of the release is missing, which nothing uses: go build doesn't get its .info file
 		}
 		// A package that no required module provides is an error in the code: the answer of a proxy would depend on the date.
 		if !strings.Contains(line, "cannot find module providing package") &&
