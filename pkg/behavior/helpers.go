@@ -2,6 +2,7 @@ package behavior
 
 import (
 	"go/ast"
+	"maps"
 	"slices"
 
 	"github.com/operon-sdk/operon/pkg/gosource"
@@ -22,30 +23,37 @@ type requestMethods struct {
 	helpers map[string][]requestMethod
 }
 
-// helperDepth is the number of helpers that call each other, as far as they are followed.
+// helperDepth is how many helpers a request is followed through.
 const helperDepth = 3
 
-// methodsOf returns the functions that make requests in a project with the given files.
-func methodsOf(files []*gosource.File) requestMethods {
+// methodsOf returns the functions that make requests in a project with the given functions.
+func methodsOf(scopes []*scope) requestMethods {
 	methods := requestMethods{clients: clientMethods()}
 	for range helperDepth {
 		helpers, others := map[string][]requestMethod{}, map[string]bool{}
-		for _, f := range files {
-			for _, function := range functionsOf(f) {
-				name := function.Name.Name
-				found := passedOn(newScope(f, methods, function), function)
-				helpers[name] = append(helpers[name], found...)
-				others[name] = others[name] || len(found) == 0
-			}
+		for _, s := range scopes {
+			name, found := s.function.Name.Name, s.passedOn(methods)
+			helpers[name] = append(helpers[name], found...)
+			others[name] = others[name] || len(found) == 0
 		}
-		for name := range helpers {
-			if others[name] { // a call names one of several functions
-				delete(helpers, name)
-			}
-		}
+		maps.DeleteFunc(helpers, func(name string, _ []requestMethod) bool { return others[name] }) // a call names one of several functions
 		methods.helpers = helpers
 	}
 	return methods
+}
+
+// of returns what a call does if it makes requests.
+func (m requestMethods) of(call *ast.CallExpr) []requestMethod {
+	name := gosource.CalledName(call)
+	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if method, ok := m.clients[name]; ok {
+			if on, ok := selector.X.(*ast.CallExpr); ok {
+				method.ofStatus = gosource.CalledName(on) == "Status"
+			}
+			return []requestMethod{method}
+		}
+	}
+	return m.helpers[name]
 }
 
 // clientMethods are the methods of clients and controller builders, and functions of controllerutil. Clients that read through a cache list
@@ -62,29 +70,22 @@ func clientMethods() map[string]requestMethod {
 }
 
 // passedOn returns the requests of a function for its parameters, if they can be of any kind.
-func passedOn(s *scope, function *ast.FuncDecl) (methods []requestMethod) {
+func (s *scope) passedOn(methods requestMethods) (passed []requestMethod) {
 	var parameters []string
-	for _, field := range function.Type.Params.List {
+	for _, field := range s.function.Type.Params.List {
 		for _, name := range field.Names {
 			parameters = append(parameters, name.Name)
 		}
 	}
-	ast.Inspect(function.Body, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
+	s.eachRequest(methods, func(_ *ast.CallExpr, method requestMethod, object ast.Expr) {
+		id, ok := object.(*ast.Ident)
 		if !ok {
-			return true
+			return
 		}
-		for _, method := range s.methodsOf(call) {
-			object, ok := call.Args[method.object].(*ast.Ident)
-			if !ok {
-				continue
-			}
-			place, kind := slices.Index(parameters, object.Name), s.declared[object.Name].kind
-			if place >= 0 && (kind == "" || kind == "Object" || kind == "ObjectList") {
-				methods = append(methods, requestMethod{place, method.verbs, method.ofStatus})
-			}
+		place, kind := slices.Index(parameters, id.Name), s.declared[id.Name].kind
+		if place >= 0 && (kind == "" || kind == "Object" || kind == "ObjectList") {
+			passed = append(passed, requestMethod{place, method.verbs, method.ofStatus})
 		}
-		return true
 	})
-	return methods
+	return passed
 }

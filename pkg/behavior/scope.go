@@ -3,7 +3,6 @@ package behavior
 import (
 	"go/ast"
 	"go/token"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,28 +10,47 @@ import (
 	"github.com/operon-sdk/operon/pkg/gosource"
 )
 
-// A scope is what is known of the variables of a function. A type without kind is one of several.
+// A scope is a function and what is known of its variables. A type without kind is one of several.
 type scope struct {
 	file     *gosource.File
-	methods  requestMethods
+	function *ast.FuncDecl
 	declared map[string]goType
 }
 
-// newScope returns the scope of a function in a file.
-func newScope(f *gosource.File, methods requestMethods, function *ast.FuncDecl) *scope {
-	s := &scope{file: f, methods: methods, declared: map[string]goType{}}
-	s.declare(function)
-	return s
-}
-
-// calls returns the requests of a call if the type of its object is known.
-func (s *scope) calls(call *ast.CallExpr) (calls []clientCall) {
-	at := s.file.Fset.PositionFor(calledAt(call), false)
-	for _, method := range s.methodsOf(call) {
-		if object := s.typeOf(call.Args[method.object]); object.kind != "" {
-			calls = append(calls, clientCall{diag.Position{File: s.file.Name, Line: at.Line, Column: at.Column}, method.verbs, method.ofStatus, object})
+// scopesOf returns the functions and methods of a file that have a body.
+func scopesOf(f *gosource.File) (scopes []*scope) {
+	for _, decl := range f.AST.Decls {
+		if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil {
+			s := &scope{file: f, function: function, declared: map[string]goType{}}
+			s.declare()
+			scopes = append(scopes, s)
 		}
 	}
+	return scopes
+}
+
+// eachRequest calls use for each request of the function, with the call that makes it and the expression of its object.
+func (s *scope) eachRequest(methods requestMethods, use func(call *ast.CallExpr, method requestMethod, object ast.Expr)) {
+	ast.Inspect(s.function.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			for _, method := range methods.of(call) {
+				if method.object < len(call.Args) {
+					use(call, method, call.Args[method.object])
+				}
+			}
+		}
+		return true
+	})
+}
+
+// calls returns the requests of the function whose object has a known type.
+func (s *scope) calls(methods requestMethods) (calls []clientCall) {
+	s.eachRequest(methods, func(call *ast.CallExpr, method requestMethod, object ast.Expr) {
+		if t := s.typeOf(object); t.kind != "" {
+			at := s.file.Fset.PositionFor(calledAt(call), false)
+			calls = append(calls, clientCall{diag.Position{File: s.file.Name, Line: at.Line, Column: at.Column}, method.verbs, method.ofStatus, t})
+		}
+	})
 	return calls
 }
 
@@ -44,24 +62,9 @@ func calledAt(call *ast.CallExpr) token.Pos {
 	return call.Fun.Pos()
 }
 
-// methodsOf returns what a call does if it makes requests. All have an argument that is the object.
-func (s *scope) methodsOf(call *ast.CallExpr) []requestMethod {
-	name := gosource.CalledName(call)
-	methods := s.methods.helpers[name]
-	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
-		if method, ok := s.methods.clients[name]; ok {
-			if on, ok := selector.X.(*ast.CallExpr); ok {
-				method.ofStatus = gosource.CalledName(on) == "Status"
-			}
-			methods = []requestMethod{method}
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(methods), func(m requestMethod) bool { return len(call.Args) <= m.object })
-}
-
 // declare records the types of parameters and variables.
-func (s *scope) declare(function *ast.FuncDecl) {
-	ast.Inspect(function, func(n ast.Node) bool {
+func (s *scope) declare() {
+	ast.Inspect(s.function, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Field:
 			for _, name := range n.Names {

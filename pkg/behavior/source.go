@@ -36,20 +36,20 @@ func SourceOf(tree *worktree.Tree) func(stage.Denial) diag.Position {
 	if err != nil { // it was built a moment ago
 		return func(stage.Denial) diag.Position { return diag.Position{} }
 	}
-	var files []*gosource.File
+	var scopes []*scope
 	groups := map[string]string{}
 	for _, name := range m.Names() {
 		if f := m.Files[name]; !f.IsTest() && f.IsBuilt() {
-			files = append(files, f)
+			scopes = append(scopes, scopesOf(f)...)
 			if group := groupIn(f); group != "" {
 				groups[m.ImportPath(f.Dir())] = group
 			}
 		}
 	}
 	var calls []clientCall
-	methods := methodsOf(files)
-	for _, f := range files {
-		calls = append(calls, callsIn(f, methods)...)
+	methods := methodsOf(scopes)
+	for _, s := range scopes {
+		calls = append(calls, s.calls(methods)...)
 	}
 	return func(d stage.Denial) (at diag.Position) {
 		first := ""
@@ -110,28 +110,4 @@ func (t goType) isOf(group string) bool {
 		return path.Dir(rest) == cmp.Or(first, "core")
 	}
 	return first != group && strings.Contains(t.path, first)
-}
-
-// callsIn returns the calls in a file whose object is known.
-func callsIn(f *gosource.File, methods requestMethods) (calls []clientCall) {
-	for _, function := range functionsOf(f) {
-		s := newScope(f, methods, function)
-		ast.Inspect(function.Body, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				calls = append(calls, s.calls(call)...)
-			}
-			return true
-		})
-	}
-	return calls
-}
-
-// functionsOf returns the functions and methods of a file that have a body.
-func functionsOf(f *gosource.File) (functions []*ast.FuncDecl) {
-	for _, decl := range f.AST.Decls {
-		if function, ok := decl.(*ast.FuncDecl); ok && function.Body != nil {
-			functions = append(functions, function)
-		}
-	}
-	return functions
 }
