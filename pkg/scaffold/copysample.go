@@ -48,31 +48,50 @@ func copySample(tree *worktree.Tree, files map[string][]byte, data Data) error {
 	return nil
 }
 
-// samplesOf returns the files with samples of a kind, with LF line endings: the one with the scaffold's name first.
+// samplesOf returns the files with samples of a kind: the one with the scaffold's name first.
 func samplesOf(tree *worktree.Tree, r Resource) (samples [][]byte, err error) {
-	own := path.Join(project.SamplesDir, r.SampleFile())
+	files, err := readSamples(tree)
+	for _, file := range files {
+		switch {
+		case file.name == path.Join(project.SamplesDir, r.SampleFile()):
+			samples = slices.Insert(samples, 0, file.text)
+		case file.hasKind(r) && hasLine(file.text, "apiVersion: "+r.QualifiedGroup+"/"+r.Version):
+			samples = append(samples, file.text)
+		}
+	}
+	return samples, err
+}
+
+// A sampleFile is a file in config/samples, with LF line endings.
+type sampleFile struct {
+	name string
+	text []byte
+}
+
+// readSamples reads the files in config/samples, sorted by name.
+func readSamples(tree *worktree.Tree) (files []sampleFile, err error) {
 	names, err := tree.Walk(project.SamplesDir, func(string) bool { return true })
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", project.SamplesDir, err)
 	}
-	for _, name := range slices.Concat([]string{own}, names) {
+	for _, name := range names {
 		content, err := tree.ReadOptional(name)
 		if err != nil {
 			return nil, err
 		}
-		content, _ = textdiff.ToLF(content)
-		if name == own || isSampleOf(content, r) && hasLine(content, "apiVersion: "+r.QualifiedGroup+"/"+r.Version) {
-			samples = append(samples, content)
-		}
+		text, _ := textdiff.ToLF(content)
+		files = append(files, sampleFile{name, text})
 	}
-	return samples, nil
+	return files, nil
 }
 
-// isSampleOf reports whether a manifest has an object of a kind, of any version.
-func isSampleOf(content []byte, r Resource) bool {
-	lf, _ := textdiff.ToLF(content)
-	return bytes.Contains(lf, []byte("apiVersion: "+r.QualifiedGroup+"/")) && hasLine(lf, "kind: "+r.Kind)
+// hasKind reports whether the file has an object of a kind, of any version.
+func (f sampleFile) hasKind(r Resource) bool {
+	return bytes.Contains(f.text, []byte("apiVersion: "+r.QualifiedGroup+"/")) && hasLine(f.text, "kind: "+r.Kind)
 }
+
+// hasName reports whether the file has an object with a name.
+func (f sampleFile) hasName(name string) bool { return hasLine(f.text, "  name: "+name) }
 
 // hasLine reports whether a text with LF line endings has a line.
 func hasLine(text []byte, line string) bool {

@@ -1,14 +1,11 @@
 package scaffold
 
 import (
-	"bytes"
-	"fmt"
 	"maps"
 	"path"
 	"strings"
 
 	"github.com/operon-sdk/operon/pkg/project"
-	"github.com/operon-sdk/operon/pkg/textdiff"
 	"github.com/operon-sdk/operon/pkg/worktree"
 )
 
@@ -82,37 +79,31 @@ func (r Resource) sampleName(versioned bool) string {
 func setSampleName(tree *worktree.Tree, data *Data) error {
 	r := &data.Resource
 	r.SampleName = r.sampleName(false)
-	named := func(content []byte, name string) bool {
-		lf, _ := textdiff.ToLF(content)
-		return bytes.Contains(lf, []byte("\n  name: "+name+"\n"))
-	}
-	own, err := tree.ReadOptional(path.Join(project.SamplesDir, r.SampleFile()))
+	files, err := readSamples(tree)
 	if err != nil {
 		return err
 	}
-	if named(own, r.sampleName(true)) {
-		r.SampleName = r.sampleName(true)
-	}
-	if named(own, r.SampleName) {
-		return nil
-	}
-	names, err := tree.Walk(project.SamplesDir, func(string) bool { return true })
-	if err != nil {
-		return fmt.Errorf("listing %s: %w", project.SamplesDir, err)
-	}
-	for _, name := range names {
-		if path.Base(name) == r.SampleFile() {
+	for _, own := range files {
+		if own.name != path.Join(project.SamplesDir, r.SampleFile()) {
 			continue
 		}
-		content, err := tree.ReadOptional(name)
-		if err != nil {
-			return err
+		if own.hasName(r.sampleName(true)) {
+			r.SampleName = r.sampleName(true)
+		}
+		if own.hasName(r.SampleName) {
+			return nil
+		}
+	}
+	for _, file := range files {
+		base := path.Base(file.name)
+		if base == r.SampleFile() {
+			continue
 		}
 		// A file with the name of a sample of this kind but for the version, or with another name.
 		other := *r
-		other.Version = strings.TrimSuffix(path.Base(name), "_"+strings.ToLower(r.Kind)+".yaml")
+		other.Version = strings.TrimSuffix(base, "_"+strings.ToLower(r.Kind)+".yaml")
 		other.Version = other.Version[strings.LastIndex(other.Version, "_")+1:]
-		if (other.SampleFile() == path.Base(name) || isSampleOf(content, *r)) && named(content, r.SampleName) {
+		if (other.SampleFile() == base || file.hasKind(*r)) && file.hasName(r.SampleName) {
 			r.SampleName = r.sampleName(true)
 			return nil
 		}
