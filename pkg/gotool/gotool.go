@@ -131,6 +131,9 @@ func (g Go) attempt(ctx context.Context, c Command, variables []string, progress
 
 func (a *attempt) text() string { return a.stderr.String() + "\n" + a.stdout.String() }
 
+// lookupDisabled is what the go command prints if it would have to download something.
+const lookupDisabled = "module lookup disabled by GOPROXY=off"
+
 // lacksModules reports whether the command would have to download modules or their checksums.
 func (a *attempt) lacksModules() bool {
 	downloaded := false // the module of the current JSON object is in the module cache
@@ -140,12 +143,12 @@ func (a *attempt) lacksModules() bool {
 			downloaded = false
 		case strings.HasPrefix(text, `"Dir": `):
 			downloaded = true
-		case downloaded && text == `"Err": "module lookup disabled by GOPROXY=off"`:
+		case downloaded && text == `"Err": "`+lookupDisabled+`"`:
 			continue // only the time of the release is missing, which nothing uses: go build doesn't get its .info file
 		}
 		// A package that no required module provides is an error in the code: the answer of a proxy would depend on the date.
 		if !strings.Contains(line, "cannot find module providing package") &&
-			(strings.Contains(line, "module lookup disabled by GOPROXY=off") || strings.Contains(line, noChecksums)) {
+			(strings.Contains(line, lookupDisabled) || strings.Contains(line, noChecksums)) {
 			return true
 		}
 	}
@@ -158,7 +161,7 @@ func (a *attempt) result() ([]byte, error) {
 	}
 	if a.failed {
 		// No proxy is asked for a package that no required module provides: see lacksModules.
-		text := strings.ReplaceAll(a.stderr.String(), ": module lookup disabled by GOPROXY=off", "")
+		text := strings.ReplaceAll(a.stderr.String(), ": "+lookupDisabled, "")
 		return nil, &Error{Args: a.args, Text: strings.TrimSpace(text)}
 	}
 	return a.stdout.Bytes(), nil
