@@ -150,12 +150,13 @@ func (p olderTree) checkBecomesCurrent(t *testing.T, old, anew string, edited ..
 			continue
 		}
 		got, err := tree.ReadFile(name)
-		if err != nil && !added(name) {
+		if err != nil {
+			if added(name) {
+				t.Errorf("%s is missing", name)
+			}
 			continue
 		}
-		if err != nil {
-			t.Errorf("%s is missing", name)
-		} else if got, want = withoutHeader(name, got), withoutHeader(name, want); !bytes.Equal(got, want) {
+		if got, want := withoutHeader(name, got), withoutHeader(name, want); !bytes.Equal(got, want) {
 			t.Errorf("%s", diff.Diff("current "+name, want, "upgraded "+name, got))
 		}
 	}
