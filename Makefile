@@ -184,6 +184,15 @@ fresh: ## Run FRESH (default: all of CI) in a clone of HEAD on an empty copy of 
 	$(GO) build -o bin/fresh ./testdata/fresh
 	bin/fresh '$(FRESH)'
 
+.PHONY: fresh-release
+fresh-release: ## Follow the tutorial with a release on an empty copy of this machine, where nothing of Operon is built (Linux, root)
+	@mkdir -p bin
+	$(GO) build -o bin/fresh ./testdata/fresh
+	$(GO) build -o bin/tutorial ./testdata/tutorial
+	$(MAKE) release VERSION=v0.0.0-fresh PLATFORMS=$$($(GO) env GOOS)/$$($(GO) env GOARCH)
+	bin/fresh 'mkdir ~/release && tar -xzf $(CURDIR)/bin/release/operon_*.tar.gz -C ~/release --strip-components=1 && \
+		OPERON_MIRROR=$(CURDIR)/bin/release $(CURDIR)/bin/tutorial -operon ~/release/operon docs/tutorial.md'
+
 .PHONY: modules
 modules: ## Download the modules that a scaffolded operator requires
 	@echo "==> the modules of a scaffolded operator (downloaded once: about a minute)"

@@ -78,7 +78,7 @@ func layers() map[string][]string {
 		"pkg/bundle/validate":           {"pkg/bundle", "pkg/crd", "pkg/diag", "pkg/manifest", "pkg/report", "pkg/safeyaml"},
 		"pkg/codegen":                   {"pkg/crd", "pkg/diag", "pkg/filecache", "pkg/goenv", "pkg/gosource", "pkg/textdiff"},
 		"pkg/codegen/calls":             {"pkg/codegen", "pkg/diag", "pkg/makefile", "pkg/safeyaml"},
-		"pkg/controlplane":              {"pkg/diag", "pkg/kube", "pkg/tempdir", "templates"},
+		"pkg/controlplane":              {"pkg/buildinfo", "pkg/diag", "pkg/kube", "pkg/tempdir", "pkg/transport", "templates"},
 		"pkg/crd":                       {},
 		"pkg/customresource":            {"pkg/buildinfo", "pkg/diag", "pkg/safeyaml"},
 		"pkg/dependents":                {},

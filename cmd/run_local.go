@@ -228,7 +228,7 @@ func (a *app) localOptions(ctx context.Context, root string) (o local.Options, c
 // commonOptions returns the options that runs in a directory share, with and without a project.
 func (a *app) commonOptions(ctx context.Context, root string) local.Options {
 	return local.Options{
-		Root: root, StateDirs: a.StateDirs(), Environ: a.Environ, Go: a.goTool(), TempDir: a.Getenv("TMPDIR"), Now: a.Now, Command: a.commandLine(),
+		Root: root, StateDirs: a.StateDirs(), Environ: a.Environ, HTTP: a.HTTP, Go: a.goTool(), TempDir: a.Getenv("TMPDIR"), Now: a.Now, Command: a.commandLine(),
 		Build:    func(dir string) ([]byte, error) { return a.remote().Build(ctx, root, dir, nil) },
 		Progress: a.print.Progress, Report: func(err error) { a.report(err) }, Interrupted: env.SecondInterrupt,
 	}

@@ -87,6 +87,6 @@ func (a *app) checkIntact() error {
 // controlPlaneOptions returns the options to find or build programs of a control plane; without any, the programs for tests.
 func (a *app) controlPlaneOptions(parts ...string) controlplane.EnsureOptions {
 	o := controlplane.DefaultOptions(a.Environ)
-	o.Parts, o.Progress = parts, a.print.Progress
+	o.Parts, o.Progress, o.HTTP = parts, a.print.Progress, a.HTTP
 	return o
 }

@@ -17,6 +17,14 @@ var release = "v0.1.0-dev"
 // -X flag. They are empty in other builds, which fromModule identifies by what the go command records.
 var commit, commitDate string
 
+// controlPlaneURL and controlPlaneSHA256 identify the archive with the control plane for this platform. "make release" sets them with the
+// linker's -X flag; they are empty in other builds.
+var controlPlaneURL, controlPlaneSHA256 string
+
+// ControlPlane returns where the release of this build has the archive with the control plane for this platform, and its digest in
+// hexadecimal. Both are empty if there is none.
+func ControlPlane() (url, sha256 string) { return controlPlaneURL, controlPlaneSHA256 }
+
 // unknown replaces a commit or date that a build does not record.
 const unknown = "unknown"
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,6 +70,12 @@ type EnsureOptions struct {
 	IndexURL string
 	// NoDownload and NoBuild disable downloads and builds.
 	NoDownload, NoBuild bool
+	// Archive is the program in a file of the release, which is used instead of a build; nil if there is none. Mirror is a directory or
+	// an https URL to read the file from, instead of the directory in its URL. Without a mirror, GOPROXY=off in Environ forbids the download.
+	// HTTP sends the requests; nil for http.DefaultTransport.
+	Archive *Archive
+	Mirror  string
+	HTTP    http.RoundTripper
 	// Environ is the environment of the build.
 	Environ []string
 	// Progress is called with the steps that take time, each a line without a newline, never concurrently; it may be nil.
@@ -79,10 +86,13 @@ type EnsureOptions struct {
 
 // DefaultOptions returns options with the directories of an environment, as far as it sets them.
 func DefaultOptions(environ []string) EnsureOptions {
-	o := EnsureOptions{Environ: environ}
+	o := EnsureOptions{Environ: environ, Archive: releaseArchive()}
 	for _, entry := range environ {
 		if dir, ok := strings.CutPrefix(entry, "KUBEBUILDER_ASSETS="); ok {
 			o.KubebuilderAssets = dir
+		}
+		if mirror, ok := strings.CutPrefix(entry, mirrorVariable+"="); ok {
+			o.Mirror = mirror
 		}
 	}
 	if dir, err := store.DefaultStoreDir(); err == nil {
@@ -107,7 +117,7 @@ func (o *EnsureOptions) parts() []string {
 	return o.Parts
 }
 
-// EnsureBuilt is like Ensure for programs that no download contains, such as KubeControllerManager and Kubectl: it downloads nothing, and
+// EnsureBuilt is like Ensure for programs that setup-envtest's downloads don't contain, such as KubeControllerManager: it ignores these, and
 // uses KUBEBUILDER_ASSETS only if all programs are there.
 func EnsureBuilt(ctx context.Context, o EnsureOptions) (Assets, error) {
 	o.NoDownload = true
@@ -120,7 +130,8 @@ func EnsureBuilt(ctx context.Context, o EnsureOptions) (Assets, error) {
 }
 
 // Ensure returns the programs of a control plane. It uses KUBEBUILDER_ASSETS, setup-envtest's store or Operon's cache. Otherwise it
-// downloads them like setup-envtest, if the index responds within seconds, or builds them from source, which takes minutes, once.
+// downloads them like setup-envtest, if the index responds within seconds, takes them from the archive of the release, or builds them from
+// source, which takes minutes, once.
 //
 // Only Operon's version can be built. It is returned if another version is neither found nor downloaded; compare Assets.Version.
 func Ensure(ctx context.Context, o EnsureOptions) (Assets, error) {
@@ -171,7 +182,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (Assets, error) {
 	if o.NoBuild {
 		return Assets{}, fmt.Errorf("downloading Kubernetes %s: %w", o.Version, notDownloaded)
 	}
-	return o.build(ctx, prog)
+	return o.provide(ctx, prog)
 }
 
 // find searches all local directories. It returns zero Assets if none has the programs.
@@ -200,7 +211,7 @@ func (o *EnsureOptions) built(prog *program) Assets {
 	if o.CacheDir == "" {
 		return Assets{}
 	}
-	dir := filepath.Join(o.buildsDir(), prog.key())
+	dir := filepath.Join(o.buildsDir(), prog.key(hostPlatform()))
 	if len(missingParts(dir, o.parts())) > 0 {
 		return Assets{}
 	}

@@ -12,8 +12,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/tools/setup-envtest/versions"
 )
 
 // A Command is a program with its arguments and environment.
@@ -32,36 +33,44 @@ type Command struct {
 // buildPrefix is the prefix of the directories of running builds.
 const buildPrefix = "build-"
 
+// programName is the name of the program that is all parts in one, without .exe.
+const programName = "controlplane"
+
 // heartbeat is the time between two reports of a build.
 const heartbeat = 10 * time.Second
 
-// build builds the programs from source. The caller holds the lock, so all existing build directories are of interrupted builds.
-func (o *EnsureOptions) build(ctx context.Context, prog *program) (Assets, error) {
+// provide takes the programs from the archive of the release, or builds them from source. The caller holds the lock, so all existing build
+// directories belong to interrupted builds.
+func (o *EnsureOptions) provide(ctx context.Context, prog *program) (Assets, error) {
 	if err := o.removeStale(); err != nil {
 		return Assets{}, fmt.Errorf("removing an interrupted build: %w", err)
 	}
-	o.reportf("building etcd and kube-apiserver %s from source, once; this takes 5 to 15 minutes on 2 cores", prog.version)
 	work, err := os.MkdirTemp(o.buildsDir(), buildPrefix)
 	if err != nil {
 		return Assets{}, fmt.Errorf("creating a build directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }() // the next build removes the rest
 
-	src, bin := filepath.Join(work, "src"), filepath.Join(work, "bin")
-	if err := writeProgram(src, prog); err != nil {
-		return Assets{}, fmt.Errorf("writing the control plane's program: %w", err)
-	}
+	bin := filepath.Join(work, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return Assets{}, fmt.Errorf("creating a build directory: %w", err)
 	}
-	if err := o.compile(ctx, prog, src, filepath.Join(bin, executable("controlplane"))); err != nil {
-		return Assets{}, fmt.Errorf("building the control plane %s: %w", prog.version, err)
+	binary := filepath.Join(bin, executable(programName))
+	unpacked, err := o.unpackRelease(ctx, work, binary)
+	if err != nil {
+		return Assets{}, err
+	}
+	if !unpacked {
+		o.reportf("building etcd and kube-apiserver %s from source, once; this takes 5 to 15 minutes on 2 cores", prog.version)
+		if err := o.compile(ctx, prog, hostPlatform(), filepath.Join(work, "src"), binary); err != nil {
+			return Assets{}, err
+		}
 	}
 	if err := linkParts(bin); err != nil {
 		return Assets{}, fmt.Errorf("storing the control plane: %w", err)
 	}
 
-	target := filepath.Join(o.buildsDir(), prog.key())
+	target := filepath.Join(o.buildsDir(), prog.key(hostPlatform()))
 	// An existing directory is incomplete.
 	if err := os.RemoveAll(target); err != nil {
 		return Assets{}, fmt.Errorf("storing the control plane: %w", err)
@@ -96,17 +105,14 @@ func writeProgram(dir string, prog *program) error {
 	return nil
 }
 
-// compile runs go list to download the sources and count the packages, then go build.
-func (o *EnsureOptions) compile(ctx context.Context, prog *program, src, out string) error {
-	env := buildEnviron(o.Environ)
-	progress := &buildProgress{reportf: o.reportf, stage: "downloading the sources"}
-	beat, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { progress.report(beat) })
-	defer func() {
-		stop()
-		wg.Wait()
-	}()
+// compile writes the source to the directory src, runs go list to download what it requires and to count the packages, then go build.
+func (o *EnsureOptions) compile(ctx context.Context, prog *program, p versions.Platform, src, out string) error {
+	if err := writeProgram(src, prog); err != nil {
+		return fmt.Errorf("writing the control plane's program: %w", err)
+	}
+	env := buildEnviron(o.Environ, p)
+	progress := &buildProgress{stage: "downloading the sources"}
+	defer o.reportRegularly(ctx, progress.state)()
 
 	goRun := func(stdout io.Writer, args ...string) error {
 		stderr := &tail{skip: progress.countPackage}
@@ -114,11 +120,15 @@ func (o *EnsureOptions) compile(ctx context.Context, prog *program, src, out str
 		return explainGo(ctx, err, stderr.lines())
 	}
 	var packages lineCounter
-	if err := goRun(&packages, "list", "-mod=readonly", "-deps", "."); err != nil {
-		return err
+	err := goRun(&packages, "list", "-mod=readonly", "-deps", ".")
+	if err == nil {
+		progress.start("compiling", packages.lines)
+		err = goRun(nil, prog.buildArgs(out)...)
 	}
-	progress.start("compiling", packages.lines)
-	return goRun(nil, prog.buildArgs(out)...)
+	if err != nil {
+		return fmt.Errorf("building the control plane %s: %w", prog.version, err)
+	}
+	return nil
 }
 
 func (o *EnsureOptions) run(ctx context.Context, command Command) error {
@@ -129,7 +139,7 @@ func (o *EnsureOptions) run(ctx context.Context, command Command) error {
 }
 
 // buildEnviron returns environ with fixed values of all variables that affect the build.
-func buildEnviron(environ []string) []string {
+func buildEnviron(environ []string, p versions.Platform) []string {
 	flags := "-mod=readonly"
 	for _, entry := range environ {
 		// With this flag, which users set to delete the module cache, it is writable.
@@ -140,7 +150,7 @@ func buildEnviron(environ []string) []string {
 	// The last entry of a name is effective.
 	return append(append([]string{}, environ...),
 		"GOFLAGS="+flags, "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0",
-		"GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+		"GOOS="+p.OS, "GOARCH="+p.Arch)
 }
 
 // explainGo adds the likely cause and the remedy to an error of go.
@@ -167,15 +177,11 @@ func explainGo(ctx context.Context, err error, lines []string) error {
 // linkParts links the binary in dir to the names of its parts. Symbolic links would be lost in copies of the directory, and copies
 // take 140 MB each.
 func linkParts(dir string) error {
-	binary := filepath.Join(dir, executable("controlplane"))
+	binary := filepath.Join(dir, executable(programName))
 	if err := flush(binary); err != nil {
 		return err
 	}
-	parts := []string{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler, Kubectl}
-	if runtime.GOOS == "linux" {
-		parts = append(parts, Kubelet, KubeProxy)
-	}
-	for _, part := range parts {
+	for _, part := range partsOf(hostPlatform()) {
 		if err := LinkOrCopy(binary, filepath.Join(dir, executable(part))); err != nil {
 			return err
 		}

@@ -383,12 +383,12 @@ func TestProgram(t *testing.T) {
 	if ownVersion().String() != Version {
 		t.Errorf("%q is not a valid version", Version)
 	}
-	key := p.key()
-	if !strings.HasPrefix(key, Version+"-") || key != p.key() {
+	key := p.key(hostPlatform())
+	if !strings.HasPrefix(key, Version+"-") || key != p.key(hostPlatform()) {
 		t.Errorf("key %s", key)
 	}
 	p.files["main.go"] = append(p.files["main.go"], '\n')
-	if p.key() == key {
+	if p.key(hostPlatform()) == key {
 		t.Error("another program has the same key")
 	}
 }
@@ -396,7 +396,7 @@ func TestProgram(t *testing.T) {
 func TestBuildWatch(t *testing.T) {
 	t.Parallel()
 	w := &buildProgress{stage: "downloading the sources"}
-	if got := w.state(); got != "downloading the sources" {
+	if got := w.state(30 * time.Second); got != "downloading the sources" {
 		t.Error(got)
 	}
 	w.start("compiling", 3)
@@ -406,7 +406,11 @@ func TestBuildWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := w.state(); got != "compiling: 2 of 3 packages" {
+	if got := w.state(40 * time.Second); got != "compiling: 2 of 3 packages" {
+		t.Error(got)
+	}
+	w.total, w.packages = 1000, 250 // in one minute
+	if got := w.state(90 * time.Second); got != "compiling: 250 of 1000 packages, about 4 min left" {
 		t.Error(got)
 	}
 	if got := strings.Join(stderr.lines(), "|"); got != "# k8s.io/c|c.go:1:2: wrong type" {

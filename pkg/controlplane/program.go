@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+	"sigs.k8s.io/controller-runtime/tools/setup-envtest/versions"
 
 	"github.com/operon-sdk/operon/templates"
 )
@@ -61,17 +61,26 @@ func loadProgram() (*program, error) {
 	return p, nil
 }
 
-// key returns the name of the built program in the cache: version, platform, and a hash of the source and the arguments. It does
-// not contain the version of Go, so that patch releases of Go do not cause a new build.
-func (p *program) key() string {
+// key returns the name of the program built for a platform, in the cache and in archives: version, platform, and a hash of the source and
+// the arguments. It does not contain the version of Go, so that patch releases of Go do not cause a new build.
+func (p *program) key(target versions.Platform) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
 		fmt.Fprintf(h, "%s %d\n", name, len(p.files[name]))
 		h.Write(p.files[name])
 	}
 	fmt.Fprintln(h, p.buildArgs("out"))
-	return fmt.Sprintf("%s-%s-%s-%s", strings.TrimPrefix(p.version, "v"), runtime.GOOS, runtime.GOARCH,
+	return fmt.Sprintf("%s-%s-%s-%s", strings.TrimPrefix(p.version, "v"), target.OS, target.Arch,
 		hex.EncodeToString(h.Sum(nil))[:12])
+}
+
+// partsOf returns the names of all parts of the program built for a platform.
+func partsOf(target versions.Platform) []string {
+	parts := []string{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler, Kubectl}
+	if target.OS == "linux" {
+		parts = append(parts, Kubelet, KubeProxy)
+	}
+	return parts
 }
 
 // buildArgs returns the arguments of go that build the program.

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// buildProgress reports the progress of a build.
+// buildProgress is the progress of a build.
 type buildProgress struct {
-	reportf func(format string, args ...any)
-
 	mu       sync.Mutex
 	stage    string
 	packages int
 	total    int
+	// began is when the stage before the packages was last seen, after the start of the build.
+	began time.Duration
 }
 
 // start begins a stage of total packages; 0 if unknown.
@@ -38,28 +38,47 @@ func (w *buildProgress) countPackage(line string) bool {
 	return true
 }
 
-// report reports the progress at every heartbeat until ctx ends.
-func (w *buildProgress) report(ctx context.Context) {
-	ticker := time.NewTicker(heartbeat)
-	defer ticker.Stop()
-	for elapsed := heartbeat; ; elapsed += heartbeat {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			w.reportf("%s (%s)", w.state(), elapsed)
-		}
-	}
-}
-
-func (w *buildProgress) state() string {
+// state describes the progress, elapsed after the start of the build. What is left is estimated from the packages so far.
+func (w *buildProgress) state(elapsed time.Duration) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.total == 0 {
+		w.began = elapsed
 		return w.stage
 	}
 	// Go does not print cached packages, so a build can end with a lower count.
-	return fmt.Sprintf("%s: %d of %d packages", w.stage, min(w.packages, w.total), w.total)
+	done := min(w.packages, w.total)
+	state := fmt.Sprintf("%s: %d of %d packages", w.stage, done, w.total)
+	if left := w.total - done; done >= estimateFrom && left > 0 {
+		minutes := ((elapsed - w.began) / time.Duration(done) * time.Duration(left)).Minutes()
+		state += fmt.Sprintf(", about %d min left", 1+int(minutes))
+	}
+	return state
+}
+
+// estimateFrom is how many packages must be compiled before the rest is estimated.
+const estimateFrom = 100
+
+// reportRegularly reports a state, which depends on the time since the start, at every heartbeat until ctx ends or stop is called.
+func (o *EnsureOptions) reportRegularly(ctx context.Context, state func(elapsed time.Duration) string) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		ticker := time.NewTicker(heartbeat)
+		defer ticker.Stop()
+		for elapsed := heartbeat; ; elapsed += heartbeat {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				o.reportf("%s (%s)", state(elapsed), elapsed)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // lineCounter counts the lines written to it.

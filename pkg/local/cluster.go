@@ -127,7 +127,7 @@ func (r *runner) provideNamespace(ctx context.Context) error {
 // kinds that it finds when it starts, and looks for others only every 30 seconds, so that CRDs must be there before.
 func (r *runner) embed(ctx context.Context) error {
 	ensure := controlplane.DefaultOptions(r.o.Environ)
-	ensure.Parts, ensure.Progress = controlplane.WorkloadParts(), r.o.Progress
+	ensure.Parts, ensure.Progress, ensure.HTTP = controlplane.WorkloadParts(), r.o.Progress, r.o.HTTP
 	assets, err := controlplane.EnsureBuilt(ctx, ensure)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/operon-sdk/operon/pkg/diag"
@@ -67,6 +68,8 @@ type Options struct {
 	CertDir string
 	// Environ is the environment of go, the manager and the control plane.
 	Environ []string
+	// HTTP requests the control plane of the release; nil for http.DefaultTransport.
+	HTTP http.RoundTripper
 	// Go builds the manager.
 	Go gotool.Go
 	// TempDir is the parent of temporary directories; empty means the system's.

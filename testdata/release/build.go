@@ -23,7 +23,7 @@ func goBuild(ctx context.Context, source string, p platform, ldflags, pkg, outpu
 // build builds programs for a platform.
 func (r *release) build(ctx context.Context, p platform, programs []string) error {
 	for _, name := range programs {
-		if err := r.compile(ctx, p, packages[name], filepath.Join(r.built(p), p.executable(name))); err != nil {
+		if err := r.compile(ctx, p, r.linked[p], packages[name], filepath.Join(r.built(p), p.executable(name))); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,6 @@
 // Release writes the files of a release of Operon: for each platform an archive with both programs, manual pages and shell completions, and an
-// SPDX document; for Linux also a deb and an rpm package; a Homebrew formula, a Krew manifest, and the checksums of all of them.
+// SPDX document; for most platforms a control plane; for Linux also a deb and an rpm package; a Homebrew formula, a Krew manifest, and the
+// checksums of all of them.
 //
 //	make release VERSION=v1.2.3
 //	make release VERSION=v1.2.3 PLATFORMS='linux/amd64 windows/amd64' SIGNING_KEY=minisign.key
@@ -8,6 +9,11 @@
 //
 // The same commit, version and Go release make the same bytes, on any machine: archives hold their files in a fixed order, owned by root and with the
 // time of the commit. SOURCE_DATE_EPOCH overrides that time.
+//
+// # Control planes
+//
+// The control plane that "run local" and tests start is built from source for each platform, and archived. Each operon is linked with the URL
+// and the digest of its platform's archive, so that it needs to trust neither the server nor a mirror.
 //
 // # Programs from other modules
 //
@@ -32,6 +38,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
 func main() {
@@ -51,7 +59,7 @@ func main() {
 // parse returns the release that arguments and environment describe.
 func parse(args []string, getenv func(string) string) (*release, error) {
 	flags := flag.NewFlagSet("release", flag.ExitOnError)
-	r := &release{source: ".", log: os.Stdout, password: getenv("MINISIGN_PASSWORD")}
+	r := &release{source: ".", log: os.Stdout, password: getenv("MINISIGN_PASSWORD"), environ: os.Environ(), pack: controlplane.Pack}
 	flags.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
 	date := flags.String("date", "", "time of the commit, as in 2026-01-02T03:04:05Z; SOURCE_DATE_EPOCH overrides it")
 	platforms := flags.String("platforms", "", "platforms, such as 'linux/amd64 darwin/arm64' (default: all)")
@@ -78,8 +86,8 @@ func parse(args []string, getenv func(string) string) (*release, error) {
 	if r.baseURL == "" {
 		r.baseURL = homepage + "/releases/download/" + r.version
 	}
-	r.compile = func(ctx context.Context, p platform, pkg, output string) error {
-		return goBuild(ctx, r.source, p, *ldflags, pkg, output)
+	r.compile = func(ctx context.Context, p platform, added, pkg, output string) error {
+		return goBuild(ctx, r.source, p, *ldflags+" "+added, pkg, output)
 	}
 	return r, nil
 }

@@ -48,8 +48,8 @@ type nfpmRPM struct {
 	BuildHost string `json:"buildhost"`
 }
 
-// pack writes the deb and the rpm package of a platform.
-func (r *release) pack(ctx context.Context, p platform) error {
+// makePackages writes the deb and the rpm package of a platform.
+func (r *release) makePackages(ctx context.Context, p platform) error {
 	contents, err := r.contents(p)
 	if err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
 const (
@@ -36,14 +38,20 @@ type release struct {
 	key, password string
 	// source is the directory with Operon's source. Out is the directory to write, which is replaced when all files are complete.
 	source, out string
-	// compile builds the program of a Go package for a platform.
-	compile func(ctx context.Context, p platform, pkg, output string) error
-	log     io.Writer
+	// environ is the environment of the build of control planes.
+	environ []string
+	// compile builds the program of a Go package for a platform, with additional linker flags.
+	compile func(ctx context.Context, p platform, ldflags, pkg, output string) error
+	// pack writes the archive with a control plane.
+	pack func(ctx context.Context, o controlplane.PackOptions, w io.Writer) error
+	log  io.Writer
 
 	// stage is a temporary directory next to out; its subdirectory files becomes out.
 	stage string
 	// archives are those written so far.
 	archives []archived
+	// linked are the linker flags that tell the program of a platform where its control plane is.
+	linked map[platform]string
 	// done and total count steps.
 	done, total int
 }
@@ -76,7 +84,7 @@ func (r *release) write(ctx context.Context) (err error) {
 		return err
 	}
 	steps := r.steps()
-	r.done, r.total = 0, len(steps)
+	r.done, r.total, r.linked = 0, len(steps), map[platform]string{}
 	for _, s := range steps {
 		r.done++
 		fmt.Fprintf(r.log, "==> %d/%d %s\n", r.done, r.total, s.what)
@@ -108,6 +116,11 @@ func (r *release) steps() []step {
 	if len(r.tools()) > 0 {
 		steps = append(steps, step{"building " + strings.Join(r.tools(), " and "), r.installTools})
 	}
+	for _, p := range r.platforms {
+		if p.hasControlPlane() {
+			steps = append(steps, step{fmt.Sprintf("building the control plane for %s", p), func(ctx context.Context) error { return r.packControlPlane(ctx, p) }})
+		}
+	}
 	build := func(p platform, programs ...string) {
 		steps = append(steps, step{fmt.Sprintf("building %s for %s", strings.Join(programs, " and "), p), func(ctx context.Context) error {
 			return r.build(ctx, p, programs)
@@ -125,7 +138,7 @@ func (r *release) steps() []step {
 			step{fmt.Sprintf("archiving %s", p), func(context.Context) error { return r.archive(p) }},
 			step{fmt.Sprintf("listing the modules in %s", p), func(context.Context) error { return r.list(p) }})
 		if p.hasPackages() {
-			steps = append(steps, step{fmt.Sprintf("packaging %s as deb and rpm", p), func(ctx context.Context) error { return r.pack(ctx, p) }})
+			steps = append(steps, step{fmt.Sprintf("packaging %s as deb and rpm", p), func(ctx context.Context) error { return r.makePackages(ctx, p) }})
 		}
 	}
 	return append(steps,

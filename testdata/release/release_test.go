@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/operon-sdk/operon/pkg/controlplane"
 )
 
 // TestRelease writes a release with small programs twice, in different directories and from files with different times, and compares
@@ -26,14 +28,22 @@ func TestRelease(t *testing.T) {
 	first, output := writeRelease(t, standin, key, time.Unix(1e9, 0))
 	second, _ := writeRelease(t, standin, key, time.Unix(1.1e9, 0))
 
-	want := []string{
-		"SHA256SUMS", "SHA256SUMS.minisig",
+	want := []string{"SHA256SUMS", "SHA256SUMS.minisig"}
+	for _, platform := range []string{"darwin/arm64", "linux/amd64", "windows/amd64"} {
+		system, arch, _ := strings.Cut(platform, "/")
+		name, err := controlplane.ArchiveName(system, arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, name)
+	}
+	want = append(want,
 		"operon.rb", "operon.yaml",
 		"operon_1.2.3-rc.1_darwin_arm64.spdx.json", "operon_1.2.3-rc.1_darwin_arm64.tar.gz",
 		"operon_1.2.3-rc.1_linux_amd64.deb", "operon_1.2.3-rc.1_linux_amd64.rpm",
 		"operon_1.2.3-rc.1_linux_amd64.spdx.json", "operon_1.2.3-rc.1_linux_amd64.tar.gz",
 		"operon_1.2.3-rc.1_windows_amd64.spdx.json", "operon_1.2.3-rc.1_windows_amd64.zip",
-	}
+	)
 	if got := names(t, first); !slices.Equal(got, want) {
 		t.Errorf("got the files\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -43,7 +53,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	steps := strings.Count(output, "==> ") - 1
-	if !strings.Contains(output, fmt.Sprintf("==> %[1]d/%[1]d writing checksums\n", steps)) || !strings.Contains(output, "==> 12 files of v1.2.3-rc.1 in ") {
+	if !strings.Contains(output, fmt.Sprintf("==> %[1]d/%[1]d writing checksums\n", steps)) || !strings.Contains(output, "==> 15 files of v1.2.3-rc.1 in ") {
 		t.Errorf("progress without counts:\n%s", output)
 	}
 
@@ -109,11 +119,18 @@ func newRelease(t *testing.T, standin []byte, changed time.Time, args ...string)
 		t.Fatal(err)
 	}
 	r.source, r.log = source, io.Discard
-	r.compile = func(ctx context.Context, p platform, pkg, output string) error {
+	r.compile = func(ctx context.Context, p platform, ldflags, pkg, output string) error {
+		if want := "pkg/buildinfo.controlPlaneURL=" + r.baseURL + "/operon-control-plane_"; slices.Contains(r.platforms, p) && !strings.Contains(ldflags, want) {
+			t.Errorf("%s for %s is linked with %q, without %s", pkg, p, ldflags, want)
+		}
 		if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
 			return err
 		}
 		return os.WriteFile(output, standin, 0o700)
+	}
+	r.pack = func(_ context.Context, o controlplane.PackOptions, w io.Writer) error {
+		_, err := fmt.Fprintf(w, "control plane for %s/%s of %s\n", o.OS, o.Arch, o.Modified)
+		return err
 	}
 	return r
 }

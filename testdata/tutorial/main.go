@@ -57,16 +57,18 @@ func run(ctx context.Context, program, section, registry, page string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	assets, err := findControlPlane(ctx)
-	if err != nil {
-		return err
-	}
-
 	sh, err := newShell(ctx, dir, os.Stdout)
 	if err != nil {
 		return err
 	}
-	sh.path(filepath.Dir(program), assets.Dir)
+	sh.path(filepath.Dir(program))
+	if strings.Contains(string(text), "$ kubectl ") {
+		assets, err := findControlPlane(ctx)
+		if err != nil {
+			return err
+		}
+		sh.path(assets.Dir)
+	}
 	if registry == "" {
 		// Hide the user's clusters from the commands.
 		sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
@@ -87,10 +89,10 @@ func run(ctx context.Context, program, section, registry, page string) error {
 	return nil
 }
 
-// findControlPlane finds or builds the control plane, with all components that a page may start.
+// findControlPlane finds or builds the control plane, which has kubectl.
 func findControlPlane(ctx context.Context) (controlplane.Assets, error) {
 	options := controlplane.DefaultOptions(os.Environ())
-	options.Parts = []string{controlplane.Etcd, controlplane.KubeAPIServer, controlplane.Kubectl}
+	options.Parts = []string{controlplane.Kubectl}
 	options.Progress = func(message string) { fmt.Println(message) }
 	return controlplane.Ensure(ctx, options)
 }

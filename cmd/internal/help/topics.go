@@ -29,6 +29,8 @@ Files:
                          code for the first time
   OPERON_ALLOW_REMOTE_RESOURCES
                          true is --allow-remote-resources for all commands
+  OPERON_MIRROR          directory or https URL to read the control plane from,
+                         instead of the release of this program
   OPERATOR_BUNDLE_CATEGORIES
                          JSON file with the categories that 'bundle validate'
                          accepts (default: those of OperatorHub.io)
