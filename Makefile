@@ -44,15 +44,17 @@ build: ## Build bin/operon and bin/operon-runtime
 PLATFORMS ?=
 SIGNING_KEY ?=
 RELEASE_FLAGS ?=
+# IMAGES are the base images in a release. That of Ansible operators is built from Debian's packages.
+IMAGES ?= helm-operator ansible-operator
 
 # What is published has its version.
 release helm-operator-image ansible-operator-image: LDFLAGS += $(if $(VERSION),-X $(MODULE)/pkg/buildinfo.release=$(VERSION))
 
 .PHONY: release
-release: ## Write archives, packages, SBOMs and checksums of release VERSION to bin/release
+release: $(IMAGES:%=%-image) ## Write archives, packages, SBOMs and checksums of release VERSION to bin/release
 	@$(if $(filter %-dirty,$(COMMIT)),echo "==> files differ from the commit: 'operon version' prints it with -dirty")
 	@$(GO) run ./testdata/release -version '$(VERSION)' -date '$(COMMIT_DATE)' -ldflags '$(LDFLAGS)' \
-		-platforms '$(PLATFORMS)' -key '$(SIGNING_KEY)' $(RELEASE_FLAGS)
+		-platforms '$(PLATFORMS)' -key '$(SIGNING_KEY)' -images '$(IMAGES)' $(RELEASE_FLAGS)
 
 IMAGE_ARCHITECTURES := amd64 arm64
 
@@ -72,13 +74,13 @@ $(BIN) -C bin/$(1)-operator image build --image $(IMAGE) --oci-layout $(CURDIR)/
 	$(foreach arch,$(IMAGE_ARCHITECTURES),--platform linux/$(arch) --runtime $(CURDIR)/$(RUNTIME)-linux-$(arch))
 endef
 
-helm-operator-image: IMAGE ?= helm-operator:dev
+helm-operator-image: IMAGE ?= helm-operator:$(or $(VERSION),dev)
 .PHONY: helm-operator-image
 helm-operator-image: runtimes ## Write IMAGE, the base image of Helm operators, to an OCI layout in bin
 	$(call operator-image,helm)
 
 # The Python, the Ansible and the collection kubernetes.core are those of Debian 13.
-ansible-operator-image: IMAGE ?= ansible-operator:dev
+ansible-operator-image: IMAGE ?= ansible-operator:$(or $(VERSION),dev)
 .PHONY: ansible-operator-image
 ansible-operator-image: runtimes ## Write IMAGE, the base image of Ansible operators, to an OCI layout in bin (Debian)
 	@echo "==> Python and Ansible from Debian's packages"
@@ -189,7 +191,7 @@ fresh-release: ## Follow the tutorial with a release on an empty copy of this ma
 	@mkdir -p bin
 	$(GO) build -o bin/fresh ./testdata/fresh
 	$(GO) build -o bin/tutorial ./testdata/tutorial
-	$(MAKE) release VERSION=v0.0.0-fresh PLATFORMS=$$($(GO) env GOOS)/$$($(GO) env GOARCH)
+	$(MAKE) release VERSION=v0.0.0-fresh IMAGES= PLATFORMS=$$($(GO) env GOOS)/$$($(GO) env GOARCH)
 	bin/fresh 'mkdir ~/release && tar -xzf $(CURDIR)/bin/release/operon_*.tar.gz -C ~/release --strip-components=1 && \
 		OPERON_MIRROR=$(CURDIR)/bin/release $(CURDIR)/bin/tutorial -operon ~/release/operon docs/tutorial.md'
 

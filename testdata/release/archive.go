@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -48,7 +49,7 @@ func (r *release) archive(p platform) error {
 	}
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 
-	name, write := top+".tar.gz", r.tar
+	name, write := top+".tar.gz", r.tarGzip
 	if p.os == "windows" {
 		name, write = top+".zip", r.zip
 	}
@@ -60,6 +61,25 @@ func (r *release) archive(p platform) error {
 	return nil
 }
 
+// archiveImage writes the OCI layout of an image as a tar file, which docker load, podman load and skopeo read. Its blobs are compressed
+// already.
+func (r *release) archiveImage(name string) error {
+	layout := filepath.Join(r.source, "bin", name+"-image")
+	var files []file
+	err := filepath.WalkDir(layout, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(layout, p)
+		files = append(files, file{filepath.ToSlash(relative), p, 0o644})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return create(r.file(fmt.Sprintf("%s-image_%s.tar", name, r.number())), func(w io.Writer) error { return r.tar(w, files) })
+}
+
 // pages returns the names of the manual pages.
 func (r *release) pages() (names []string, err error) {
 	entries, err := os.ReadDir(r.manuals())
@@ -69,13 +89,18 @@ func (r *release) pages() (names []string, err error) {
 	return names, err
 }
 
-// tar writes files as tar.gz, owned by root.
-func (r *release) tar(w io.Writer, files []file) error {
+// tarGzip writes files as tar.gz.
+func (r *release) tarGzip(w io.Writer, files []file) error {
 	compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
-	t := tar.NewWriter(compressed)
+	return cmp.Or(r.tar(compressed, files), compressed.Close())
+}
+
+// tar writes files as tar, owned by root.
+func (r *release) tar(w io.Writer, files []file) error {
+	t := tar.NewWriter(w)
 	for _, f := range files {
 		err := f.read(func(content io.Reader, size int64) error {
 			header := tar.Header{Name: f.path, Size: size, Mode: int64(f.mode), ModTime: r.date, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
@@ -89,7 +114,7 @@ func (r *release) tar(w io.Writer, files []file) error {
 			return err
 		}
 	}
-	return cmp.Or(t.Close(), compressed.Close())
+	return t.Close()
 }
 
 // zip writes files as zip.

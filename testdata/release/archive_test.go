@@ -83,6 +83,23 @@ func checkArchives(t *testing.T, dir string) {
 	}
 }
 
+func checkImage(t *testing.T, dir string) {
+	var listed []string
+	for archive := tar.NewReader(bytes.NewReader(read(t, dir, "helm-operator-image_1.2.3-rc.1.tar"))); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, header.Name)
+	}
+	if got := strings.Join(listed, " "); got != "blobs/sha256/1 index.json oci-layout" {
+		t.Errorf("got the files %s", got)
+	}
+}
+
 // packaged are the files that both packages contain.
 var packaged = []string{
 	"/usr/bin/operon", "/usr/bin/operon-runtime", "/usr/share/bash-completion/completions/operon", "/usr/share/doc/operon/README.md",

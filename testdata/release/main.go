@@ -1,6 +1,6 @@
 // Release writes the files of a release of Operon: for each platform an archive with both programs, manual pages and shell completions, and an
-// SPDX document; for most platforms a control plane; for Linux also a deb and an rpm package; a Homebrew formula, a Krew manifest, and the
-// checksums of all of them.
+// SPDX document; for most platforms a control plane; for Linux also a deb and an rpm package; the base images of Helm and Ansible operators; a
+// Homebrew formula, a Krew manifest, and the checksums of all of them.
 //
 //	make release VERSION=v1.2.3
 //	make release VERSION=v1.2.3 PLATFORMS='linux/amd64 windows/amd64' SIGNING_KEY=minisign.key
@@ -34,6 +34,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -65,6 +66,7 @@ func parse(args []string, getenv func(string) string) (*release, error) {
 	platforms := flags.String("platforms", "", "platforms, such as 'linux/amd64 darwin/arm64' (default: all)")
 	ldflags := flags.String("ldflags", "", "linker flags of both programs")
 	flags.StringVar(&r.baseURL, "base-url", "", "URL of the directory that the files are downloaded from (default: the release on GitHub)")
+	images := flags.String("images", "", "names of base images, such as 'helm-operator ansible-operator', which are OCI layouts in bin/NAME-image")
 	flags.StringVar(&r.key, "key", "", "file with the minisign key that signs the checksums; nothing is signed without one")
 	flags.StringVar(&r.out, "out", filepath.Join("bin", "release"), "directory to write; it is replaced")
 	if err := flags.Parse(args); err != nil {
@@ -76,6 +78,7 @@ func parse(args []string, getenv func(string) string) (*release, error) {
 	if semver.Canonical(r.version) != r.version || r.version == "" {
 		return nil, fmt.Errorf("version %q: must be a semantic version such as v1.2.3; pass VERSION=v1.2.3 to make", r.version)
 	}
+	r.images = strings.Fields(*images)
 	var err error
 	if r.platforms, err = parsePlatforms(*platforms); err != nil {
 		return nil, err

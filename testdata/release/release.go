@@ -38,6 +38,8 @@ type release struct {
 	key, password string
 	// source is the directory with Operon's source. Out is the directory to write, which is replaced when all files are complete.
 	source, out string
+	// images are the names of base images, whose OCI layouts are in the directory bin of the source.
+	images []string
 	// environ is the environment of the build of control planes.
 	environ []string
 	// compile builds the program of a Go package for a platform, with additional linker flags.
@@ -140,6 +142,9 @@ func (r *release) steps() []step {
 		if p.hasPackages() {
 			steps = append(steps, step{fmt.Sprintf("packaging %s as deb and rpm", p), func(ctx context.Context) error { return r.makePackages(ctx, p) }})
 		}
+	}
+	for _, name := range r.images {
+		steps = append(steps, step{"archiving the image " + name, func(context.Context) error { return r.archiveImage(name) }})
 	}
 	return append(steps,
 		step{"writing the Homebrew formula and the Krew manifest", func(context.Context) error { return r.describe() }},

@@ -28,7 +28,7 @@ func TestRelease(t *testing.T) {
 	first, output := writeRelease(t, standin, key, time.Unix(1e9, 0))
 	second, _ := writeRelease(t, standin, key, time.Unix(1.1e9, 0))
 
-	want := []string{"SHA256SUMS", "SHA256SUMS.minisig"}
+	want := []string{"SHA256SUMS", "SHA256SUMS.minisig", "helm-operator-image_1.2.3-rc.1.tar"}
 	for _, platform := range []string{"darwin/arm64", "linux/amd64", "windows/amd64"} {
 		system, arch, _ := strings.Cut(platform, "/")
 		name, err := controlplane.ArchiveName(system, arch)
@@ -53,11 +53,12 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	steps := strings.Count(output, "==> ") - 1
-	if !strings.Contains(output, fmt.Sprintf("==> %[1]d/%[1]d writing checksums\n", steps)) || !strings.Contains(output, "==> 15 files of v1.2.3-rc.1 in ") {
+	if !strings.Contains(output, fmt.Sprintf("==> %[1]d/%[1]d writing checksums\n", steps)) || !strings.Contains(output, "==> 16 files of v1.2.3-rc.1 in ") {
 		t.Errorf("progress without counts:\n%s", output)
 	}
 
 	t.Run("archives", func(t *testing.T) { checkArchives(t, first) })
+	t.Run("image", func(t *testing.T) { checkImage(t, first) })
 	t.Run("packages", func(t *testing.T) { checkPackages(t, first) })
 	t.Run("checksums", func(t *testing.T) { checkSums(t, first) })
 	t.Run("SBOM", func(t *testing.T) { checkSBOM(t, first) })
@@ -113,6 +114,15 @@ func newRelease(t *testing.T, standin []byte, changed time.Time, args ...string)
 			t.Fatal(err)
 		}
 	}
+	layout := filepath.Join(source, "bin", "helm-operator-image")
+	if err := os.MkdirAll(filepath.Join(layout, "blobs", "sha256"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"blobs/sha256/1", "index.json", "oci-layout"} {
+		if err := os.WriteFile(filepath.Join(layout, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	args = append([]string{"-date", "2026-01-02T04:04:05+01:00", "-out", filepath.Join(parent, "out")}, args...)
 	r, err := parse(args, func(string) string { return "" })
 	if err != nil {
@@ -139,7 +149,7 @@ func newRelease(t *testing.T, standin []byte, changed time.Time, args ...string)
 func writeRelease(t *testing.T, standin []byte, key string, changed time.Time) (dir, output string) {
 	t.Helper()
 	r := newRelease(t, standin, changed, "-version", "v1.2.3-rc.1", "-platforms", "linux/amd64 windows/amd64 darwin/arm64",
-		"-base-url", "https://example.com/v1.2.3-rc.1", "-key", key)
+		"-base-url", "https://example.com/v1.2.3-rc.1", "-key", key, "-images", "helm-operator")
 	var log bytes.Buffer
 	r.log = &log
 	if err := r.write(t.Context()); err != nil {
