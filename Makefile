@@ -230,6 +230,10 @@ golden: ## Rewrite the golden projects with the current output of commands
 docs: ## Rewrite the command reference in docs/reference
 	$(GO) test ./cmd -run 'TestReference$$' -update
 
+.PHONY: recording
+recording: build ## Record the quick start of README.md as docs/images/quick-start.svg
+	$(GO) run ./testdata/tutorial -operon $(BIN) -section 'Quick start' -record docs/images/quick-start.svg README.md
+
 .PHONY: site
 site: build ## Write the documentation as a web site to bin/site
 	$(BIN) -q docs site bin/site

@@ -86,7 +86,10 @@ func (s *shell) start(st console.Step) error {
 		close(b.done)
 	}()
 	s.running = append(s.running, b)
-	return b.await(st.Want, startTimeout)
+	started := time.Now()
+	err := b.await(st.Want, startTimeout)
+	s.recorded.add(st.Line, b.output(), time.Since(started))
+	return err
 }
 
 // interrupt sends SIGINT to the last background command, as Ctrl-C does. The command must succeed, print the expected lines at

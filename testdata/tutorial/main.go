@@ -23,9 +23,10 @@ func main() {
 	program := flag.String("operon", "", "the operon `binary` to use")
 	section := flag.String("section", "", "the `title` of the section to execute (default: the page)")
 	registry := flag.String("registry", "", "use the cluster of KUBECONFIG, with the registry at this `host` instead of "+placeholder)
+	record := flag.String("record", "", "write a recording of the commands to this SVG `file`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *program, *section, *registry, flag.Arg(0))
+	err := run(ctx, *program, *section, *registry, *record, flag.Arg(0))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -36,7 +37,7 @@ func main() {
 // placeholder is the registry in the documentation.
 const placeholder = "registry.example.com"
 
-func run(ctx context.Context, program, section, registry, page string) error {
+func run(ctx context.Context, program, section, registry, record, page string) error {
 	start := time.Now()
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -73,6 +74,9 @@ func run(ctx context.Context, program, section, registry, page string) error {
 		// Hide the user's clusters from the commands.
 		sh.setenv("KUBECONFIG", filepath.Join(dir, "none"))
 	}
+	if record != "" {
+		sh.recorded = &recording{}
+	}
 	for _, s := range steps {
 		if err = sh.step(s); err != nil {
 			break
@@ -81,6 +85,11 @@ func run(ctx context.Context, program, section, registry, page string) error {
 	sh.stop(err != nil)
 	if err != nil {
 		return err
+	}
+	if record != "" {
+		if err := sh.recorded.write(record, section+" of Operon in a terminal, with the time of each command"); err != nil {
+			return err
+		}
 	}
 	if sh.shown != "" {
 		fmt.Printf("\n==> the resource before it was deleted\n%s\n", sh.shown)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/operon-sdk/operon/testdata/console"
 )
@@ -23,6 +24,8 @@ type shell struct {
 	running  []*background
 	// shown is the output of the last command that printed an object as YAML.
 	shown string
+	// recorded is what a reader sees; it may be nil.
+	recorded *recording
 }
 
 // newShell returns a shell that starts in dir. Its commands create their temporary files in dir/tmp.
@@ -67,6 +70,10 @@ func (s *shell) step(st console.Step) error {
 	}
 	fmt.Fprintf(s.out, "$ %s\n", st.Line)
 	switch st.Words[0] {
+	case "cd", "mkdir", "export":
+		s.recorded.add(st.Line, "", 0)
+	}
+	switch st.Words[0] {
 	case "cd":
 		s.dir = filepath.Join(s.dir, st.Words[1])
 		return nil
@@ -90,7 +97,9 @@ func (s *shell) run(st console.Step) error {
 	c := s.command(st)
 	both := io.MultiWriter(s.out, &got) // one writer keeps the order of lines
 	c.Stdout, c.Stderr = both, both
+	start := time.Now()
 	err := c.Run()
+	s.recorded.add(st.Line, got.String(), time.Since(start))
 	if got.Len() > 0 && !bytes.HasSuffix(got.Bytes(), []byte("\n")) {
 		fmt.Fprintln(s.out)
 	}
