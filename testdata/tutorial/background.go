@@ -88,7 +88,7 @@ func (s *shell) start(st console.Step) error {
 	s.running = append(s.running, b)
 	started := time.Now()
 	err := b.await(st.Want, startTimeout)
-	s.recorded.add(st.Line, b.output(), time.Since(started))
+	s.finish(st.Line, b.output(), time.Since(started))
 	return err
 }
 

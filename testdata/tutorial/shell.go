@@ -99,10 +99,10 @@ func (s *shell) run(st console.Step) error {
 	c.Stdout, c.Stderr = both, both
 	start := time.Now()
 	err := c.Run()
-	s.recorded.add(st.Line, got.String(), time.Since(start))
 	if got.Len() > 0 && !bytes.HasSuffix(got.Bytes(), []byte("\n")) {
 		fmt.Fprintln(s.out)
 	}
+	s.finish(st.Line, got.String(), time.Since(start))
 	if fails(st.Want) {
 		if err == nil {
 			return fmt.Errorf("%s succeeded", st.Line)
@@ -120,6 +120,14 @@ func (s *shell) run(st console.Step) error {
 		return fmt.Errorf("%s: %w", st.Line, err)
 	}
 	return nil
+}
+
+// finish records a command, and prints its time if a reader has to wait.
+func (s *shell) finish(line, output string, took time.Duration) {
+	s.recorded.add(line, output, took)
+	if took >= 2*time.Second {
+		fmt.Fprintf(s.out, "==> took %s\n", took.Round(100*time.Millisecond))
+	}
 }
 
 func fails(want []string) bool {
