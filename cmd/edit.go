@@ -13,6 +13,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/action/gokinds"
 	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/project"
+	"github.com/operon-sdk/operon/pkg/scaffold"
 )
 
 func newEdit(a *app) *cobra.Command {
@@ -49,6 +50,9 @@ helm/v2-alpha adds a Helm chart that installs the operator, and updates it, as '
 (self-managed), or from a Secret that you create (provided). What only the other choice needs is
 removed, unless you edited it: then nothing changes without --force.
 
+--ide adds configurations that debug the operator in Visual Studio Code or GoLand. Existing files are
+overwritten only with --force.
+
 --license, --license-file and --owner replace the header in all Go files that have the current one,
 and the header file: hack/boilerplate.go.txt, or the one that controller-gen is called with.`,
 		Example: fmt.Sprintf(`  # Before adding an API of another group:
@@ -71,6 +75,9 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
   # Webhooks without cert-manager:
   %[1]s edit --certificates self-managed
 
+  # Configurations for the debugger of an IDE:
+  %[1]s edit --ide vscode
+
   # Show what would change:
   %[1]s edit --multigroup --dry-run`, a.program),
 		Args: noArgs,
@@ -90,7 +97,8 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 	f.StringVar(&license, "license", "", "license header of Go files")
 	f.StringVar(&licenseFile, "license-file", "", "`file` with the header, a Go comment; takes precedence over --license")
 	f.StringVar(&owner, "owner", "", "copyright `owner` in the license header")
-	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave lines that you edited for you to change by hand; with --plugins helm/v2-alpha, replace chart files that you edited; with --certificates, delete what you edited")
+	choiceVar(c, &o.IDE, "ide", "", "", "add configurations that debug the operator in an IDE", scaffold.IDEs()...)
+	f.BoolVar(&o.Force, "force", false, "with --namespaced, leave lines that you edited for you to change by hand; with --plugins helm/v2-alpha, replace chart files that you edited; with --certificates, delete what you edited; with --ide, overwrite existing files")
 	addCertificates(c, &certificates, "where webhooks get their certificate")
 	addChartPlace(f, &charts)
 	f.BoolVar(&o.NoVerify, "no-verify", false, "with --multigroup, move the code without compiling it first")
@@ -128,6 +136,9 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions, charts chart.Optio
 			o.Chart = generator
 		}
 		o.Findings = append(o.Findings, certificates.Check()...)
+		if c.Flags().Changed("ide") {
+			o.Findings = append(o.Findings, checkChoice("--ide", o.IDE, scaffold.IDEs()...)...)
+		}
 		if certificates != "" {
 			if err := p.RefuseWebhooks(); err != nil {
 				return nil, err
@@ -140,6 +151,6 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions, charts chart.Optio
 		if findings := append(o.Findings, o.Plugins.Findings...); len(findings) > 0 {
 			return nil, findings
 		}
-		return nil, usagef(c, "nothing to edit; pass --multigroup, --namespaced, --license, --license-file, --owner, --certificates or --plugins helm/v2-alpha")
+		return nil, usagef(c, "nothing to edit; pass --multigroup, --namespaced, --license, --license-file, --owner, --certificates, --ide or --plugins helm/v2-alpha")
 	})
 }

@@ -24,11 +24,13 @@ type EditOptions struct {
 	// License, LicenseFile and Owner select the header of Go files, as in LicenseOptions.
 	License, LicenseFile, Owner *string
 	Plugins                     project.Plugins
+	// IDE adds configurations that debug the operator in an IDE, one of scaffold.IDEs.
+	IDE string
 	// Chart generates the Helm chart that installs the operator, or is nil.
 	Chart ChartGenerator
 	// Certificates changes where webhooks get their certificate, or is nil.
 	Certificates func(context.Context, *worktree.Tree, *project.Config) error
-	// Force leaves edited lines that Namespaced would change to the user.
+	// Force leaves edited lines that Namespaced would change to the user, and overwrites configurations of the IDE.
 	Force bool
 	// Findings are problems of the options that the caller has found.
 	Findings diag.Findings
@@ -42,7 +44,7 @@ func (o EditOptions) changesHeader() bool {
 
 // IsEmpty reports whether the options change nothing.
 func (o EditOptions) IsEmpty() bool {
-	return o.onlyPlugins() && len(o.Plugins.Optional()) == 0 && o.Chart == nil && o.Certificates == nil
+	return o.onlyPlugins() && o.IDE == "" && len(o.Plugins.Optional()) == 0 && o.Chart == nil && o.Certificates == nil
 }
 
 // onlyPlugins reports whether the options change nothing but the plugins.
@@ -74,6 +76,11 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 				return err
 			}
 		}
+		if o.IDE != "" {
+			if err := scaffold.AddIDE(tree, o.IDE, p.ProjectData(config, ""), o.Force); err != nil {
+				return err
+			}
+		}
 		if o.Chart != nil {
 			return o.Chart.Apply(ctx, tree, config)
 		}
@@ -91,6 +98,9 @@ func (p *Project) Edit(ctx context.Context, o EditOptions) (*Result, error) {
 			return result, o.Chart.Describe(result)
 		}
 		return result, nil
+	}
+	if o.IDE != "" {
+		result.AddStepf("'%s run local --debug' or '%[1]s run local --no-manager', then choose a configuration in your IDE", p.Program)
 	}
 	if !o.onlyPlugins() || o.Certificates != nil {
 		result.AddStepf("review what changed, then '%s'", config.Facts().Check)

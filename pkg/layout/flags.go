@@ -35,7 +35,7 @@ func (t Terms) GoFlags() Refusal {
 	module, code := t.Project+" has no Go module", t.Project+" has no Go code"
 	all := t.TypeFlags("").Reasons
 	maps.Copy(all, reasons(module, "repo", "fetch-deps", "skip-go-version-check"))
-	maps.Copy(all, reasons(code, "license", "license-file", "owner", "no-verify"))
+	maps.Copy(all, reasons(code, "license", "license-file", "owner", "no-verify", "ide"))
 	all["namespaced"] = t.Operator + " watches the namespaces in WATCH_NAMESPACE, and its kinds are namespaced"
 	return Refusal{Problem: onlyGo, Reasons: all}
 }

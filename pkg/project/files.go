@@ -63,6 +63,8 @@ var fileRules = []FileRule{
 	{".github/dependabot.yml", Keep, Whole},
 	{AutoUpdateFile, Keep, Whole},
 	{".github/**", Keep, Never},
+	{".vscode/*", Refuse, Never},
+	{".run/*", Refuse, Never},
 	{"grafana/custom-metrics/config.yaml", Share, Never},
 	{"grafana/controller-resources-metrics.json", Keep, Whole},
 	{"grafana/controller-runtime-metrics.json", Keep, Whole},

@@ -71,6 +71,20 @@ func AddPlugin(tree *worktree.Tree, event string, data Data) (*Report, error) {
 	return writeFiles(tree, files, false, "move away what is listed")
 }
 
+// IDEs are the IDEs that AddIDE has configurations for.
+func IDEs() []string { return []string{"vscode", "goland"} }
+
+// AddIDE writes the configurations that debug the operator in an IDE, one of IDEs. With force, it overwrites existing files; otherwise,
+// they are a *ConflictError.
+func AddIDE(tree *worktree.Tree, ide string, data Data, force bool) error {
+	files, err := renderFiles(data, "ide-"+ide)
+	if err != nil {
+		return err
+	}
+	_, err = writeFiles(tree, files, force, "pass --force to overwrite, or move away what is listed")
+	return err
+}
+
 // chartEvent contains what a project with a Helm chart that installs the operator has besides the chart.
 const chartEvent = "operator-chart"
 
@@ -143,7 +157,7 @@ func writeFiles(tree *worktree.Tree, files map[string][]byte, force bool, hint s
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, diag.Cause(err))
 		}
-		if bytes.Equal(current, want) {
+		if lf, _ := textdiff.ToLF(current); bytes.Equal(lf, want) {
 			continue
 		}
 		rule, _ := project.FileRuleOf(name)
