@@ -28,7 +28,7 @@ type workflow struct {
 
 type workflowStep struct{ Uses, Run string }
 
-var pinnedAction = lazyregexp.New(`^[a-z-]+/[a-z-]+@[0-9a-f]{40}$`)
+var pinnedAction = lazyregexp.New(`^[a-z-]+(/[a-z-]+)+@[0-9a-f]{40}$`)
 
 // TestWorkflows checks the workflows of all layouts: they don't run twice for a pull request, end in time, leave permissions to
 // their jobs, and run only pinned actions and scripts without expressions.

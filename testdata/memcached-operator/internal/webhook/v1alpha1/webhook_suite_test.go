@@ -79,6 +79,9 @@ var _ = BeforeSuite(func() {
 			Paths: []string{filepath.Join(root, "config", "webhook")},
 		},
 		BinaryAssetsDirectory: binaryAssets(),
+		// The default of 20 seconds can be too short when the suites of several packages start at once on a small CI machine.
+		ControlPlaneStartTimeout: 2 * time.Minute,
+		ControlPlaneStopTimeout:  2 * time.Minute,
 	}
 	cfg, err = testEnv.Start()
 	Expect(err).NotTo(HaveOccurred(), `the API server did not start; run the tests with "make test"`)
