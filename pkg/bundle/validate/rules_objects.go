@@ -11,6 +11,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apivalidation "github.com/operator-framework/api/pkg/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
@@ -98,7 +100,7 @@ func inOrder(errs field.ErrorList) field.ErrorList {
 	return errs
 }
 
-// ruleExamples checks the examples against the schemas of a CRD.
+// ruleExamples checks the examples against the schemas of a CRD, and finds fields that an API server removes without a word.
 func (c *content) ruleExamples(obj manifest.Object, crd *apiextensions.CustomResourceDefinition) {
 	var examples []map[string]any
 	if json.Unmarshal([]byte(c.api.CSV.Annotations["alm-examples"]), &examples) != nil {
@@ -116,6 +118,10 @@ func (c *content) ruleExamples(obj manifest.Object, crd *apiextensions.CustomRes
 		if err != nil {
 			continue
 		}
+		structural, err := structuralschema.NewStructural(schema.OpenAPIV3Schema)
+		if err != nil {
+			continue
+		}
 		for i, example := range examples {
 			if example["apiVersion"] != crd.Spec.Group+"/"+version.Name || example["kind"] != crd.Spec.Names.Kind {
 				continue
@@ -124,6 +130,11 @@ func (c *content) ruleExamples(obj manifest.Object, crd *apiextensions.CustomRes
 				c.own(c.csv, "sample-invalid", "metadata.annotations.alm-examples",
 					fmt.Sprintf("the example of %s does not match the schema in %s: %s", crd.Spec.Names.Kind, obj.File, err.Error()),
 					"correct the sample in config/samples, and generate the bundle again")
+			}
+			for _, unknown := range pruning.PruneWithOptions(example, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
+				c.own(c.csv, "sample-unknown-field", "metadata.annotations.alm-examples",
+					fmt.Sprintf("the example of %s has the field %s, which the schema in %s doesn't have: an API server removes it", crd.Spec.Names.Kind, unknown, obj.File),
+					"correct the spelling in config/samples, or remove the field, and generate the bundle again")
 			}
 		}
 	}

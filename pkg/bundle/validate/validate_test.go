@@ -79,6 +79,7 @@ func TestRules(t *testing.T) {
 		{"placeholder", csvFile, "https://otters.example\n  maint", "https://your.domain\n  maint", "spec.links[0].url"},
 		{"min-kube-version", csvFile, "  minKubeVersion: 1.28.0\n", "", "spec.minKubeVersion"},
 		{"sample-invalid", csvFile, `"size": 3`, `"size": "many"`, "metadata.annotations.alm-examples"},
+		{"sample-unknown-field", csvFile, `"size": 3`, `"size": 3, "sise": 4`, "metadata.annotations.alm-examples"},
 		{"examples", csvFile, "      [\n        {", "      []\n    unused: |-\n      [\n        {", "metadata.annotations.alm-examples"},
 		{"rbac-wildcard", csvFile, rule, "          verbs:\n          - '*'", "spec.install.spec.clusterPermissions[0].rules[0].verbs"},
 		{"permissions-unused", csvFile, "        serviceAccountName: otter-operator\n      deployments", "        serviceAccountName: nobody\n      deployments", "spec.install.spec.clusterPermissions[0].serviceAccountName"},
@@ -121,6 +122,29 @@ func TestRules(t *testing.T) {
 				t.Errorf("Passed() = %v by default", passed)
 			}
 		})
+	}
+}
+
+// TestUnknownSampleFields checks the paths of unknown fields in samples, and that a schema can keep them.
+func TestUnknownSampleFields(t *testing.T) {
+	t.Parallel()
+	for keep, want := range map[string]string{
+		"": "spec.pod.speck spec.sise status.fase",
+		"            x-kubernetes-preserve-unknown-fields: true\n": "spec.pod.speck status.fase",
+	} {
+		files := good(t)
+		edit(t, files, csvFile, `"spec": {`, `"status": {"fase": "Up"}, "spec": {"sise": 4, "pod": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "speck": 1},`)
+		edit(t, files, crdFile, "            properties:\n              size:\n", keep+
+			"            properties:\n              pod:\n                type: object\n                x-kubernetes-embedded-resource: true\n                properties: {spec: {type: object}}\n              size:\n")
+		var paths []string
+		for _, f := range check(t, files, validate.Options{}).Findings {
+			if f.Rule == "sample-unknown-field" {
+				paths = append(paths, strings.Fields(strings.SplitAfter(f.Problem, "has the field ")[1])[0])
+			}
+		}
+		if got := strings.ReplaceAll(strings.Join(paths, " "), ",", ""); got != want {
+			t.Errorf("unknown fields %q, want %q", got, want)
+		}
 	}
 }
 
