@@ -52,11 +52,14 @@ const maxSchemaDepth = 20
 // specification returns the specification of an entry point of the role in a directory, or nil if there is none.
 func (r *specReader) specification(dir, entry string) *specification {
 	var entries *yaml.Node
-	file := r.files.main(dir, "meta", "argument_specs")
-	if file != "" {
-		entries = field(r.files.load(file), "argument_specs")
-	} else if file = r.files.main(dir, "meta", "main"); file != "" {
-		entries = field(r.files.load(file), "argument_specs")
+	var file string
+	for _, name := range []string{"argument_specs", "main"} { // the first may have comments only
+		if file = r.files.main(dir, "meta", name); file != "" {
+			entries = field(r.files.load(file), "argument_specs")
+		}
+		if entries != nil {
+			break
+		}
 	}
 	spec := field(entries, strings.TrimSuffix(strings.TrimSuffix(entry, ".yml"), ".yaml"))
 	if spec == nil {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
 
@@ -246,8 +247,17 @@ func text(node *yaml.Node) string {
 	return node.Value
 }
 
+// topLevelLine is the start of a line of YAML that is neither indented nor a comment or marker.
+var topLevelLine = lazyregexp.New(`(?m)^[^#\s-]`)
+
 // mentionsSpecification reports whether a file in the metadata of a role may contain argument specifications.
 func (r *reader) mentionsSpecification(name string) bool {
 	const key = "argument_specs"
-	return path.Base(path.Dir(name)) == "meta" && (strings.HasPrefix(path.Base(name), key) || bytes.Contains(r.files[name], []byte(key)))
+	switch {
+	case path.Base(path.Dir(name)) != "meta":
+		return false
+	case strings.HasPrefix(path.Base(name), key):
+		return r.files[name] == nil || topLevelLine.Match(r.files[name]) // create api writes comments only
+	}
+	return bytes.Contains(r.files[name], []byte(key))
 }

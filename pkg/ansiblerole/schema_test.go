@@ -145,6 +145,17 @@ func TestSchemaWithoutSpecifications(t *testing.T) {
 	if schema, err := Schema(Files{"roles/app/tasks/main.yml": []byte("- a: [")}, Watch{Role: "app"}); schema != nil || err != nil {
 		t.Errorf("got %v, %v", schema, err)
 	}
+	// A file with comments only has none, as create api writes it. It doesn't hide those of meta/main.yml.
+	const comments = "---\n# argument_specs:\n#   main: {}\n"
+	scaffold := Files{"roles/app/tasks/main.yml": []byte("- a: ["), "roles/app/meta/argument_specs.yml": []byte(comments)}
+	if schema, err := Schema(scaffold, Watch{Role: "app"}); schema != nil || err != nil {
+		t.Errorf("got %v, %v", schema, err)
+	}
+	scaffold["roles/app/meta/main.yml"] = []byte("argument_specs: {main: {options: {size: {type: int}}}}")
+	scaffold["roles/app/tasks/main.yml"] = nil
+	if schema, err := Schema(scaffold, Watch{Role: "app"}); schema == nil || err != nil {
+		t.Errorf("got %v, %v", schema, err)
+	}
 	files := Files{"roles/app/tasks/main.yml": nil, "roles/app/meta/argument_specs.yml": []byte("a: [")}
 	if schema, err := Schema(files, Watch{Role: "app"}); schema != nil || err == nil || !strings.HasPrefix(err.Error(), "roles/app/meta/argument_specs.yml: invalid YAML") {
 		t.Errorf("got %v, %v", schema, err)

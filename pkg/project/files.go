@@ -129,6 +129,7 @@ var fileRules = []FileRule{
 	{APIDir + "/**", Refuse, Never},
 	{"internal/**", Refuse, Never},
 	{ChartsDir + "/**", Refuse, Never},
+	{RolesDir + "/*/meta/argument_specs.yml", Share, Never}, // comments must not replace the arguments of an existing role
 	{RolesDir + "/**", Refuse, Never},
 	{PlaybooksDir + "/**", Refuse, Never},
 	{MoleculeTestsDir + "/**", Refuse, Never},
