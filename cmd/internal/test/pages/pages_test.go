@@ -20,8 +20,8 @@ var (
 	blocks        = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// executedElsewhere are the pages that TestTutorial, TestMigration and the end-to-end tests execute.
-var executedElsewhere = []string{"develop.md", "migration.md", "tutorial.md", "tutorial-ansible.md", "tutorial-cluster.md", "tutorial-helm.md", "tutorial-test.md"}
+// executedElsewhere are the pages that TestTutorial and the end-to-end tests execute.
+var executedElsewhere = []string{"develop.md", "tutorial.md", "tutorial-ansible.md", "tutorial-cluster.md", "tutorial-helm.md", "tutorial-test.md"}
 
 // needMore are the beginnings of commands that this test only parses, with what they need.
 var needMore = map[string]string{

@@ -63,9 +63,26 @@ var projects = map[string]project{
 			clitest.WriteFile(p.T, filepath.Join(p.dir, "go.mod"), "module github.com/example/memcached-operator\n")
 		},
 	}}},
+	// TestMigration and the upgrade tests execute the blocks that are left out.
+	"migration.md":         {commands: plain, leftOut: []int{7, 8}, before: map[string][]func(*page){"operon generate --dry-run": {forgetOLM}}},
 	"patterns.md":          {complete: true},
 	"server-side-apply.md": {commands: []string{initialize}},
 	"webhooks.md":          {commands: plain},
+}
+
+// forgetOLM removes what kubebuilder's projects don't have.
+func forgetOLM(p *page) {
+	p.Helper()
+	for _, dir := range []string{"manifests", "scorecard"} {
+		if err := os.RemoveAll(filepath.Join(p.dir, "config", dir)); err != nil {
+			p.Fatal(err)
+		}
+	}
+	edit("PROJECT", "plugins:\n  manifests.sdk.operatorframework.io/v2: {}\n  scorecard.sdk.operatorframework.io/v2: {}\n", "")(p)
+	makefile := filepath.Join(p.dir, "Makefile")
+	before, olm, _ := strings.Cut(clitest.ReadFile(p.T, makefile), "##@ Operator Lifecycle Manager")
+	_, after, _ := strings.Cut(olm, "##@ Tools")
+	clitest.WriteFile(p.T, makefile, before+"##@ Tools"+after)
 }
 
 // useChart adds a kind with a chart, and the chart of a later command.

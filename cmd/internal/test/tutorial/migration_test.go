@@ -18,10 +18,11 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := clitest.ReadFile(t, clitest.Root("docs", "migration.md"))
-	_, console, found := strings.Cut(page, "```console\n")
+	_, console, _ := strings.Cut(page, "## Commands of operator-sdk 0.x")
+	_, console, found := strings.Cut(console, "```console\n")
 	console, _, _ = strings.Cut(console, "```")
 	if !found {
-		t.Fatal("docs/migration.md has no console block")
+		t.Fatal("docs/migration.md has no commands of operator-sdk 0.x")
 	}
 	dir, output, commands := t.TempDir(), "", 0
 	call := func(args ...string) (int, string) {
