@@ -67,6 +67,10 @@ func TestWorkflows(t *testing.T) {
 		if workflows < 4 {
 			t.Errorf("%s has %d workflows", l.Key(), workflows)
 		}
+		release := string(files[".github/workflows/release.yml"])
+		if verify := strings.Index(release, "make verify"); verify < 0 || verify > strings.Index(release, "docker login") {
+			t.Errorf("%s: release.yml publishes what it hasn't verified", l.Key())
+		}
 		var action struct {
 			Runs struct{ Steps []workflowStep }
 		}
