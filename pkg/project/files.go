@@ -59,6 +59,7 @@ var fileRules = []FileRule{
 	{".github/workflows/test-e2e.yml", Keep, Merged},
 	{".github/workflows/test.yml", Keep, Merged},
 	{".github/actions/install-operon/action.yml", Keep, Merged},
+	{".github/workflows/test-behavior.yml", Keep, Whole},
 	{".github/workflows/release.yml", Keep, Whole},
 	{".github/dependabot.yml", Keep, Whole},
 	{AutoUpdateFile, Keep, Whole},
