@@ -53,13 +53,25 @@ func (p *Project) CreateAPI(ctx context.Context, o CreateAPIOptions) (*Result, e
 		if addition, err = p.KindsOf(config.Facts()).AddKind(ctx, p, config, o); err != nil {
 			return err
 		}
-		return addition.Apply(ctx, p, tree, config)
+		before := hasEmptyGroup(config)
+		if err := addition.Apply(ctx, p, tree, config); err != nil {
+			return err
+		}
+		if !before && hasEmptyGroup(config) {
+			p.Reportf(diag.Note, "note: --group is empty: the API group is the domain, %s; with --group GROUP, it is GROUP.%[1]s", config.Domain())
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	addition.AddSteps(p, result)
 	return result, nil
+}
+
+// hasEmptyGroup reports whether the project has an API whose group is only the domain.
+func hasEmptyGroup(config *project.Config) bool {
+	return slices.ContainsFunc(config.Resources(), func(r project.Resource) bool { return config.Owns(r) && r.Group == "" })
 }
 
 // ReportKept reports the existing files that a scaffold did not change.

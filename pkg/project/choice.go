@@ -58,5 +58,8 @@ func projectVersionProblem(version string) (problem, hint string) {
 		return "project version 3-alpha was a preview of version 3",
 			"convert the file with `operator-sdk alpha config-3alpha-to-3`"
 	}
+	if atLeast(version+".0", 4, 0) {
+		return fmt.Sprintf("project version %q is newer than this Operon", version), "it knows only " + ProjectVersion + ": update Operon, or use that"
+	}
 	return fmt.Sprintf("project version %q is unknown", version), "the only one in use is " + ProjectVersion
 }

@@ -9,11 +9,13 @@ package project
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/operon-sdk/operon/pkg/diag"
 	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/safeyaml"
 )
@@ -164,6 +166,16 @@ func (c *Config) FollowModule(modulePath string) {
 	if modulePath != textOf(safeyaml.Child(c.root, "repo")) {
 		c.module = modulePath
 	}
+}
+
+// CheckModule returns a finding if the module path of go.mod, which Go code imports, differs from the repo of the file.
+func (c *Config) CheckModule() diag.Findings {
+	repo := safeyaml.Child(c.root, "repo")
+	if c.module == "" || textOf(repo) == "" {
+		return nil
+	}
+	return diag.Findings{finding(repo.Line, repo.Column, fmt.Sprintf("repo is %s, but the module in go.mod is %s, which the code imports", textOf(repo), c.module),
+		"write the module's path to repo and to the paths of the resources")}
 }
 
 // Copy returns a copy of the config.

@@ -303,7 +303,7 @@ func TestCheckLicenseAndProjectVersion(t *testing.T) {
 		{"3.0", `project version "3.0" is unknown`, "3"},
 		{"2", "project version 2 is of kubebuilder v1 and v2", ""},
 		{"3-alpha", "project version 3-alpha was a preview of version 3; convert", ""},
-		{"4", `project version "4" is unknown`, ""},
+		{"4", `project version "4" is newer than this Operon; it knows only 3`, ""},
 		{"", "is required", "3"},
 	})
 }

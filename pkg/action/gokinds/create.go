@@ -121,6 +121,7 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	if err != nil && !forbidden {
 		return "", err
 	}
+	p.ReportFindings(diag.Warning, config.CheckModule()...)
 	result.report()
 	generate := fmt.Sprintf("'%s generate'", p.Program)
 	switch {

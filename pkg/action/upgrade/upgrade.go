@@ -40,6 +40,9 @@ func Run(ctx context.Context, p *action.Project, o Options) (*action.Result, err
 	if err != nil {
 		return nil, err
 	}
+	if config, err := p.Load(action.UpgradableLayouts); err == nil {
+		p.ReportFindings(diag.Warning, config.CheckModule()...)
+	}
 	return result, u.describe(result, p)
 }
 
