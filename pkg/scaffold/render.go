@@ -245,7 +245,12 @@ func pathReplacer(data Data) *strings.Replacer {
 	if data.Project.MultiGroup && r.Group != "" {
 		named = r.Group + "_" + r.Plural
 	}
+	prefix := ""
+	if r.Group != "" {
+		prefix = r.Group + "_"
+	}
 	return strings.NewReplacer(
+		"GROUP_", prefix,
 		"GROUP", r.Group,
 		"PLURAL", named,
 		"SPOKE", data.Spoke.Version,

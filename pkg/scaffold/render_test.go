@@ -56,6 +56,7 @@ func TestOutputPath(t *testing.T) {
 		{"config/rbac/STEM_admin_role.yaml", single, "config/rbac/memcached_admin_role.yaml"},
 		{"config/rbac/STEM_admin_role.yaml", multi, "config/rbac/cache_memcached_admin_role.yaml"},
 		{"config/samples/GROUP_VERSION_KIND.yaml", single, "config/samples/cache_v1alpha1_memcached.yaml"},
+		{"config/samples/GROUP_VERSION_KIND.yaml", core, "config/samples/v1alpha1_memcached.yaml"},
 		{"internal/controller/GROUP/CONTROLLER_controller.go", single, "internal/controller/memcached_controller.go"},
 		{"internal/controller/GROUP/CONTROLLER_controller.go", multi, "internal/controller/cache/my_cache_controller.go"},
 		{"api/GROUP/VERSION/KIND_types.go", old, "api/v1alpha1/memcached_types.go"},
