@@ -152,17 +152,16 @@ func (v *Interview) Metadata(current *bundles.CurrentBase, o *Options) (base.Met
 	if !interactive && (v.Interactive != nil || !needed) {
 		return m, nil
 	}
-	if current.Content != nil {
-		if err := current.Check(); err != nil {
-			return m, err // before the user answers questions
-		}
+	described, err := current.Described()
+	if err != nil {
+		return m, err // before the user answers questions
 	}
 	optional := current.Scaffolded && !interactive && !v.InTerminal // as in CI, where the texts of the scaffold are sufficient
 	if optional && !v.InPipe && v.inputIsEmpty() {
 		v.warnUnanswered(current)
 		return m, nil
 	}
-	asked, err := v.ask(m)
+	asked, err := v.ask(m, described)
 	if errors.Is(err, prompt.ErrNoAnswer) && optional {
 		v.warnUnanswered(current)
 		return m, nil
@@ -187,25 +186,31 @@ func (v *Interview) warnUnanswered(current *bundles.CurrentBase) {
 		"pass --display-name, --description, --provider-name, --keywords and --maintainers, or edit the file", current.Output, v.Command)
 }
 
-// ask asks the questions of operator-sdk that have no answer yet, in its order.
-func (v *Interview) ask(m base.Metadata) (base.Metadata, error) {
+// ask asks the questions of operator-sdk that have no answer yet, in its order. At a terminal, an empty answer keeps what described says;
+// from a pipe, questions must be answered, as in operator-sdk.
+func (v *Interview) ask(m, described base.Metadata) (base.Metadata, error) {
 	required := func(answer string) error {
-		if answer == "" {
+		if answer == "" && !v.InTerminal {
 			return errors.New("an answer is required")
 		}
 		return nil
 	}
 	list := func(answer string) error { return required(base.SplitList(answer)[0]) }
+	var people []string
+	for _, one := range described.Maintainers {
+		people = append(people, one.Name+":"+one.Email)
+	}
 	questions := []struct {
 		answered bool
+		current  string
 		prompt.Step
 	}{
-		{m.DisplayName != "", prompt.Step{Name: "display-name", Question: prompt.Question{Text: "Display name for the operator", Example: "Memcached Operator", Check: required}}},
-		{m.Description != "", prompt.Step{Name: "description", Question: prompt.Question{Text: "Description for the operator", Example: "Runs Memcached clusters.", Check: required, Lines: true}}},
-		{m.ProviderName != "", prompt.Step{Name: "provider-name", Question: prompt.Question{Text: "Provider's name for the operator", Example: "Example Inc.", Check: required}}},
-		{m.ProviderURL != "" || m.ProviderName != "", prompt.Step{Name: "provider-url", Question: prompt.Question{Text: "URL of the provider, empty for none", Example: "https://example.com", Check: v.checkProviderURL}}},
-		{m.Keywords != nil, prompt.Step{Name: "keywords", Question: prompt.Question{Text: "Comma-separated list of keywords for the operator", Example: "memcached,cache", Check: list}}},
-		{m.Maintainers != nil, prompt.Step{Name: "maintainers", Value: maintainersFlag, Question: prompt.Question{Text: "Comma-separated list of maintainers and their emails", Example: "Ana:ana@example.com", Check: func(answer string) error {
+		{m.DisplayName != "", described.DisplayName, prompt.Step{Name: "display-name", Question: prompt.Question{Text: "Display name for the operator", Example: "Memcached Operator", Check: required}}},
+		{m.Description != "", described.Description, prompt.Step{Name: "description", Question: prompt.Question{Text: "Description for the operator", Example: "Runs Memcached clusters.", Check: required, Lines: true}}},
+		{m.ProviderName != "", described.ProviderName, prompt.Step{Name: "provider-name", Question: prompt.Question{Text: "Provider's name for the operator", Example: "Example Inc.", Check: required}}},
+		{m.ProviderURL != "" || m.ProviderName != "", described.ProviderURL, prompt.Step{Name: "provider-url", Question: prompt.Question{Text: "URL of the provider, empty for none", Example: "https://example.com", Check: v.checkProviderURL}}},
+		{m.Keywords != nil, strings.Join(described.Keywords, ","), prompt.Step{Name: "keywords", Question: prompt.Question{Text: "Comma-separated list of keywords for the operator", Example: "memcached,cache", Check: list}}},
+		{m.Maintainers != nil, strings.Join(people, ","), prompt.Step{Name: "maintainers", Value: maintainersFlag, Question: prompt.Question{Text: "Comma-separated list of maintainers and their emails", Example: "Ana:ana@example.com", Check: func(answer string) error {
 			if _, wrong := parseMaintainers(answer); len(wrong) > 0 && v.InTerminal {
 				return fmt.Errorf("%q: must have the form name:email", wrong[0])
 			}
@@ -214,9 +219,18 @@ func (v *Interview) ask(m base.Metadata) (base.Metadata, error) {
 	}
 	var steps []prompt.Step
 	for _, q := range questions {
-		if !q.answered {
-			steps = append(steps, q.Step)
+		switch {
+		case q.answered:
+			continue
+		case !v.InTerminal:
+		case strings.Contains(q.current, "\n"):
+			q.Text += ", empty to keep the current one"
+		case q.current != "":
+			q.Default = q.current
+		case q.Name != "provider-url":
+			q.Text += ", empty to leave it open"
 		}
+		steps = append(steps, q.Step)
 	}
 	answers, err := v.Ask(func(prompt.Answers) []prompt.Step { return steps })
 	if err != nil {
@@ -229,10 +243,10 @@ func (v *Interview) ask(m base.Metadata) (base.Metadata, error) {
 			*into = answer
 		}
 	}
-	if m.Keywords == nil {
+	if m.Keywords == nil && answers["keywords"] != "" {
 		m.Keywords = slices.DeleteFunc(base.SplitList(answers["keywords"]), func(word string) bool { return word == "" })
 	}
-	if m.Maintainers == nil {
+	if m.Maintainers == nil && answers["maintainers"] != "" {
 		found, wrong := parseMaintainers(answers["maintainers"])
 		for _, entry := range wrong {
 			v.Warnf("maintainer %q is left out, because it does not have the form name:email", entry)

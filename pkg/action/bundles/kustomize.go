@@ -52,8 +52,13 @@ type CurrentBase struct {
 	Scaffolded bool
 }
 
-// Check validates the current base.
-func (b *CurrentBase) Check() error { return base.Check(b.Input, b.Content) }
+// Described returns the texts of the base that describe the operator, or none if there is no base.
+func (b *CurrentBase) Described() (base.Metadata, error) {
+	if b.Content == nil {
+		return base.Metadata{}, nil
+	}
+	return base.Describe(b.Input, b.Content)
+}
 
 // GenerateKustomize updates the base of the ClusterServiceVersion to the metadata and the API types, and adds a kustomization if
 // there is none.

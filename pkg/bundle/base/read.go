@@ -23,10 +23,24 @@ type existing struct {
 	csv  map[string]any
 }
 
-// Check validates a base. The error is a diag.Findings.
-func Check(name string, data []byte) error {
-	_, err := read(name, data)
-	return err
+// Describe returns the texts of a base that describe the operator, without links and icon. It validates the base; the error is a diag.Findings.
+func Describe(name string, data []byte) (Metadata, error) {
+	e, err := read(name, data)
+	if err != nil {
+		return Metadata{}, err
+	}
+	var csv v1alpha1.ClusterServiceVersion
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(e.csv, &csv); err != nil {
+		return Metadata{}, fmt.Errorf("%s: %w", name, err)
+	}
+	m := Metadata{
+		DisplayName: csv.Spec.DisplayName, Description: csv.Spec.Description, ProviderName: csv.Spec.Provider.Name, ProviderURL: csv.Spec.Provider.URL,
+		Keywords: csv.Spec.Keywords, Maturity: csv.Spec.Maturity, MinKubeVersion: csv.Spec.MinKubeVersion,
+	}
+	for _, one := range csv.Spec.Maintainers {
+		m.Maintainers = append(m.Maintainers, Maintainer{Name: one.Name, Email: one.Email})
+	}
+	return m, nil
 }
 
 // read parses a base, which has the fields of the Go type of a CSV and any unknown ones.

@@ -36,14 +36,13 @@ func TestQuestionsAtATerminal(t *testing.T) {
 		t.Errorf("no %q:\n%s", command, screen)
 	}
 	screen = atTerminal(t, dir, []answer{
-		{"[1 of 6] Display name for the operator (example: Memcached Operator):", "\r"}, // refused, and asked again
-		{"an answer is required", "'Memcached'\r"},
+		{"[1 of 6] Display name for the operator (default: terminal):", "'Memcached'\r"},
 		{"Description for the operator", "\x1b[200~Runs memcached.\r\n\rFast.\x1b[201~\r"},
 		{"Provider's name for the operator", "Example\r"},
 		{"URL of the provider, empty for none", "example\r"},
 		{"\"example\": ", "\r"},
 		{"list of keywords", "cache, fast\r"},
-		{"maintainers and their emails", "Ana\r"}, // neither is it an address
+		{"empty to leave", "Ana\r"}, // neither is it an address
 		{"must have the form name:email", "ana@example.com\r"},
 		{"Go on with these answers?", down + "\r"},
 		{"Which answer do you want to change?", "maint\r"},
@@ -54,6 +53,10 @@ func TestQuestionsAtATerminal(t *testing.T) {
 	if strings.Contains(screen, "--") {
 		t.Errorf("the prompts name flags:\n%s", screen)
 	}
+	atTerminal(t, dir, []answer{ // Enter keeps each text
+		{"Display name for the operator (default: Memcached):", "\r"}, {"empty to keep the current one", "\r"}, {"(default: Example)", "\r"},
+		{"URL of the provider, empty for none", "\r"}, {"cache,fast):", "\r"}, {"Ana:ana@example.com):", "\r"}, {"Go on with these answers?", "\r"},
+	}, "generate", "kustomize", "manifests", "--interactive")
 	files := clitest.ReadTree(t, dir)
 	base := files["config/manifests/bases/terminal.clusterserviceversion.yaml"]
 	for _, want := range []string{"displayName: Memcached\n", "  description: |-\n    Runs memcached.\n\n    Fast.\n", "    name: Example\n  version:", "- cache\n  - fast\n", "- email: ana@example.com\n    name: Ana\n"} {
