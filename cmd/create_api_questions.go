@@ -153,7 +153,7 @@ func (q *kindQuestions) names(start string, answers prompt.Answers) []prompt.Ste
 	}
 	names := q.given.ResourceOptions
 	if start == fromKubernetes {
-		if kinds := kindOptions(project.NewestCoreKinds(), names); len(kinds) > 0 {
+		if kinds := kindOptions(project.StableCoreKinds(), names); len(kinds) > 0 {
 			return []prompt.Step{{Name: "kind", Question: prompt.Question{Text: "Kind of Kubernetes", Options: kinds}}}
 		}
 	}
@@ -174,14 +174,31 @@ func (q *kindQuestions) names(start string, answers prompt.Answers) []prompt.Ste
 			{Value: "false", Text: "Cluster: objects are in no namespace", Flags: []string{"--namespaced=false"}},
 		}}})
 	}
-	return steps
+	return append(steps, q.from(start, names)...)
+}
+
+// from returns the question for the version that a further version of a kind begins with a copy of.
+func (q *kindQuestions) from(start string, names project.ResourceOptions) []prompt.Step {
+	gvk := project.GVK{Group: names.Group, Domain: q.config.Domain(), Version: names.Version, Kind: names.Kind}
+	others := q.config.OtherVersions(gvk)
+	if existing, _ := q.config.Resource(gvk); existing.HasAPI() || len(others) == 0 || start != fromTypes && start != fromTypesOnly || q.command.Flags().Changed("from") {
+		return nil
+	}
+	question := prompt.Question{Text: "The types begin as"}
+	for _, other := range others {
+		if other.API.SSA || !q.given.SSA {
+			question.Options = append(question.Options, prompt.Option{Value: other.Version, Text: "a copy of version " + other.Version})
+		}
+	}
+	question.Options = append(question.Options, prompt.Option{Value: project.NoVersion, Text: "new ones, without a copy"})
+	return []prompt.Step{{Name: "from", Question: question}}
 }
 
 // kindOptions returns options for kinds, with flags for those names that are not given.
 func kindOptions(kinds []project.GVK, given project.ResourceOptions) []prompt.Option {
 	var options []prompt.Option
 	for _, k := range kinds {
-		option := prompt.Option{Value: k.String(), Text: fmt.Sprintf("%s (%s/%s)", k.Kind, k.Group, k.Version), Flags: []string{}}
+		option := prompt.Option{Value: k.String(), Text: fmt.Sprintf("%s (%s/%s)", k.Kind, k.QualifiedGroup(), k.Version), Flags: []string{}}
 		matches := true
 		for _, name := range []struct{ flag, given, value string }{{"--group", given.Group, k.Group}, {"--version", given.Version, k.Version}, {"--kind", given.Kind, k.Kind}} {
 			if name.given == "" {

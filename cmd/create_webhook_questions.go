@@ -24,31 +24,25 @@ func (a *app) askWebhook(c *cobra.Command, config *project.Config, o *gokinds.Cr
 	if !a.InTerminal || named && chosen {
 		return nil
 	}
-	var kinds []project.GVK
-	hooked := false
-	for _, r := range config.Resources() {
-		if config.Owns(r) || r.Core || r.External {
-			kinds = append(kinds, r.GVK)
-		}
-		hooked = hooked || r.Webhooks != nil
-	}
+	kinds, hooked := webhookKinds(config, o.Force)
 	return a.askFlags(c, func(answers prompt.Answers) []prompt.Step {
 		var steps []prompt.Step
 		given := o.ResourceOptions
 		if !named {
 			steps, given = webhookKind(kinds, given, answers)
 		}
+		missing := project.Webhooks{Defaulting: true, Validation: true}
+		for _, r := range config.Resources() {
+			if r.Group == given.Group && r.Version == given.Version && r.Kind == given.Kind {
+				missing = config.MissingWebhooks(r)
+			}
+		}
 		if !chosen {
-			steps = append(steps, prompt.Step{Name: "webhooks", Question: prompt.Question{Text: "Webhooks", Options: []prompt.Option{
-				{Value: "both", Text: "defaulting and validation", Flags: []string{"--defaulting", "--programmatic-validation"}},
-				{Value: "defaulting", Text: "defaulting: set fields of new and changed objects", Flags: []string{"--defaulting"}},
-				{Value: "validation", Text: "validation: accept or refuse objects", Flags: []string{"--programmatic-validation"}},
-				{Value: "conversion", Text: "conversion between versions of the kind", Flags: []string{"--conversion"}},
-			}}})
+			steps = append(steps, prompt.Step{Name: "webhooks", Question: prompt.Question{Text: "Webhooks", Options: webhookOptions(missing, o.Force)}})
 		}
 		if answers["webhooks"] == "conversion" {
 			steps = append(steps, prompt.Step{Name: "spoke", Question: prompt.Question{
-				Text: "Versions that convert to and from this one, comma-separated", Default: otherVersions(kinds, given), Example: "v1alpha1", Check: answerRequired,
+				Text: "Versions that convert to and from this one, comma-separated", Default: strings.Join(missing.Spoke, ","), Example: "v1alpha1", Check: answerRequired,
 			}})
 		}
 		if !hooked && o.Certificates == "" {
@@ -62,6 +56,46 @@ func (a *app) askWebhook(c *cobra.Command, config *project.Config, o *gokinds.Cr
 	})
 }
 
+// webhookKinds returns the kinds in PROJECT that webhooks can be added to: the project's own first, and those without webhooks before
+// others. With force, webhooks can be added again. hooked reports whether any kind has webhooks.
+func webhookKinds(config *project.Config, force bool) (kinds []project.GVK, hooked bool) {
+	var found [4][]project.GVK
+	for _, r := range config.Resources() {
+		hooked = hooked || r.Webhooks != nil
+		missing := config.MissingWebhooks(r)
+		if !(config.Owns(r) || r.Core || r.External) || !config.HasTypes(r) || !force && !missing.Defaulting && !missing.Validation && !missing.Conversion {
+			continue
+		}
+		place := 0
+		if r.Webhooks != nil {
+			place = 1
+		}
+		if !config.Owns(r) {
+			place += 2
+		}
+		found[place] = append(found[place], r.GVK)
+	}
+	return slices.Concat(found[:]...), hooked
+}
+
+// webhookOptions returns the webhooks that a kind lacks, or all if it lacks none or with force.
+func webhookOptions(missing project.Webhooks, force bool) []prompt.Option {
+	if force || !missing.Defaulting && !missing.Validation && !missing.Conversion {
+		missing = project.Webhooks{Defaulting: true, Validation: true, Conversion: true}
+	}
+	var options []prompt.Option
+	add := func(offered bool, option prompt.Option) {
+		if offered {
+			options = append(options, option)
+		}
+	}
+	add(missing.Defaulting && missing.Validation, prompt.Option{Value: "both", Text: "defaulting and validation", Flags: []string{"--defaulting", "--programmatic-validation"}})
+	add(missing.Defaulting, prompt.Option{Value: "defaulting", Text: "defaulting: set fields of new and changed objects", Flags: []string{"--defaulting"}})
+	add(missing.Validation, prompt.Option{Value: "validation", Text: "validation: accept or refuse objects", Flags: []string{"--programmatic-validation"}})
+	add(missing.Conversion, prompt.Option{Value: "conversion", Text: "conversion between versions of the kind", Flags: []string{"--conversion"}})
+	return options
+}
+
 // webhookKind returns the questions for the kind, and the names that are given or answered so far.
 func webhookKind(kinds []project.GVK, given project.ResourceOptions, answers prompt.Answers) ([]prompt.Step, project.ResourceOptions) {
 	options := append(kindOptions(kinds, given),
@@ -70,7 +104,7 @@ func webhookKind(kinds []project.GVK, given project.ResourceOptions, answers pro
 	steps := []prompt.Step{{Name: "for", Question: prompt.Question{Text: "Kind", Options: options}}}
 	switch answer := answers["for"]; answer {
 	case kubernetesKind:
-		steps = append(steps, prompt.Step{Name: "kind", Question: prompt.Question{Text: "Kind of Kubernetes", Options: kindOptions(project.NewestCoreKinds(), given)}})
+		steps = append(steps, prompt.Step{Name: "kind", Question: prompt.Question{Text: "Kind of Kubernetes", Options: kindOptions(project.StableCoreKinds(), given)}})
 	case moduleKind:
 		steps = append(steps, moduleSteps()...)
 		for _, name := range []struct {
@@ -100,15 +134,4 @@ func moduleSteps() []prompt.Step {
 		{Name: "external-api-domain", Question: prompt.Question{Text: "Domain of the API group, empty for none", Example: "io, of cert-manager.io"}},
 		{Name: "external-api-module", Question: prompt.Question{Text: "Go module of the types, empty for one in go.mod", Example: "github.com/cert-manager/cert-manager@v1.18.2"}},
 	}
-}
-
-// otherVersions returns the other versions of a kind.
-func otherVersions(kinds []project.GVK, of project.ResourceOptions) string {
-	var versions []string
-	for _, k := range kinds {
-		if k.Group == of.Group && k.Kind == of.Kind && k.Version != of.Version {
-			versions = append(versions, k.Version)
-		}
-	}
-	return strings.Join(versions, ",")
 }

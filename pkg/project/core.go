@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -211,16 +212,21 @@ func CoreGroups() []string {
 	return groups
 }
 
-// NewestCoreKinds returns the kinds of Kubernetes, sorted by name, each in the preferred version of its group that has it.
-func NewestCoreKinds() []GVK {
+// commonCoreGroups are the groups of Kubernetes whose kinds most operators use, in this order. It is constant.
+var commonCoreGroups = []string{"apps", "core", "batch", "networking", "rbac.authorization", "autoscaling", "policy"}
+
+// StableCoreKinds returns the kinds of Kubernetes that have a stable version, each in the newest one: those of common groups first.
+func StableCoreKinds() []GVK {
 	var kinds []GVK
 	for _, v := range coreVersions {
 		for kind := range strings.FieldsSeq(v.kinds) {
-			if !slices.ContainsFunc(kinds, func(k GVK) bool { return k.Group == v.group && k.Kind == kind }) {
+			known := slices.ContainsFunc(kinds, func(k GVK) bool { return k.Group == v.group && k.Kind == kind })
+			if !known && !strings.ContainsAny(v.version, "ab") { // neither alpha nor beta
 				kinds = append(kinds, GVK{Group: v.group, Domain: v.domain, Version: v.version, Kind: kind})
 			}
 		}
 	}
-	slices.SortStableFunc(kinds, func(one, other GVK) int { return strings.Compare(one.Kind, other.Kind) })
+	rank := func(k GVK) uint { return uint(slices.Index(commonCoreGroups, k.Group)) } // other groups are last
+	slices.SortStableFunc(kinds, func(one, other GVK) int { return cmp.Compare(rank(one), rank(other)) })
 	return kinds
 }

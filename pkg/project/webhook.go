@@ -64,6 +64,23 @@ func ResolveWebhook(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 	return r, findings
 }
 
+// MissingWebhooks returns the webhooks that can be added to a resource. Conversion is for kinds of the project with several versions.
+func (c *Config) MissingWebhooks(r Resource) Webhooks {
+	var has Webhooks
+	if r.Webhooks != nil {
+		has = *r.Webhooks
+	}
+	missing := Webhooks{Defaulting: !has.Defaulting, Validation: !has.Validation}
+	if others := c.OtherVersions(r.GVK); c.Owns(r) && !slices.ContainsFunc(others, func(other Resource) bool { return other.Webhooks != nil && other.Webhooks.Conversion }) {
+		for _, other := range others {
+			if !slices.Contains(has.Spoke, other.Version) {
+				missing.Conversion, missing.Spoke = true, append(missing.Spoke, other.Version)
+			}
+		}
+	}
+	return missing
+}
+
 // webhookResource returns the API of the webhooks: of the project, of Kubernetes or of another module.
 func webhookResource(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 	r, findings := resolveOrigin(c, o.ResourceOptions)

@@ -26,8 +26,8 @@ func TestQuestionsOfLayouts(t *testing.T) {
 				"--resource=false --controller --version v1 --kind Job"},
 			{"create webhook", []answer{
 				{"Kind", "another\r"}, {"Import path", "example.com/api/v1\r"}, {"Domain of the API group", "io\r"}, {"Go module", "\r"}, {"API group", "shop\r"},
-				{"API version", "\r"}, {"Kind", "Order\r"}, {"Webhooks", "conversion\r"}, {"Versions that convert", "v1beta1\r"}, {"Certificates", "the manager\r"},
-			}, "--external-api-path example.com/api/v1 --external-api-domain io --group shop --version v1 --kind Order --conversion --spoke v1beta1 --certificates self-managed"},
+				{"API version", "\r"}, {"Kind", "Order\r"}, {"Webhooks", "validation:\r"}, {"Certificates", "the manager\r"},
+			}, "--external-api-path example.com/api/v1 --external-api-domain io --group shop --version v1 --kind Order --programmatic-validation --certificates self-managed"},
 		},
 		"helm": {
 			{"create api", []answer{{start, "new\r"}, {"API group", "cache\r"}, {"API version", "v1\r"}, {"Kind", "Memcached\r"}},
