@@ -51,7 +51,7 @@ func create(ctx context.Context, p *action.Project, c creation) (*action.Result,
 		if err != nil {
 			return err
 		}
-		next, err = applyCreation(ctx, p, tree, config, resource, c)
+		next, _, err = applyCreation(ctx, p, tree, config, resource, c)
 		return err
 	})
 	if err != nil {
@@ -85,28 +85,29 @@ func (c creation) resource(tree *worktree.Tree, config *project.Config) (project
 }
 
 // applyCreation scaffolds for a resource, records it in PROJECT and updates go.mod and generated files. It returns the next
-// step of the user, or "".
-func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config, resource project.Resource, c creation) (string, error) {
+// step of the user, or "", and whether code and manifests are generated.
+func applyCreation(
+	ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config, resource project.Resource, c creation,
+) (next string, generated bool, err error) {
 	if c.domain != "" {
-		var err error
 		if config, err = p.SetDomain(tree, config, c.domain); err != nil {
-			return "", err
+			return "", false, err
 		}
 	}
 	header, _, err := p.Header(tree)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	result, err := c.write(tree, config, resource, header)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if err := config.UpdateResource(resource); err != nil {
-		return "", err
+		return "", false, err
 	}
 	tree.WriteFile(project.FileName, config.Bytes(), 0o644)
 	vendored := tree.Exists(scaffold.VendorList)
-	next, err := p.RequireModules(ctx, tree, resource, c.module, c.generate != 0 || vendored)
+	next, err = p.RequireModules(ctx, tree, resource, c.module, c.generate != 0 || vendored)
 	if err == nil {
 		err = p.Vendor(ctx, tree)
 	}
@@ -119,10 +120,11 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 	// Without modules, the vendor directory would not match go.mod.
 	forbidden := ok && missing.Forbidden != "" && !vendored
 	if err != nil && !forbidden {
-		return "", err
+		return "", false, err
 	}
 	p.ReportFindings(diag.Warning, config.CheckModule()...)
 	result.report()
+	generated = c.generate != 0 && !forbidden
 	generate := fmt.Sprintf("'%s generate'", p.Program)
 	switch {
 	case forbidden:
@@ -132,11 +134,11 @@ func applyCreation(ctx context.Context, p *action.Project, tree *worktree.Tree, 
 		generate += " for the code and manifests that --make=false left out"
 	case next == "":
 		if next = result.next; next == "" {
-			return "", nil
+			return "", true, nil
 		}
 	}
 	if next == "" {
-		return generate, nil
+		return generate, generated, nil
 	}
-	return next + ", then " + generate, nil
+	return next + ", then " + generate, generated, nil
 }

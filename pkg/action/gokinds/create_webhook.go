@@ -1,6 +1,7 @@
 package gokinds
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,7 +34,8 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 	if o.Generate {
 		generate = codegen.All
 	}
-	return create(ctx, p, creation{
+	certManager := false
+	result, err := create(ctx, p, creation{
 		layouts: action.CurrentLayout, resolve: o.resolve, module: o.ExternalModule, generate: generate,
 		write: func(tree *worktree.Tree, config *project.Config, r project.Resource, header string) (written, error) {
 			data := p.WebhookData(config, r, header, project.Webhooks{Defaulting: o.Defaulting, Validation: o.Validation, Conversion: o.Conversion})
@@ -44,6 +46,7 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 			if err := o.chooseCertificates(tree, &data, len(existing) > 0); err != nil {
 				return written{}, err
 			}
+			certManager = len(existing) == 0 && cmp.Or(data.Project.Certificates, project.CertManager) == project.CertManager
 			report, err := scaffold.CreateWebhook(tree, data, o.newSpokes(config, r), existing, o.Force)
 			if err != nil {
 				return written{}, err
@@ -59,6 +62,10 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 			}}, nil
 		},
 	})
+	if err == nil && certManager {
+		result.AddStepf("before you deploy, install cert-manager in the cluster ('%[1]s run local' and '%[1]s test' need none): see '%[1]s docs open certificates'", p.Program)
+	}
+	return result, err
 }
 
 // chooseCertificates sets the source of certificates, which all webhooks of a project share.

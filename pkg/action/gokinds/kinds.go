@@ -24,9 +24,10 @@ var mixed = helmkinds.Kinds{Mixed: true}
 type goAPI struct {
 	creation
 	resource project.Resource
-	// step is the next step of the user, or "". controller reports whether there is a new controller to try.
-	step       string
-	controller bool
+	// step is the next step of the user, or "". controller reports whether there is a new controller to try, and generated whether its
+	// code and manifests are generated.
+	step                  string
+	controller, generated bool
 }
 
 // AddKind implements Kinds.
@@ -80,7 +81,7 @@ func newAPI(p *action.Project, o action.CreateAPIOptions) creation {
 
 // Apply implements Addition.
 func (api *goAPI) Apply(ctx context.Context, p *action.Project, tree *worktree.Tree, config *project.Config) (err error) {
-	api.step, err = applyCreation(ctx, p, tree, config, api.resource, api.creation)
+	api.step, api.generated, err = applyCreation(ctx, p, tree, config, api.resource, api.creation)
 	return err
 }
 
@@ -89,7 +90,7 @@ func (api *goAPI) AddSteps(p *action.Project, result *action.Result) {
 	if api.step != "" {
 		result.AddStepf("%s", api.step)
 	}
-	if api.generate != 0 && api.controller {
+	if api.generated && api.controller {
 		result.AddStepf("'%s run local --control-plane embedded --samples' to run the operator without a cluster", p.Program)
 	}
 }
