@@ -113,14 +113,16 @@ func (a *app) initProject(c *cobra.Command, p *action.Project, o *initOptions) e
 	}
 	root := p.Root
 	o.Plugins, o.ProjectVersion = a.parsedPlugins(), a.projectVersion
-	if o.interactive && len(o.Findings) == 0 && len(refuse(c, cmp.Or(o.Plugins.Layout, layout.Go()), "init")) == 0 {
+	if o.interactive && len(o.Findings) == 0 && !o.Plugins.Unknown() && len(refuse(c, cmp.Or(o.Plugins.Layout, layout.Go()), "init")) == 0 {
 		if err := a.askInit(c, root, o); err != nil {
 			return err
 		}
 		o.Plugins = a.parsedPlugins()
 	}
 	facts := cmp.Or(o.Plugins.Layout, layout.Go())
-	o.Findings = append(refuse(c, facts, "init"), o.Findings...)
+	if !o.Plugins.Unknown() {
+		o.Findings = append(refuse(c, facts, "init"), o.Findings...)
+	}
 	if anyGiven(c, facts.FirstKind) {
 		o.API = &o.api
 		o.api.Findings = checkCRDVersion(a.print, c)

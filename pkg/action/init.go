@@ -135,7 +135,7 @@ func (p *Project) initData(o InitOptions) (data scaffold.Data, remote string, er
 		},
 		Versions: p.Versions(),
 	}
-	if o.Plugins.WithoutGo() {
+	if o.Plugins.WithoutGo() || o.Plugins.Unknown() {
 		return data, "", findings.Err()
 	}
 	if data.Project.Repo = o.Repo; o.Repo == "" {

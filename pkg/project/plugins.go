@@ -24,6 +24,9 @@ type Plugins struct {
 	Chart bool
 }
 
+// Unknown reports whether the plugins are wrong, so that the layout is not known.
+func (p Plugins) Unknown() bool { return p.Layout == nil && len(p.Findings) > 0 }
+
 // ForGo reports whether the layout of Go projects is selected.
 func (p Plugins) ForGo() bool { return p.Layout != nil && p.Layout.Runtime == nil }
 
