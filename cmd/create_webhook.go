@@ -53,8 +53,7 @@ Under OLM, all of them use OLM's certificates. 'edit --certificates' changes the
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCreateWebhook(c, &o, legacy) },
 	}
 	f := c.Flags()
-	a.addOffline(f)
-	a.addOutput(c, output.Text, output.JSON)
+	f.SortFlags = false // help lists the flags that most commands need first
 	f.StringVar(&o.Group, "group", "", "`group` of the API, without the project's domain")
 	f.StringVar(&o.Version, "version", "", "`version` of the API, such as v1alpha1; for conversion, the hub")
 	f.StringVar(&o.Kind, "kind", "", "`kind` of the resource, such as Memcached")
@@ -72,6 +71,8 @@ Under OLM, all of them use OLM's certificates. 'edit --certificates' changes the
 	f.BoolVar(&legacy, "legacy", false, "not supported: webhooks in the package of the API types")
 	a.addPlugins(f, "`plugins` to use; only go/v4 is supported")
 	completeValues(c, "plugins", "go/v4")
+	a.addOffline(f)
+	a.addOutput(c, output.Text, output.JSON)
 	return c
 }
 

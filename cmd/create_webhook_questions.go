@@ -63,7 +63,7 @@ func webhookKinds(config *project.Config, force bool) (kinds []project.GVK, hook
 	for _, r := range config.Resources() {
 		hooked = hooked || r.Webhooks != nil
 		missing := config.MissingWebhooks(r)
-		if !(config.Owns(r) || r.Core || r.External) || !config.HasTypes(r) || !force && !missing.Defaulting && !missing.Validation && !missing.Conversion {
+		if !(config.Owns(r) || r.Core || r.External) || r.Path == "" || !force && !missing.Defaulting && !missing.Validation && !missing.Conversion {
 			continue
 		}
 		place := 0

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -79,19 +80,20 @@ func (a *app) fitFlags(c *cobra.Command) {
 	}
 }
 
-// groupFlags groups the flags of a command by the layouts that have them, for its help.
+// groupFlags groups the flags of a command by the layouts that have them, for its help, in the order of the layouts.
 func (a *app) groupFlags(c *cobra.Command) {
 	_, command, _ := strings.Cut(c.CommandPath(), " ")
 	all := append(layout.All(), a.Facts()...)
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
 		var having []string
-		for _, facts := range all {
+		first := len(all)
+		for i, facts := range all {
 			if !facts.Refuses(command, flag.Name) {
-				having = append(having, facts.Name)
+				having, first = append(having, facts.Name), min(first, i)
 			}
 		}
 		if len(having) < len(all) {
-			help.SetGroup(flag, "Flags for "+strings.Join(having, " and ")+" projects")
+			help.SetGroup(flag, "Flags for "+strings.Join(having, " and ")+" projects", fmt.Sprint(first, len(having)))
 		}
 	})
 }

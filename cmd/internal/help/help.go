@@ -50,11 +50,11 @@ func NameValues(c *cobra.Command) {
 // SetValueName sets what ValueName returns.
 func SetValueName(f *pflag.Flag, name string) { annotate(f, valueAnnotation, name) }
 
-func annotate(f *pflag.Flag, key, value string) {
+func annotate(f *pflag.Flag, key string, values ...string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
 	}
-	f.Annotations[key] = []string{value}
+	f.Annotations[key] = values
 }
 
 // ValueName returns the name of a flag's value. It is empty for flags without a value.
