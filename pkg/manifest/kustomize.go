@@ -91,6 +91,9 @@ func buildNow(over *overlayFS, fsys filesys.FileSystem, path string) ([]byte, er
 		return nil, over.refused
 	}
 	if err != nil {
+		if missing := missingIn(over, path); len(missing) > 0 {
+			return nil, missing
+		}
 		return nil, fmt.Errorf("building the kustomization %s: %w", path, relativeTo(over.dir, err))
 	}
 	return resources.AsYaml()
