@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/operon-sdk/operon/cmd/internal/describe"
 	"github.com/operon-sdk/operon/cmd/internal/follow"
 	"github.com/operon-sdk/operon/cmd/internal/images"
+	"github.com/operon-sdk/operon/cmd/internal/words"
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/action/bundles"
 	"github.com/operon-sdk/operon/pkg/bundle/base"
@@ -94,6 +96,10 @@ func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 	result, err := bundles.Bundle(c.Context(), p, o.Options)
 	if o.check {
 		return a.print.Checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
+	}
+	if err == nil && len(result.Changes) > 0 {
+		dir := cmp.Or(o.OutputDir, project.BundleDir)
+		result.AddStepf("'%[1]s bundle validate %[2]s', then '%[1]s image bundle --image IMAGE --push' for the bundle's image, or '%[1]s run bundle %[2]s' to install it with OLM", a.program, words.Join([]string{dir}))
 	}
 	return a.print.Generated(result, err)
 }
