@@ -96,7 +96,7 @@ reconciles all such kinds, and Operon's module to go.mod.`,
 	f.BoolVar(&o.Generate, "make", true, "generate code and manifests afterwards")
 	f.BoolVar(&o.Manifests, "manifests", true, "generate manifests afterwards; --make=false skips both code and manifests")
 	a.addPlugins(f, "`plugins` to use; --image selects deploy-image/v1-alpha")
-	a.completePlugins(c, "deploy-image/v1-alpha")
+	_ = c.RegisterFlagCompletionFunc("plugins", a.completeKindPlugins)
 	a.addOffline(f)
 	a.addOutput(c, output.Text, output.JSON)
 	return c

@@ -105,7 +105,7 @@ and the header file: hack/boilerplate.go.txt, or the one that controller-gen is 
 	a.addPlugins(f, "`plugins` to add: helm/v2-alpha, grafana/v1-alpha or autoupdate/v1-alpha; or the layout of the project")
 	old.OfPlugins().AddTo(f)
 	completeValues(c, "license", "apache2", "mit", "copyright", "none")
-	a.completePlugins(c, "helm/v2-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha")
+	completeValues(c, "plugins", "helm/v2-alpha", "grafana/v1-alpha", "autoupdate/v1-alpha")
 	return c
 }
 

@@ -27,6 +27,22 @@ func (a *app) completePlugins(c *cobra.Command, others ...string) {
 	completeValues(c, "plugins", append(keys, others...)...)
 }
 
+// completeKindPlugins completes --plugins of create api: only these change what it creates in the project.
+func (a *app) completeKindPlugins(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	facts := layout.Go()
+	if config := a.completionProject(); config != nil {
+		facts = config.Facts()
+	}
+	var keys []string
+	if !facts.Charts && facts.NoCharts == "" && !facts.Refuses(createAPICommand, "helm-chart") {
+		keys = append(keys, layout.Helm().Short())
+	}
+	if !facts.Refuses(createAPICommand, "image") {
+		keys = append(keys, "deploy-image/v1-alpha")
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}
+
 // layouts returns all layouts of projects, the ones of Operon first.
 func (a *app) layouts() []action.Layout {
 	return append(layouts.All(), a.Layouts...)

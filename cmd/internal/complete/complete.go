@@ -130,7 +130,7 @@ func (p *Project) flagValues() map[string]completer {
 		"group":           p.resourceNames(func(r project.Resource) []string { return []string{r.Group} }),
 		"kind":            p.resourceNames(func(r project.Resource) []string { return []string{r.Kind} }),
 		"version":         versions,
-		"spoke":           others,
+		"spoke":           p.spokes,
 		"from":            func(c *cobra.Command, args []string) []string { return append(others(c, args), project.NoVersion) },
 		"controller-name": p.resourceNames(func(r project.Resource) []string { return r.Controllers }),
 		"api-version":     p.resourceNames(func(r project.Resource) []string { return []string{r.QualifiedGroup() + "/" + r.Version} }),
@@ -163,27 +163,68 @@ func (p *Project) name(*cobra.Command, []string) []string {
 	return nil
 }
 
-// resourceNames completes a flag by the project's resources, as far as they match --group, --version and --kind if these are
-// given. Flags of these names that are not about a resource offer nothing.
+// resourceNames completes a flag by the project's resources.
 func (p *Project) resourceNames(names func(project.Resource) []string) completer {
 	return func(c *cobra.Command, _ []string) []string {
-		config := p.Config()
-		if config == nil || c.Flags().Lookup("kind") == nil {
-			return nil
-		}
-		matches := func(flag, name string) bool {
-			f := c.Flags().Lookup(flag)
-			return f == nil || !f.Changed || f.Value.String() == name
-		}
 		anyVersion := c.Flags().Lookup("spoke") != nil || c.Flags().Lookup("from") != nil // the version is a new one, or one of two
 		var found []string
-		for _, r := range config.Resources() {
-			if matches("group", r.Group) && matches("kind", r.Kind) && (anyVersion || matches("version", r.Version)) {
-				found = append(found, names(r)...)
-			}
+		_, resources := p.resources(c, anyVersion)
+		for _, r := range resources {
+			found = append(found, names(r)...)
 		}
 		return found
 	}
+}
+
+// spokes completes the versions that webhooks convert, or no longer convert.
+func (p *Project) spokes(c *cobra.Command, _ []string) []string {
+	var found []string
+	config, resources := p.resources(c, false)
+	for _, r := range resources {
+		if c.Parent().Name() == "delete" {
+			found = append(found, r.Webhooks.Spoke...)
+		} else {
+			found = append(found, config.MissingWebhooks(r).Spoke...)
+		}
+	}
+	return found
+}
+
+// resources returns the project's resources that a command accepts, as far as they match --group, --version and --kind if these are given.
+// Commands with flags of these names that are not about a resource get none.
+func (p *Project) resources(c *cobra.Command, anyVersion bool) (*project.Config, []project.Resource) {
+	config := p.Config()
+	if config == nil || c.Flags().Lookup("kind") == nil {
+		return nil, nil
+	}
+	matches := func(flag, name string) bool {
+		f := c.Flags().Lookup(flag)
+		return f == nil || !f.Changed || f.Value.String() == name
+	}
+	var found []project.Resource
+	for _, r := range config.Resources() {
+		if accepts(c, config, r) && matches("group", r.Group) && matches("kind", r.Kind) && (anyVersion || matches("version", r.Version)) {
+			found = append(found, r)
+		}
+	}
+	return config, found
+}
+
+// accepts reports whether a command can do something with a resource.
+func accepts(c *cobra.Command, config *project.Config, r project.Resource) bool {
+	_, command, _ := strings.Cut(c.CommandPath(), " ")
+	switch command {
+	case "create webhook":
+		missing := config.MissingWebhooks(r)
+		return r.Path != "" && (missing.Defaulting || missing.Validation || missing.Conversion || c.Flags().Changed("force"))
+	case "delete webhook":
+		return r.Webhooks != nil
+	case "delete api":
+		return r.HasAPI() || r.HasController()
+	case "rename api":
+		return config.Owns(r)
+	}
+	return true
 }
 
 // scenarios returns the names of the project's scenarios.
