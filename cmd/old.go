@@ -116,7 +116,7 @@ operator-sdk 1.0. In a project without APIs the group sets the project's domain.
 				return r.run(path, args...)
 			}
 			r.note(words.Join(slices.Concat([]string{a.program}, path, args)))
-			a.print.Notef("note: the first API sets the project's domain, %s; use 'init --domain' instead", domain)
+			a.print.Notef("note: the first API sets the project's domain, %s; use '%s init --domain' instead", domain, a.program)
 			api := action.CreateAPIOptions{Domain: domain, Generate: !skip, Manifests: true}
 			api.Group, api.Version, api.Kind, api.API, api.Namespaced = group, o.Version, o.Kind, true, true
 			return a.runInProject(c.Context(), func(p *action.Project) (*action.Result, error) { return p.CreateAPI(c.Context(), api) })

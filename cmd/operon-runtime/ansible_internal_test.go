@@ -145,7 +145,7 @@ func TestAnsibleErrors(t *testing.T) {
 				`--proxy-port "-1": must be 0 to 65535`, `--max-concurrent-reconciles "0": must be greater than zero`, `--leader-elect-renew-deadline "20s": must be`,
 			},
 		},
-		"no file": {args: []string{"--watches-file", "none.yaml"}, code: exitUsage, want: []string{`--watches-file "none.yaml": no such file; 'create api' writes one`}},
+		"no file": {args: []string{"--watches-file", "none.yaml"}, code: exitUsage, want: []string{`--watches-file "none.yaml": no such file; 'operon create api' writes one`}},
 		"bad": {args: []string{"--watches-file", "bad.yaml"}, code: exitFailed, want: []string{
 			"bad.yaml:1:3: playbook or role is required", `bad.yaml:1:50: unknown key "rol"; did you mean "role"?`, `bad.yaml:2:65: "x": must be a duration`,
 		}},

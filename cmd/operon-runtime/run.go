@@ -103,9 +103,9 @@ func runReconcilers[R kindReconciler](ctx context.Context, o *managerOptions, s 
 func (o *managerOptions) checkWatches(entries int, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usageError{fmt.Errorf("--watches-file %q: no such file; 'create api' writes one", o.watchesFile)}
+		return usageError{fmt.Errorf("--watches-file %q: no such file; 'operon create api' writes one", o.watchesFile)}
 	case err == nil && entries == 0:
-		return fmt.Errorf("%s has no entries; 'create api' adds one", filepath.ToSlash(filepath.Clean(o.watchesFile)))
+		return fmt.Errorf("%s has no entries; 'operon create api' adds one", filepath.ToSlash(filepath.Clean(o.watchesFile)))
 	}
 	return err
 }

@@ -144,10 +144,10 @@ func TestStartupErrors(t *testing.T) {
 		variables []string
 		want      []string
 	}{
-		"no file":     {2, []string{"--watches-file", "none.yaml"}, nil, []string{`error: --watches-file "none.yaml": no such file; 'create api' writes one`}},
+		"no file":     {2, []string{"--watches-file", "none.yaml"}, nil, []string{`error: --watches-file "none.yaml": no such file; 'operon create api' writes one`}},
 		"flags":       {2, []string{"--metrics-require-rbac", "--max-concurrent-reconciles", "0", "--leader-elect", "--reconcile-period", "-1s"}, []string{"WATCH_NAMESPACE=a,B_"}, []string{"--metrics-require-rbac requires --metrics-secure", `--max-concurrent-reconciles "0"`, "--leader-elect requires --leader-election-id", "--leader-elect requires --leader-election-namespace outside of a pod", `--reconcile-period "-1s"`, `WATCH_NAMESPACE: "B_"`}},
 		"timeout":     {2, []string{"--timeout", "-1s"}, nil, []string{`error: --timeout "-1s": must not be negative`}},
-		"empty":       {1, []string{"--watches-file", file("# none\n")}, nil, []string{"has no entries; 'create api' adds one"}},
+		"empty":       {1, []string{"--watches-file", file("# none\n")}, nil, []string{"has no entries; 'operon create api' adds one"}},
 		"findings":    {1, []string{"--watches-file", file("- {kind: A, chart: x}\n- {kind: B, version: v1, char: x}\n")}, nil, []string{":1:3: version is required", `:2:26: unknown key "char"; did you mean "chart"?`}},
 		"charts":      {1, []string{"--watches-file", file("- {kind: A, version: v1, chart: no/a}\n- {kind: B, version: v1, chart: no/b}\n- {kind: C, version: v1, chart: .}\n")}, nil, []string{`:1:3: chart "no/a": no such file or directory`, `:2:3: chart "no/b": no such`, `:3:3: chart ".": is not a chart: it has no Chart.yaml`}},
 		"template":    {1, []string{"--watches-file", file(fmt.Sprintf("- {kind: A, version: v1, chart: %q, overrideValues: {a: '{{ nonsense }}'}}\n", e.dir+"/helm-charts/app-"+e.group))}, nil, []string{":1:3: override value a: ", "nonsense"}},

@@ -97,7 +97,7 @@ func (c *Config) Reportf(severity diag.Severity, format string, args ...any) {
 
 // ReportFindings reports findings with a severity while the command runs.
 func (c *Config) ReportFindings(severity diag.Severity, findings ...diag.Finding) {
-	if c.Report == nil {
+	if c.Report == nil || len(findings) == 0 {
 		return
 	}
 	findings = slices.Clone(findings)

@@ -135,15 +135,17 @@ func (p *Project) initData(o InitOptions) (data scaffold.Data, remote string, er
 		},
 		Versions: p.Versions(),
 	}
-	if o.Plugins.WithoutGo() || o.Plugins.Unknown() {
+	if o.Plugins.WithoutGo() {
 		return data, "", findings.Err()
 	}
-	if data.Project.Repo = o.Repo; o.Repo == "" {
+	data.Project.Repo = o.Repo
+	switch {
+	case o.Repo != "":
+		findings = append(findings, project.CheckRepo(o.Repo)...)
+	case !o.Plugins.Unknown():
 		if data.Project.Repo, remote, err = project.InferRepo(p.FS, p.Root, p.GOPATH); err != nil {
 			findings.Add("--repo", "", "cannot be derived: "+err.Error())
 		}
-	} else {
-		findings = append(findings, project.CheckRepo(o.Repo)...)
 	}
 	if findings = append(findings, o.check(&p.Config)...); len(findings) > 0 {
 		return scaffold.Data{}, "", findings

@@ -38,7 +38,7 @@ func (o *Observation) panics() (findings diag.Findings) {
 		if n := len(logged[cause]); n > 1 {
 			problem += ", in " + diag.Count(n, "line") + " of its log"
 		}
-		findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RulePanic, Problem: problem, Fix: "'run local --logs full' prints the stack"})
+		findings = append(findings, diag.Finding{Severity: diag.Error, Rule: RulePanic, Problem: problem, Fix: "'operon run local --logs full' prints the stack"})
 	}
 	return findings
 }

@@ -173,7 +173,7 @@ func (c *collection) base(in Input) (*v1alpha1.ClusterServiceVersion, source, er
 		csv, at = &given.value, source{&given.Object}
 	case len(c.problems) == 0:
 		c.note(diag.Finding{Object: "the bundle", Problem: "has no base CSV; its descriptions are placeholders",
-			Fix: "write a base with 'generate kustomize manifests'"})
+			Fix: "write a base with 'operon generate kustomize manifests'"})
 	}
 	if in.Version == "" && at.Object == nil && len(c.csvs) == 0 {
 		return nil, source{}, errors.Join(ErrVersionRequired, c.problems.Err())

@@ -143,7 +143,7 @@ func (r *apiReader) unknownCSVMarkers() diag.Findings {
 				name, _, _ := strings.Cut(text, "=")
 				problem := fmt.Sprintf("unknown marker %s: nothing reads it; did you mean +%s?", name, csvMarker)
 				if strings.HasPrefix(text, oldCSVMarker) {
-					problem = "marker " + oldCSVMarker + " has no effect: only operator-sdk before 1.0 read it; run upgrade, which converts it to +" + csvMarker
+					problem = "marker " + oldCSVMarker + " has no effect: only operator-sdk before 1.0 read it; run 'operon upgrade', which converts it to +" + csvMarker
 				}
 				findings = append(findings, r.ruled("unknown-marker", pos, problem))
 			}

@@ -20,11 +20,11 @@ var goFacts = sync.OnceValue(func() *Facts {
 		MainFile: "cmd/main.go", ControllerDir: "internal/controller",
 		Tool: "kubebuilder", Check: "make test", AfterRename: "make test",
 		Refused: []Refusal{
-			{Commands: []string{initCommand}, Problem: onlyHelm, Reasons: reasons("'create api' adds kinds with charts to a Go project", chartFlags()...)},
+			{Commands: []string{initCommand}, Problem: onlyHelm, Reasons: reasons("'operon create api' adds kinds with charts to a Go project", chartFlags()...)},
 			ChartTerms().TypeFlags("cannot be combined with a chart"),
 			{Commands: []string{initCommand, createAPI, createMixed}, Problem: onlyAnsible, Reasons: reasons(run, runFlags()...)},
 			{Commands: []string{initCommand}, Problem: "is only valid in Helm and Ansible projects", Reasons: with(
-				reasons("'create api' adds kinds to a Go project", "group", "version", "kind"), "crd-version", "a CRD has version v1 in a Go project")},
+				reasons("'operon create api' adds kinds to a Go project", "group", "version", "kind"), "crd-version", "a CRD has version v1 in a Go project")},
 			{Commands: []string{createAPI}, Problem: "is only valid with a chart", Reasons: reasons("the CRDs of Go types have version v1", "crd-version")},
 			{Commands: []string{imageBuild}, Problem: "is only supported in Ansible projects", Reasons: reasons("", "collections")},
 			{Commands: []string{imageBuild}, Problem: "is only supported in Helm and Ansible projects", Reasons: reasons("", "runtime")},
@@ -37,6 +37,6 @@ func goV3() *Facts {
 	facts := *Go()
 	f := &facts
 	f.Older, f.MainFile, f.ControllerDir = true, "main.go", "controllers"
-	f.NoCharts = "kinds with charts need " + keyGoV4 + "; run upgrade, which moves the project to that layout"
+	f.NoCharts = "kinds with charts need " + keyGoV4 + "; run 'operon upgrade', which moves the project to that layout"
 	return f
 }

@@ -36,7 +36,7 @@ func ChartTerms() Terms {
 }
 
 // noRescaffold is the reason why projects without Go code are not scaffolded again.
-const noRescaffold = "there is no code to scaffold again; 'upgrade' updates the files of the scaffold, and 'create api --force' the files of a kind"
+const noRescaffold = "there is no code to scaffold again; 'operon upgrade' updates the files of the scaffold, and 'operon create api --force' the files of a kind"
 
 // noWebhooks returns the reason why a layout without Go code has no webhooks. source is the file that the schema of a kind is from.
 func noWebhooks(name, source string) string {

@@ -155,7 +155,7 @@ func (r *runner) embed(ctx context.Context) error {
 // publish makes the control plane known to other programs, and tells the user how to reach it.
 func (r *runner) publish(ctx context.Context) {
 	if err := r.claim.publish(r.plane.Kubeconfig()); err != nil {
-		r.progressf("the API server is at %s, its kubeconfig is %s; 'tool kubectl' will not find it: %v", r.plane.URL, r.kubeconfig, err)
+		r.progressf("the API server is at %s, its kubeconfig is %s; 'operon tool kubectl' will not find it: %v", r.plane.URL, r.kubeconfig, err)
 		return
 	}
 	r.published = true

@@ -50,7 +50,7 @@ func runningKubeconfig(ctx context.Context, stateDirs []string, root func() (str
 	if err != nil {
 		return "", err
 	}
-	const fix = "start one with 'run local --control-plane embedded' in another terminal, or name a cluster with --kubeconfig"
+	const fix = "start one with 'operon run local --control-plane embedded' in another terminal, or name a cluster with --kubeconfig"
 	state, err := userstate.Find(stateDirs, dir)
 	if err != nil {
 		return "", err

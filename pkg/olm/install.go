@@ -84,7 +84,7 @@ func (in *installation) checkVersion(found *Installation) error {
 			in.Reportf("OLM is already installed; repairing what is missing or differs")
 		}
 	case Older(version, found.Version):
-		return fmt.Errorf("OLM %s is installed according to %s, which is newer than %s; OLM cannot be downgraded: remove it with 'olm uninstall' first",
+		return fmt.Errorf("OLM %s is installed according to %s, which is newer than %s; OLM cannot be downgraded: remove it with 'operon olm uninstall' first",
 			found.Version, found.Source, version)
 	case !in.Upgrade:
 		return fmt.Errorf("OLM %s is installed according to %s; --upgrade replaces it with %s and keeps the operators",
@@ -114,7 +114,7 @@ func (in *installation) check(ctx context.Context) error {
 	if len(forbidden) > 0 {
 		heading := fmt.Sprintf("the cluster forbids this user %d of %d objects, and nothing was changed:", len(forbidden)+len(refused), len(in.Release.All()))
 		return diag.List(heading, append(forbidden, refused...),
-			"OLM needs cluster-admin: request it, or give an administrator the output of 'olm install --dry-run -o yaml'")
+			"OLM needs cluster-admin: request it, or give an administrator the output of 'operon olm install --dry-run -o yaml'")
 	}
 	if len(refused) > 0 {
 		return diag.List(fmt.Sprintf("the cluster rejects %d of %d objects, and nothing was changed:", len(refused), len(in.Release.All())), refused)
@@ -147,7 +147,7 @@ func (in *installation) waitDeleted(ctx context.Context) error {
 					Problem: fmt.Sprintf("has been terminating since %s and still exists (%v)",
 						deleted.GetDeletionTimestamp().UTC().Format(time.RFC3339), context.Cause(ctx)),
 					Related: Remaining(ctx, in.Client, deleted), Err: context.Cause(ctx),
-				}, "'olm uninstall' removes what delays it; then install again")
+				}, "'operon olm uninstall' removes what delays it; then install again")
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func (in *installation) reportCatalogs(ctx context.Context) {
 			continue
 		}
 		if state, err := inspect(ctx, in.Client, object); err == nil && !state.Ready {
-			in.Reportf("%s is not ready yet: %s; OLM works without it, and 'olm status' shows its state", kube.FullName(object), state.Reason)
+			in.Reportf("%s is not ready yet: %s; OLM works without it, and 'operon olm status' shows its state", kube.FullName(object), state.Reason)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestInstall(t *testing.T) {
 		want = append(want, "created "+kube.FullName(o))
 	}
 	want = append(want, "deployment olm/olm-operator is ready", "deployment olm/catalog-operator is ready", "clusterserviceversion olm/packageserver is ready",
-		"catalogsource olm/operatorhubio-catalog is not ready yet: not processed by catalog-operator yet; OLM works without it, and 'olm status' shows its state")
+		"catalogsource olm/operatorhubio-catalog is not ready yet: not processed by catalog-operator yet; OLM works without it, and 'operon olm status' shows its state")
 	if !slices.Equal(messages, want) {
 		t.Errorf("messages:\n%s\nwant\n%s", strings.Join(messages, "\n"), strings.Join(want, "\n"))
 	}
@@ -251,7 +251,7 @@ clusterserviceversion olm/packageserver: its phase is Failed: no permission
   requirement serviceaccount s is NotPresent: create it
 what to do:
 - the nodes cannot pull quay.io/x: pass --image-registry with a registry that they can reach and that has it, or --olm-image
-- run 'olm install' again to continue, with a longer --timeout if the cluster is slow` {
+- run 'operon olm install' again to continue, with a longer --timeout if the cluster is slow` {
 		t.Errorf("got %v", err)
 	}
 }
@@ -297,7 +297,7 @@ what to do:
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(errors.New("time is up"))
 			err := (&installation{InstallOptions: InstallOptions{Client: c.client}}).notReady(ctx, []*kube.Object{live})
-			text := strings.Replace(err.Error(), "\n- run 'olm install' again to continue, with a longer --timeout if the cluster is slow", "", 1)
+			text := strings.Replace(err.Error(), "\n- run 'operon olm install' again to continue, with a longer --timeout if the cluster is slow", "", 1)
 			if text = strings.TrimSuffix(text, "\nwhat to do:"); text != "OLM is not ready: time is up"+row.want {
 				t.Errorf("got\n%s\nwant\n%s", text, row.want)
 			}

@@ -27,7 +27,7 @@ func (in *installation) notReady(ctx context.Context, objects []*kube.Object) er
 			d.explain(ctx, in.Client, object, s)
 		}
 	}
-	d.Advise("run 'olm install' again to continue, with a longer --timeout if the cluster is slow")
+	d.Advise("run 'operon olm install' again to continue, with a longer --timeout if the cluster is slow")
 	return d.Err(fmt.Sprintf("OLM is not ready: %v", cause), cause)
 }
 

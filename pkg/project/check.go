@@ -102,9 +102,9 @@ func checkVersion(root *yaml.Node) error {
 	if problem, hint := projectVersionProblem(textOf(node)); problem != "" {
 		switch textOf(node) {
 		case "2":
-			hint = "run upgrade, which converts the file and moves the project to the current layout"
+			hint = "run 'operon upgrade', which converts the file and moves the project to the current layout"
 		case "3-alpha":
-			hint = "run upgrade, or convert the file alone with `alpha config-3alpha-to-3`"
+			hint = "run 'operon upgrade', or convert the file alone with 'operon alpha config-3alpha-to-3'"
 		}
 		return findingAt(node, hint, "%s", problem)
 	}

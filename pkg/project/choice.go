@@ -56,7 +56,7 @@ func projectVersionProblem(version string) (problem, hint string) {
 			"create a project of version 3 and move the API types and controllers over"
 	case "3-alpha":
 		return "project version 3-alpha was a preview of version 3",
-			"convert the file with `operator-sdk alpha config-3alpha-to-3`"
+			"convert the file with 'operon alpha config-3alpha-to-3'"
 	}
 	if atLeast(version+".0", 4, 0) {
 		return fmt.Sprintf("project version %q is newer than this Operon", version), "it knows only " + ProjectVersion + ": update Operon, or use that"

@@ -116,7 +116,7 @@ func groupCollisions(c *Config, r, other Resource, o ResourceOptions) diag.Findi
 			FileName, other.Kind, domainText(other.Domain), r.Domain), "")
 	}
 	if !c.MultiGroup() {
-		return one("--group", o.Group, fmt.Sprintf("the project has group %s; run `edit --multigroup` before adding another", cmp.Or(other.Group, other.Domain)), other.Group)
+		return one("--group", o.Group, fmt.Sprintf("the project has group %s; run 'operon edit --multigroup' before adding another", cmp.Or(other.Group, other.Domain)), other.Group)
 	}
 	if !o.NoTypes && r.PackageName() == other.PackageName() {
 		return one("--group", o.Group, fmt.Sprintf("its Go package %s would have the name of the package of group %s", r.PackageName(), other.Group), "")

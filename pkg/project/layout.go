@@ -20,11 +20,11 @@ func unsupportedLayout(chain []string, facts *layout.Facts) error {
 	case facts.Unsupported != "":
 		reason = facts.Unsupported
 	case facts.Older:
-		reason = fmt.Sprintf("only generate, create api, delete api and run local support it, other commands need %s; run upgrade, which moves the project to that layout", LayoutGoV4)
+		reason = fmt.Sprintf("only generate, create api, delete api and run local support it, other commands need %s; run 'operon upgrade', which moves the project to that layout", LayoutGoV4)
 	case strings.HasSuffix(name, "go.kubebuilder.io") && atLeast(version+".0", 5, 0):
 		reason = fmt.Sprintf("newer than this Operon, which knows %s and, for upgrade, %s and %s; update Operon, or correct layout", LayoutGoV4, LayoutGoV3, LayoutGoV2)
 	case strings.HasSuffix(name, "go.kubebuilder.io"):
-		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run upgrade, which does that", version, LayoutGoV4)
+		reason = fmt.Sprintf("Go projects of layout %s must be moved to %s first; run 'operon upgrade', which does that", version, LayoutGoV4)
 	}
 	for _, f := range layout.All() {
 		if facts.Unsupported == "" && strings.HasPrefix(name, f.Family()+".sdk.") {

@@ -18,7 +18,7 @@ import (
 // maxBytes is more than a thousand resources need. Larger files can take minutes to parse.
 const maxBytes = 512 << 10
 
-const restoreFix = "restore the file from version control, or create a project with init"
+const restoreFix = "restore the file from version control, or create a project with 'operon init'"
 
 // finding returns a problem of a line of PROJECT. Line and column 0 mean the file or the line.
 func finding(line, column int, problem, fix string) diag.Finding {

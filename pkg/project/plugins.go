@@ -40,7 +40,7 @@ func (p Plugins) String() string { return strings.Join(p.Keys, ",") }
 func (p Plugins) CheckProject() diag.Findings {
 	findings := slices.Clone(p.Findings)
 	if p.DeployImage {
-		findings.Add("--plugins", "deploy-image/v1-alpha", "belongs to create api, as does --image; leave it out here")
+		findings.Add("--plugins", "deploy-image/v1-alpha", "belongs to 'operon create api', as does --image; leave it out here")
 	}
 	return findings
 }
@@ -53,7 +53,7 @@ func (p Plugins) CheckKinds() diag.Findings {
 		keys = append(keys, KeyOperatorChart)
 	}
 	for _, key := range keys {
-		findings.Add("--plugins", key, "belongs to init and edit; leave it out here")
+		findings.Add("--plugins", key, "belongs to 'operon init' and 'operon edit'; leave it out here")
 	}
 	return findings
 }
@@ -147,7 +147,7 @@ func pluginFinding(key string, known []*layout.Facts) diag.Finding {
 	case key == "":
 		f.Problem = "a plugin must not be empty; " + supported
 	case family == "hybrid":
-		f.Problem = "hybrid projects are Go projects to which 'create api' adds kinds with a chart"
+		f.Problem = "hybrid projects are Go projects to which 'operon create api' adds kinds with a chart"
 		f.Suggestion = "go/v4"
 	case family == "grafana", family == "autoupdate":
 		f.Problem, f.Suggestion = fmt.Sprintf("version %s of the plugin is not supported, only v1-alpha is", version), family+"/v1-alpha"

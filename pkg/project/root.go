@@ -14,7 +14,7 @@ import (
 
 // ErrNotAProject reports that neither a directory nor its parents contain a PROJECT file.
 var ErrNotAProject = errors.New("not a project: no " + FileName +
-	" file in this directory or its parents; change to the directory of a project, pass it with -C, or create a project with init")
+	" file in this directory or its parents; change to the directory of a project, pass it with -C, or create a project with 'operon init'")
 
 // FindRoot returns the nearest directory with a PROJECT file: dir, an absolute path, or one of its parents. The error wraps
 // ErrNotAProject if there is none.

@@ -86,7 +86,7 @@ func webhookResource(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 	r, findings := resolveOrigin(c, o.ResourceOptions)
 	for i := range findings {
 		if strings.HasPrefix(findings[i].Problem, "the project has no API") {
-			findings[i].Problem = fmt.Sprintf("the project has no API %s; create it with `create api`, or pass the import path of its Go types with --external-api-path", r.GVK)
+			findings[i].Problem = fmt.Sprintf("the project has no API %s; create it with 'operon create api', or pass the import path of its Go types with --external-api-path", r.GVK)
 			if o.Group == "" {
 				findings[i] = diag.Finding{Field: "--group", Problem: "must be the group of the API", Suggestion: groupWith(c, o.Kind)}
 			}
@@ -98,7 +98,7 @@ func webhookResource(c *Config, o WebhookOptions) (Resource, diag.Findings) {
 			"validate their values with values.schema.json of the chart, from which the schema of the CRD is derived", r.GVK), "")...)
 	} else if len(findings) == 0 && r.Path == "" {
 		findings = append(findings, one("--kind", o.Kind,
-			fmt.Sprintf("the project has no Go types of %s; create them with `create api --resource`, or pass their import path with --external-api-path", r.GVK), "")...)
+			fmt.Sprintf("the project has no Go types of %s; create them with 'operon create api --resource', or pass their import path with --external-api-path", r.GVK), "")...)
 	}
 	if o.Plural != "" {
 		findings = append(findings, CheckPlural(o.Plural)...)
@@ -174,7 +174,7 @@ func checkSpokes(c *Config, r Resource, o WebhookOptions) diag.Findings {
 		}
 	}
 	if len(others) == 0 {
-		return one("--conversion", "true", fmt.Sprintf("%s has only one version; create another one with `create api` first", r.Kind), "")
+		return one("--conversion", "true", fmt.Sprintf("%s has only one version; create another one with 'operon create api' first", r.Kind), "")
 	}
 	if len(o.Spokes) == 0 {
 		return one("--spoke", "", fmt.Sprintf("is required: the versions to convert to and from %s", r.Version), strings.Join(others, ","))
@@ -221,7 +221,7 @@ func webhookCollisions(c *Config, r Resource, o WebhookOptions) diag.Findings {
 		}
 		samePackage := !c.MultiGroup() || other.Group == r.Group
 		if samePackage && other.Version == r.Version && strings.EqualFold(other.Kind, r.Kind) {
-			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("the webhooks of %s have the same file; run `edit --multigroup` for separate directories", other.GVK), "")...)
+			findings = append(findings, one("--kind", o.Kind, fmt.Sprintf("the webhooks of %s have the same file; run 'operon edit --multigroup' for separate directories", other.GVK), "")...)
 		}
 		findings = append(findings, pathCollisions("--defaulting-path", o.DefaultingPath, other)...)
 		findings = append(findings, pathCollisions("--validation-path", o.ValidationPath, other)...)

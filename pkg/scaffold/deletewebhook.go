@@ -106,7 +106,7 @@ func checkWebhookPackage(tree *worktree.Tree, data Data) error {
 		return nil
 	}
 	return findingf(outputPath(apiPath+"/KIND_webhook.go", data), "webhooks in the package of their types cannot be deleted; "+
-		"run upgrade, which moves them to internal/webhook, or remove them by hand with their entry in PROJECT")
+		"run 'operon upgrade', which moves them to internal/webhook, or remove them by hand with their entry in PROJECT")
 }
 
 // isExtendable reports whether create webhook adds declarations to an existing file.

@@ -135,7 +135,7 @@ func checkVersion(r *modfile.Require, version, what string) error {
 	if !isBefore(r, version) {
 		return nil
 	}
-	return goModFinding(r.Syntax, "%s %s is too old for %s, which needs %s or later; run upgrade, which raises the requirement",
+	return goModFinding(r.Syntax, "%s %s is too old for %s, which needs %s or later; run 'operon upgrade', which raises the requirement",
 		r.Mod.Path, r.Mod.Version, what, version)
 }
 

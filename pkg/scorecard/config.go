@@ -55,7 +55,7 @@ func ReadConfig(b Bundle, file *ConfigFile) (*Config, error) {
 		data, err = safeyaml.ReadFile(file.FS, file.Path, safeyaml.MaxSize)
 	}
 	if err != nil {
-		unread := fmt.Errorf("reading the scorecard's configuration %s: %w; 'generate bundle' writes one from config/scorecard, and --config names another", c.Name, diag.Cause(err))
+		unread := fmt.Errorf("reading the scorecard's configuration %s: %w; 'operon generate bundle' writes one from config/scorecard, and --config names another", c.Name, diag.Cause(err))
 		if file != nil && errors.Is(err, fs.ErrNotExist) {
 			return nil, diag.Usage(unread)
 		}

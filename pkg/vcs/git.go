@@ -37,7 +37,7 @@ func (g *Git) Output(ctx context.Context, args ...string) (string, error) {
 	}
 	out, err := g.Run(ctx, nil, "git", append(all, args...)...)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("git is not installed; install it, or use 'upgrade', which needs no version control")
+		return "", errors.New("git is not installed; install it, or use 'operon upgrade', which needs no version control")
 	}
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w", args[0], err)
@@ -76,7 +76,7 @@ func (g *Git) GitHub(ctx context.Context, args ...string) (string, error) {
 func (g *Git) CheckSettings(ctx context.Context) error {
 	root, err := g.Output(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return fmt.Errorf("the project is not in a git repository; use 'upgrade', which needs none: %w", err)
+		return fmt.Errorf("the project is not in a git repository; use 'operon upgrade', which needs none: %w", err)
 	}
 	list, err := g.Output(ctx, "config", "--list", "--includes", "--show-scope", "--null")
 	if err != nil {
@@ -89,7 +89,7 @@ func (g *Git) CheckSettings(ctx context.Context) error {
 		}
 		key, value, _ := strings.Cut(fields[i+1], "\n")
 		if problem := checkSetting(key, value, filepath.FromSlash(root)); problem != "" {
-			return fmt.Errorf("%s in the git configuration of this clone %s; remove it with 'git config --unset', or use 'upgrade' and commit yourself", key, problem)
+			return fmt.Errorf("%s in the git configuration of this clone %s; remove it with 'git config --unset', or use 'operon upgrade' and commit yourself", key, problem)
 		}
 	}
 	return nil

@@ -155,7 +155,7 @@ func (p *parser) isVariable(value *yaml.Node) bool {
 // checkChart rejects sources of charts that only create api reads.
 func checkChart(chart string) []string {
 	if strings.Contains(chart, "://") {
-		return []string{"must be a directory; add the chart to the project with 'create api --helm-chart'"}
+		return []string{"must be a directory; add the chart to the project with 'operon create api --helm-chart'"}
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func TestParseFindings(t *testing.T) {
 `: `watches.yaml:1:10: "Cache_": a lowercase RFC 1123 subdomain must consist of
 watches.yaml:2:12: "V 1": a DNS-1035 label must consist of
 watches.yaml:3:9: "my_kind": a DNS-1035 label must consist of
-watches.yaml:4:10: "oci://example.com/x": must be a directory; add the chart to the project with 'create api --helm-chart'
+watches.yaml:4:10: "oci://example.com/x": must be a directory; add the chart to the project with 'operon create api --helm-chart'
 watches.yaml:5:3: unknown key "watchDependantResources"; did you mean "watchDependentResources"?
 watches.yaml:6:20: "60": must be a duration that is not negative, such as 1m30s
 watches.yaml:7:12: "-5m": must be a duration that is not negative, such as 1m30s

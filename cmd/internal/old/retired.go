@@ -44,8 +44,8 @@ func (r Retired) Used(f *pflag.FlagSet) diag.Findings {
 
 const (
 	modulesOnly  = "must be modules: projects are Go modules"
-	ofCreateAPI  = "is a flag of 'create api' in Helm and Go projects"
-	sources      = "is not needed: the project's kustomization is built; 'generate bundle --deploy-dir … --crds-dir …' reads directories"
+	ofCreateAPI  = "is a flag of 'operon create api' in Helm and Go projects"
+	sources      = "is not needed: the project's kustomization is built; 'operon generate bundle --deploy-dir … --crds-dir …' reads directories"
 	startManager = "start the manager yourself, after 'make install': go run ./cmd and the flags"
 	ownManifests = "is not needed: the tests deploy with 'make deploy', or start their own API server"
 	ownNamespace = "is set in the tests of the project"
@@ -55,7 +55,7 @@ const (
 func OfAdd() Retired {
 	return Retired{
 		{"crd-version", "must be v1", []string{"v1"}},
-		{"generate-playbook", "is a flag of 'create api' in Ansible projects", []string{"false"}},
+		{"generate-playbook", "is a flag of 'operon create api' in Ansible projects", []string{"false"}},
 		{"helm-chart", ofCreateAPI, nil},
 		{"helm-chart-repo", ofCreateAPI, nil},
 		{"helm-chart-version", ofCreateAPI, nil},
@@ -65,16 +65,16 @@ func OfAdd() Retired {
 // OfNew returns the retired flags of new.
 func OfNew() Retired {
 	return append(Retired{
-		{"type", "must be go; for a Helm or Ansible operator, run 'init --plugins helm' or 'init --plugins ansible' in a new directory", []string{"go"}},
+		{"type", "must be go; for a Helm or Ansible operator, run 'operon init --plugins helm' or 'operon init --plugins ansible' in a new directory", []string{"go"}},
 		{"dep-manager", modulesOnly, []string{"modules"}},
 		{"git-init", "is done by 'git init' in the new directory", []string{"false"}},
 		{"skip-git-init", "is the default behavior", []string{"true"}},
 		{"skip-validation", "is not needed: the new project is complete", []string{"true", "false"}},
 		{"vendor", "is done by 'go mod vendor' in the new directory", []string{"false"}},
-		{"make-manifests", "is done by 'generate manifests' after the first API is created", []string{"false"}},
-		{"cluster-scoped", "must be true; use 'init --namespaced' for a manager of one namespace", []string{"true"}},
-		{"api-version", "is replaced by 'create api' in the new project", nil},
-		{"kind", "is replaced by 'create api' in the new project", nil},
+		{"make-manifests", "is done by 'operon generate manifests' after the first API is created", []string{"false"}},
+		{"cluster-scoped", "must be true; use 'operon init --namespaced' for a manager of one namespace", []string{"true"}},
+		{"api-version", "is replaced by 'operon create api' in the new project", nil},
+		{"kind", "is replaced by 'operon create api' in the new project", nil},
 	}, OfAdd()...)
 }
 
@@ -102,12 +102,12 @@ func OfCSV() Retired {
 	return Retired{
 		{"update-crds", "is the default behavior", []string{"true", "false"}},
 		{"make-manifests", "is the default behavior", []string{"true"}},
-		{"csv-config", "is no longer read: 'bundle' has a flag for each text, and --metadata-file for all of them", nil},
+		{"csv-config", "is no longer read: 'operon bundle' has a flag for each text, and --metadata-file for all of them", nil},
 		{"deploy-dir", sources, nil},
 		{"crd-dir", sources, nil},
 		{"apis-dir", sources, nil},
 		{"include", sources, nil},
-		{"output-dir", "is --output-dir of 'bundle'", nil},
+		{"output-dir", "is --output-dir of 'operon bundle'", nil},
 	}
 }
 
@@ -124,7 +124,7 @@ func ofRun() Retired {
 // ofTest returns the retired flags of test local.
 func ofTest() Retired {
 	return Retired{
-		{"up-local", "is replaced by 'run local' in another terminal", []string{"false"}},
+		{"up-local", "is replaced by 'operon run local' in another terminal", []string{"false"}},
 		{"local-operator-flags", "is replaced by 'go run ./cmd' with the flags, in another terminal", nil},
 		{"image", "is the IMG of 'make deploy', which the tests call", nil},
 		{"global-manifest", ownManifests, nil},

@@ -171,7 +171,7 @@ func (r *packageRun) generate(ctx context.Context, tree *worktree.Tree) (*bundle
 		r.Reportf(diag.Note, "note: no channel has %s at its head; --channel puts it there", csv)
 	}
 	if generated.Scorecard != nil {
-		r.Reportf(diag.Note, "note: the scorecard's configuration is left out, as package manifests cannot contain it; 'pkgman-to-bundle' reads one from the directory of the version")
+		r.Reportf(diag.Note, "note: the scorecard's configuration is left out, as package manifests cannot contain it; 'operon pkgman-to-bundle' reads one from the directory of the version")
 		generated.Scorecard = nil
 	}
 	if r.KeepObjects {

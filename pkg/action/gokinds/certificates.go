@@ -26,7 +26,7 @@ func Certificates(p *action.Project, to project.Certificates, force bool) func(c
 		webhooks := p.Recorded(config, header).Webhooks
 		if len(webhooks) == 0 {
 			return diag.Findings{{Field: "--certificates", Value: string(to),
-				Problem: "the project has no webhooks; choose their certificates with create webhook --certificates"}}
+				Problem: "the project has no webhooks; choose their certificates with 'operon create webhook --certificates'"}}
 		}
 		if scaffold.FindCertificates(tree) == to {
 			return nil

@@ -75,7 +75,7 @@ func (o CreateWebhookOptions) chooseCertificates(tree *worktree.Tree, data *scaf
 	}
 	if current := scaffold.FindCertificates(tree); existing && current != o.Certificates {
 		return diag.Findings{{Field: "--certificates", Value: string(o.Certificates), Problem: fmt.Sprintf(
-			"the project's webhooks have %s certificates; change all of them with edit --certificates %s", current, o.Certificates)}}
+			"the project's webhooks have %s certificates; change all of them with 'operon edit --certificates %s'", current, o.Certificates)}}
 	}
 	data.Project.Certificates = o.Certificates
 	return nil

@@ -157,7 +157,7 @@ func (u *branchUpgrade) uncommitted(ctx context.Context, lines []string) error {
 	for _, line := range rest {
 		files = append(files, diag.Finding{Problem: line})
 	}
-	return diag.List("there are changes that are not committed:", files, "commit or stash them, or use 'upgrade', which needs no clean work tree")
+	return diag.List("there are changes that are not committed:", files, "commit or stash them, or use 'operon upgrade', which needs no clean work tree")
 }
 
 // leave checks out what was checked out before, and deletes the branch.

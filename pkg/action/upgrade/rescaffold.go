@@ -18,7 +18,7 @@ import (
 )
 
 // goRescaffold is the reason why Go projects with charts are not scaffolded again.
-const goRescaffold = "projects with charts cannot be scaffolded again yet; scaffold the Go kinds alone, and add the charts with 'create api --helm-chart'"
+const goRescaffold = "projects with charts cannot be scaffolded again yet; scaffold the Go kinds alone, and add the charts with 'operon create api --helm-chart'"
 
 // RescaffoldOptions are the options of Rescaffold.
 type RescaffoldOptions struct {

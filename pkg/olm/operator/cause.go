@@ -30,7 +30,7 @@ func (r *run) failed(ctx context.Context, err error) error {
 		d.Advise("pass a longer --timeout, and see 'kubectl get events --namespace %s'", r.Namespace)
 	}
 	if !r.CleanUp {
-		d.Advise("run the command again to continue after fixing the cause; 'cleanup %s' removes the created objects", r.Bundle.Package)
+		d.Advise("run the command again to continue after fixing the cause; 'operon cleanup %s' removes the created objects", r.Bundle.Package)
 	}
 	summary := err.Error()
 	if cause != nil {

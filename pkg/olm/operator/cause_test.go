@@ -154,7 +154,7 @@ what to do:
 			cancel(errors.New("time is up"))
 			failed := errors.New("it failed")
 			err := r.failed(ctx, failed)
-			want := row.want + "- run the command again to continue after fixing the cause; 'cleanup mail' removes the created objects"
+			want := row.want + "- run the command again to continue after fixing the cause; 'operon cleanup mail' removes the created objects"
 			if err.Error() != want || !errors.Is(err, failed) {
 				t.Errorf("got\n%v\nwant\n%s", err, want)
 			}

@@ -40,9 +40,9 @@ func (r *run) checkPermissions(ctx context.Context, csv *kube.Object) error {
 	}
 	d := &olm.Diagnosis{}
 	d.AddProblem(kube.FullName(csv), problem)
-	d.Advise("add permissions to the bundle: +kubebuilder:rbac markers of the controllers, 'generate' and 'bundle', or clusterPermissions of the ClusterServiceVersion")
+	d.Advise("add permissions to the bundle: +kubebuilder:rbac markers of the controllers, 'operon generate' and 'operon bundle', or clusterPermissions of the ClusterServiceVersion")
 	if !r.CleanUp {
-		d.Advise("'cleanup %s' removes the created objects", r.Bundle.Package)
+		d.Advise("'operon cleanup %s' removes the created objects", r.Bundle.Package)
 	}
 	return d.Err("OLM has installed the operator, but it is not permitted to read its custom resources", nil)
 }

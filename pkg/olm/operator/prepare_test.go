@@ -32,10 +32,10 @@ func TestFindInstalled(t *testing.T) {
 		cluster snapshot
 		want    string
 	}{
-		"no OLM":          {snapshot{}, "error: OLM is not installed; 'olm install' installs it"},
+		"no OLM":          {snapshot{}, "error: OLM is not installed; 'operon olm install' installs it"},
 		"no namespace":    {withOLM(snapshot{"/api/v1/namespaces/mem": ""}), "error: namespace mem not found; 'kubectl create namespace mem' creates it"},
-		"no subscription": {withOLM(nil), "error: no Subscription to the package mail in the namespace mem; 'run bundle' installs it"},
-		"not installed":   {withOLM(snapshot{subscriptions: item("")}), "error: subscription mem/s has installed nothing yet; 'run bundle' completes the installation"},
+		"no subscription": {withOLM(nil), "error: no Subscription to the package mail in the namespace mem; 'operon run bundle' installs it"},
+		"not installed":   {withOLM(snapshot{subscriptions: item("")}), "error: subscription mem/s has installed nothing yet; 'operon run bundle' completes the installation"},
 		"installed":       {withOLM(snapshot{subscriptions: item(`"installedCSV": "mail.v0"`)}), "{s mail.v0 operator-sdk-run-bundle olm/c}"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,10 +84,10 @@ func TestPrepare(t *testing.T) {
 		},
 		"interrupted":             {cluster: subscription(","+managed, ""), subscription: "s"},
 		"interrupted at end":      {cluster: subscription(","+managed, `"installedCSV": "mail.v1"`), subscription: "s"},
-		"another version":         {cluster: subscription(","+managed, `"installedCSV": "mail.v2"`), want: "subscription mem/s already subscribes to the package mail and has installed mail.v2; 'run bundle-upgrade' replaces it, 'cleanup mail' removes it"},
-		"of somebody else":        {cluster: subscription("", ""), want: "subscription mem/s already subscribes to the package mail and has not installed it yet; 'run bundle-upgrade' replaces it, 'cleanup mail' removes it"},
-		"copied":                  {cluster: csv(`, "labels": {"olm.copiedFrom": "global"}`), want: "mail.v1 is already installed for all namespaces, in the namespace global; 'cleanup mail' there removes it"},
-		"without subscription":    {cluster: csv(""), want: "clusterserviceversion mem/mail.v1 already exists in the namespace without a Subscription; 'cleanup mail' removes it"},
+		"another version":         {cluster: subscription(","+managed, `"installedCSV": "mail.v2"`), want: "subscription mem/s already subscribes to the package mail and has installed mail.v2; 'operon run bundle-upgrade' replaces it, 'operon cleanup mail' removes it"},
+		"of somebody else":        {cluster: subscription("", ""), want: "subscription mem/s already subscribes to the package mail and has not installed it yet; 'operon run bundle-upgrade' replaces it, 'operon cleanup mail' removes it"},
+		"copied":                  {cluster: csv(`, "labels": {"olm.copiedFrom": "global"}`), want: "mail.v1 is already installed for all namespaces, in the namespace global; 'operon cleanup mail' there removes it"},
+		"without subscription":    {cluster: csv(""), want: "clusterserviceversion mem/mail.v1 already exists in the namespace without a Subscription; 'operon cleanup mail' removes it"},
 		"catalog of the user":     {cluster: catalog("", ""), want: "catalogsource mem/mail-catalog was not created by this command, which would replace it; delete or rename it, or choose another namespace"},
 		"catalog of Run":          {cluster: catalog(", "+managed, "")},
 		"operator-sdk's":          {cluster: catalog("", `"publisher": "operator-sdk"`)},

@@ -102,7 +102,7 @@ func checkCluster(ctx context.Context, client *kube.Client, namespace string) er
 		return olm.ExplainForbidden(err)
 	}
 	if crd == nil {
-		return fmt.Errorf("OLM is not installed; 'olm install' installs it")
+		return fmt.Errorf("OLM is not installed; 'operon olm install' installs it")
 	}
 	found, err := client.Get(ctx, kube.Named("v1", "Namespace", "", namespace))
 	if err != nil {
@@ -140,10 +140,10 @@ func (r *run) checkInstalled(ctx context.Context) error {
 			return err
 		}
 		if csv != nil && csv.GetLabels()["olm.copiedFrom"] != "" {
-			return fmt.Errorf("%s is already installed for all namespaces, in the namespace %s; 'cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)
+			return fmt.Errorf("%s is already installed for all namespaces, in the namespace %s; 'operon cleanup %s' there removes it", r.Bundle.CSV, csv.GetLabels()["olm.copiedFrom"], r.Bundle.Package)
 		}
 		if csv != nil {
-			return fmt.Errorf("%s already exists in the namespace without a Subscription; 'cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)
+			return fmt.Errorf("%s already exists in the namespace without a Subscription; 'operon cleanup %s' removes it", kube.FullName(csv), r.Bundle.Package)
 		}
 		return nil
 	}
@@ -157,7 +157,7 @@ func (r *run) checkInstalled(ctx context.Context) error {
 	if installed != "" {
 		state = "has installed " + installed
 	}
-	return fmt.Errorf("%s already subscribes to the package %s and %s; 'run bundle-upgrade' replaces it, 'cleanup %[2]s' removes it",
+	return fmt.Errorf("%s already subscribes to the package %s and %s; 'operon run bundle-upgrade' replaces it, 'operon cleanup %[2]s' removes it",
 		kube.FullName(subscription), r.Bundle.Package, state)
 }
 

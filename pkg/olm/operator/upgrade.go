@@ -26,7 +26,7 @@ func FindInstalled(ctx context.Context, client *kube.Client, namespace, pkg stri
 		return nil, err
 	}
 	if live == nil {
-		return nil, fmt.Errorf("no Subscription to the package %[2]s in the namespace %[1]s; 'run bundle' installs it", namespace, pkg)
+		return nil, fmt.Errorf("no Subscription to the package %[2]s in the namespace %[1]s; 'operon run bundle' installs it", namespace, pkg)
 	}
 	text := func(fields ...string) string { return kube.StringAt(live.Object, fields...) }
 	i := &Installed{
@@ -34,7 +34,7 @@ func FindInstalled(ctx context.Context, client *kube.Client, namespace, pkg stri
 		Catalog: text("spec", "sourceNamespace") + "/" + text("spec", "source"),
 	}
 	if i.CSV == "" {
-		return nil, fmt.Errorf("%s has installed nothing yet; 'run bundle' completes the installation", kube.FullName(live))
+		return nil, fmt.Errorf("%s has installed nothing yet; 'operon run bundle' completes the installation", kube.FullName(live))
 	}
 	if i.Channel == "" {
 		i.Channel = Channel

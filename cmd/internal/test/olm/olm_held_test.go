@@ -101,7 +101,7 @@ scope: Cluster, names: {plural: operators, singular: operator, kind: Operator}, 
 		}
 	}}})
 	clitest.CheckContains(t, fmt.Sprint(err), "customresourcedefinition operators.operators.coreos.com has been terminating since", "still exists (that is enough)\n",
-		"\n  remaining resources: left (finalizers example.com/wait)\n'olm uninstall' removes what delays it")
+		"\n  remaining resources: left (finalizers example.com/wait)\n'operon olm uninstall' removes what delays it")
 }
 
 // ensureNamespace makes a namespace, also where Kubernetes has yet to complete an earlier deletion of it.

@@ -67,7 +67,7 @@ func (c *olmCluster) installKilled(t *testing.T) {
 func (c *olmCluster) installCompleted(t *testing.T) {
 	out, errOut := c.must(t, 0, "install")
 	clitest.CheckContains(t, errOut, "unchanged networkpolicy olm/catalog-operator", "created networkpolicy olm/packageserver", "deployment olm/olm-operator is ready", "clusterserviceversion olm/packageserver is ready", "OLM v0.46.0 is installed",
-		"catalogsource olm/operatorhubio-catalog is not ready yet: not processed by catalog-operator yet; OLM works without it, and 'olm status' shows its state\n")
+		"catalogsource olm/operatorhubio-catalog is not ready yet: not processed by catalog-operator yet; OLM works without it, and 'operon olm status' shows its state\n")
 	tutorial := strings.Split(tutorialTable(t), "\n")
 	for _, line := range tutorial {
 		clitest.CheckContains(t, out, line+"\n")
@@ -181,7 +181,7 @@ func (c *olmCluster) podsDoNotStart(t *testing.T) {
 		"    container catalog-operator is waiting: ImagePullBackOff: Back-off pulling it\n",
 		"- the nodes cannot pull quay.io/operator-framework/olm:v0.46.0: pass --image-registry with a registry that they can reach and that has it, or --olm-image\n",
 		"- add a node that accepts the pods to the cluster: Linux",
-		"- run 'olm install' again to continue")
+		"- run 'operon olm install' again to continue")
 	c.Patch(t, nodes[0], "", `{"spec":{"unschedulable":null}}`)
 	c.must(t, 0, "install")
 }

@@ -78,7 +78,7 @@ func (c *olmCluster) uninstallKilled(t *testing.T) {
 		_, errOut := c.must(t, 1, "install", "--timeout", timeout)
 		return errOut
 	})
-	clitest.CheckContains(t, errOut, terminating, "still exists (not done within "+timeout+")", "'olm uninstall' removes what delays it; then install again")
+	clitest.CheckContains(t, errOut, terminating, "still exists (not done within "+timeout+")", "'operon olm uninstall' removes what delays it; then install again")
 }
 
 // otherServiceUnreachable continues uninstall while an API service of another program holds the namespaces.

@@ -42,7 +42,7 @@ func TestRunBundle(t *testing.T) {
 		}
 		return o.String() + e.String()
 	}
-	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle), "OLM is not installed; 'olm install' installs it")
+	clitest.CheckContains(t, operon(t, 1, "run", "bundle", bundle), "OLM is not installed; 'operon olm install' installs it")
 	release, err := olm.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestRunBundle(t *testing.T) {
 	})
 	clitest.CheckContains(t, text, "Created registry pod: memcached-operator-catalog-registry-", "Created CatalogSource: memcached-operator-catalog",
 		`OperatorGroup "operator-sdk-og" created`, "Created Subscription: memcached-operator-v0-0-1-sub",
-		noPlan+timeout+")", "'cleanup memcached-operator' removes the created objects")
+		noPlan+timeout+")", "'operon cleanup memcached-operator' removes the created objects")
 	maps, err := c.Client.List(c.Context(), kube.Resource{APIVersion: "v1", Name: "configmaps", Kind: "ConfigMap"}, "mem",
 		url.Values{"labelSelector": {"operon/package=memcached-operator"}})
 	if err != nil || len(maps) != 1 {

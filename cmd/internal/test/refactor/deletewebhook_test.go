@@ -133,7 +133,7 @@ func TestWebhooksOfOlderProjects(t *testing.T) {
 	clitest.MustRun(t, dir, "generate")
 	undo("--defaulting")
 	clitest.MustRun(t, dir, strings.Fields("create webhook"+memcached+"--defaulting")...)
-	if out := clitest.MustReject(t, dir, strings.Fields("delete webhook"+memcached+"--programmatic-validation")...); !strings.Contains(out, "api/v1/memcached_webhook.go: webhooks in the package of their types cannot be deleted; run upgrade") {
+	if out := clitest.MustReject(t, dir, strings.Fields("delete webhook"+memcached+"--programmatic-validation")...); !strings.Contains(out, "api/v1/memcached_webhook.go: webhooks in the package of their types cannot be deleted; run 'operon upgrade'") {
 		t.Errorf("got %s", out)
 	}
 }

@@ -100,7 +100,7 @@ func TestAlphaUpdate(t *testing.T) {
 	clitest.WriteFile(t, filepath.Join(p.dir, "new.txt"), "")
 	p.update(1, []string{"there are changes that are not committed:\n    ?? new.txt\n"})
 	p.update(1, []string{
-		`"file": "new.txt",` + "\n      " + `"message": "is not committed"`, `"commit or stash them, or use 'upgrade', which needs no clean work tree"`,
+		`"file": "new.txt",` + "\n      " + `"message": "is not committed"`, `"commit or stash them, or use 'operon upgrade', which needs no clean work tree"`,
 	}, "-o", "json")
 	if err := os.Remove(filepath.Join(p.dir, "new.txt")); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestAlphaUpdateClone(t *testing.T) {
 		t.Errorf("ran %s", text)
 	}
 	if outside, _, errOut := clitest.RunWith(t, clitest.NewProject(t, "init --domain example.com --repo example.com/x"), "", append(p.env, "GIT_CEILING_DIRECTORIES=/"), "alpha", "update"); outside != 1 ||
-		!strings.Contains(errOut, "the project is not in a git repository; use 'upgrade', which needs none") {
+		!strings.Contains(errOut, "the project is not in a git repository; use 'operon upgrade', which needs none") {
 		t.Errorf("without git: exit code %d, %s", outside, errOut)
 	}
 }
