@@ -182,5 +182,10 @@ func Kustomize(ctx context.Context, remote Remote, dir string, args []string, ou
 	if fsys.refused != nil {
 		return fsys.refused
 	}
+	if err != nil && len(args) > 0 && args[0] == buildCommand.Name() {
+		if missing := missingIn(newOverlayFS(dir, nil), filepath.Clean(buildCommand.Flags().Arg(0))); len(missing) > 0 {
+			return missing
+		}
+	}
 	return err
 }
