@@ -109,5 +109,5 @@ func CheckNodes(ctx context.Context, client *kube.Client) error {
 	if err != nil || len(nodes) == 0 {
 		return nil
 	}
-	return fmt.Errorf("containers do not run in the cluster at %s: 'run local' has started it with a simulated node; choose a cluster whose nodes run containers with --kubeconfig", client.URL)
+	return fmt.Errorf("containers do not run in the cluster at %s: 'operon run local' has started it with a simulated node; choose a cluster whose nodes run containers with --kubeconfig", client.URL)
 }
