@@ -100,7 +100,7 @@ func TestCommands(t *testing.T) {
 			o := gokinds.CreateWebhookOptions{Generate: true}
 			o.Group, o.Version, o.Kind, o.Defaulting = "cache", "v1alpha1", "Memcached", true
 			return gokinds.CreateWebhook(t.Context(), p, o)
-		}, "config/webhook/manifests.yaml", 0},
+		}, "config/webhook/manifests.yaml", 2},
 		{"Edit", func() (*action.Result, error) {
 			return p.Edit(t.Context(), action.EditOptions{Multigroup: &yes, Owner: &owner})
 		}, "api/cache/v1alpha1/memcached_types.go", 0},
