@@ -95,7 +95,7 @@ func (a *app) bundle(c *cobra.Command, p *action.Project, o bundleFlags) error {
 	}
 	result, err := bundles.Bundle(c.Context(), p, o.Options)
 	if o.check {
-		return a.print.Checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags but --check, and commit what it changes", a.program))
+		return a.print.Checked(result, err, fmt.Sprintf("run '%s bundle' with the same flags, without --check, and commit what it changes", a.program))
 	}
 	if err == nil && len(result.Changes) > 0 {
 		dir := cmp.Or(o.OutputDir, project.BundleDir)

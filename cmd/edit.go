@@ -12,6 +12,7 @@ import (
 	"github.com/operon-sdk/operon/pkg/action/chart"
 	"github.com/operon-sdk/operon/pkg/action/gokinds"
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/layout"
 	"github.com/operon-sdk/operon/pkg/project"
 	"github.com/operon-sdk/operon/pkg/scaffold"
 )
@@ -148,7 +149,16 @@ func (a *app) runEdit(c *cobra.Command, o action.EditOptions, charts chart.Optio
 		if !o.IsEmpty() {
 			return p.Edit(c.Context(), o)
 		}
-		if findings := append(o.Findings, o.Plugins.Findings...); len(findings) > 0 {
+		findings := append(o.Findings, o.Plugins.Findings...)
+		for i := range findings {
+			if findings[i].Suggestion == layout.Helm().Short() { // which init takes
+				findings[i].Suggestion = "helm/v2-alpha"
+			}
+		}
+		if of := o.Plugins.Layout; of != nil {
+			findings.Add("--plugins", of.Short(), "is the layout of a project, which only 'operon init' chooses")
+		}
+		if len(findings) > 0 {
 			return nil, findings
 		}
 		return nil, usagef(c, "nothing to edit; pass --multigroup, --namespaced, --license, --license-file, --owner, --certificates, --ide or --plugins helm/v2-alpha")

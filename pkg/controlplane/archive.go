@@ -67,7 +67,7 @@ func (o *EnsureOptions) unpackRelease(ctx context.Context, work, program string)
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case o.Mirror != "":
-		return false, fmt.Errorf("%s=%s: %w; correct the variable, or unset it", mirrorVariable, o.Mirror, err)
+		return false, fmt.Errorf("%s=%s: %w; copy the archive from the release again, or unset the variable", mirrorVariable, o.Mirror, err)
 	}
 	o.reportf("the release's control plane can't be used: %v", err)
 	return false, nil

@@ -75,7 +75,7 @@ func (c *compiled) describe() string {
 	case c.total == 0:
 		return fmt.Sprintf("%s: %s compiled", c.what, diag.Count(c.count, "package"))
 	}
-	return fmt.Sprintf("%s: %d of up to %d packages compiled", c.what, c.count, max(c.count, c.total))
+	return fmt.Sprintf("%s: %s compiled (at most %d)", c.what, diag.Count(c.count, "package"), max(c.count, c.total))
 }
 
 // filter returns a writer that counts the lines with paths of packages, and passes the others on to w. Unlike messages, paths have no spaces

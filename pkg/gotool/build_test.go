@@ -36,14 +36,14 @@ func TestBuildCounts(t *testing.T) {
 		}
 		<-listed
 		for _, step := range []struct{ text, want string }{
-			{"fmt\nexample.com/", "building it: 1 of up to 3 packages compiled"},
-			{"m\n", "building it: 2 of up to 3 packages compiled"},
-			{"# example.com/m\nm.go:1:2: undefined: x\n\thave (int)\nexample.com/a\nexample.com/b", "building it: 3 of up to 3 packages compiled"},
+			{"fmt\nexample.com/", "building it: 1 package compiled (at most 3)"},
+			{"m\n", "building it: 2 packages compiled (at most 3)"},
+			{"# example.com/m\nm.go:1:2: undefined: x\n\thave (int)\nexample.com/a\nexample.com/b", "building it: 3 packages compiled (at most 3)"},
 		} {
 			if _, err := io.WriteString(errOut, step.text); err != nil {
 				t.Error(err)
 			}
-			for !strings.Contains(describe(), "up to") { // the total is known a moment after the list has ended
+			for !strings.Contains(describe(), "at most") { // the total is known a moment after the list has ended
 				time.Sleep(time.Millisecond)
 			}
 			if got := describe(); got != step.want {

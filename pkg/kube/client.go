@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/operon-sdk/operon/pkg/diag"
+	"github.com/operon-sdk/operon/pkg/lazyregexp"
 )
 
 // Manager is the field manager of Apply.
@@ -164,16 +165,25 @@ func IsStatus(err error) bool { return errorCode(err) != 0 }
 // RejectedField returns the path of the first field that the server rejects, such as spec.size, or "".
 func RejectedField(err error) string {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
-	if !ok || status.ErrStatus.Details == nil {
+	if !ok {
 		return ""
 	}
-	for _, cause := range status.ErrStatus.Details.Causes {
-		if cause.Field != "" {
-			return cause.Field
+	if status.ErrStatus.Details != nil {
+		for _, cause := range status.ErrStatus.Details.Causes {
+			if cause.Field != "" {
+				return cause.Field
+			}
 		}
+	}
+	// Server-side apply names the fields of objects that don't have the types of the schema only in the message.
+	if match := applyField.FindStringSubmatch(status.ErrStatus.Message); match != nil {
+		return match[1]
 	}
 	return ""
 }
+
+// applyField matches a field in a message of server-side apply.
+var applyField = lazyregexp.New(`(?m)(?:^|\s)\.([A-Za-z][^\s:]*): `)
 
 // IsServerError reports whether the server failed to handle a request.
 func IsServerError(err error) bool { return errorCode(err) >= http.StatusInternalServerError }

@@ -37,6 +37,13 @@ func (r *release) archive(p platform) error {
 	for _, name := range sourceFiles {
 		files = append(files, file{path.Join(top, name), filepath.Join(r.source, name), 0o644})
 	}
+	docs, err := r.docs()
+	if err != nil {
+		return err
+	}
+	for _, name := range docs {
+		files = append(files, file{path.Join(top, name), filepath.Join(r.source, filepath.FromSlash(name)), 0o644})
+	}
 	for _, name := range completions {
 		files = append(files, file{path.Join(top, "completions", name), filepath.Join(r.completions(), name), 0o644})
 	}
@@ -78,6 +85,17 @@ func (r *release) archiveImage(name string) error {
 		return err
 	}
 	return create(r.file(fmt.Sprintf("%s-image_%s.tar", name, r.number())), func(w io.Writer) error { return r.tar(w, files) })
+}
+
+// docs returns the paths of the pages and pictures, to which README.md has links.
+func (r *release) docs() (names []string, err error) {
+	err = fs.WalkDir(os.DirFS(r.source), "docs", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && path.Ext(name) != ".go" {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
 }
 
 // pages returns the names of the manual pages.

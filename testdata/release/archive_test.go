@@ -24,6 +24,7 @@ const entries = `-rw-r--r-- operon_1.2.3-rc.1_linux_amd64/CHANGELOG.md
 -rw-r--r-- operon_1.2.3-rc.1_linux_amd64/completions/operon.bash
 -rw-r--r-- operon_1.2.3-rc.1_linux_amd64/completions/operon.fish
 -rw-r--r-- operon_1.2.3-rc.1_linux_amd64/completions/operon.ps1
+-rw-r--r-- operon_1.2.3-rc.1_linux_amd64/docs/ci.md
 -rw-r--r-- operon_1.2.3-rc.1_linux_amd64/man/man1/operon-version.1
 -rw-r--r-- operon_1.2.3-rc.1_linux_amd64/man/man1/operon.1
 -rwxr-xr-x operon_1.2.3-rc.1_linux_amd64/operon
@@ -77,7 +78,7 @@ func checkArchives(t *testing.T, dir string) {
 	}
 	want := strings.NewReplacer("linux", "windows", "/operon\n", "/operon.exe\n", "-runtime\n", "-runtime.exe\n").Replace(entries)
 	lines := strings.SplitAfter(want, "\n") // operon-runtime.exe comes before operon.exe
-	lines[9], lines[10] = lines[10], lines[9]
+	lines[10], lines[11] = lines[11], lines[10]
 	if want = strings.Join(lines, ""); listed.String() != want {
 		t.Errorf("zip: got\n%s\nwant\n%s", &listed, want)
 	}

@@ -114,6 +114,14 @@ func newRelease(t *testing.T, standin []byte, changed time.Time, args ...string)
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(source, "docs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ci.md", "embed.go"} {
+		if err := os.WriteFile(filepath.Join(source, "docs", name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	layout := filepath.Join(source, "bin", "helm-operator-image")
 	if err := os.MkdirAll(filepath.Join(layout, "blobs", "sha256"), 0o700); err != nil {
 		t.Fatal(err)

@@ -51,7 +51,11 @@ func CreateWebhook(ctx context.Context, p *action.Project, o CreateWebhookOption
 			if err != nil {
 				return written{}, err
 			}
-			return written{next: "fill in the webhooks and their tests", report: func() {
+			next := "fill in the webhooks and their tests"
+			if !o.Defaulting && !o.Validation {
+				next = "check the conversions in the package of the API and their tests"
+			}
+			return written{next: next, report: func() {
 				reportMissing(p, report.Missing)
 				if len(report.Skipped) > 0 {
 					p.Reportf(diag.Warning, "no end-to-end tests were added for the webhooks: %s", strings.Join(report.Skipped, "; "))

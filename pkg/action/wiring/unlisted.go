@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/operon-sdk/operon/pkg/action"
 	"github.com/operon-sdk/operon/pkg/codegen"
@@ -82,6 +83,18 @@ func checkCRDs(p *action.Project, tree *worktree.Tree, all []kustomization, of k
 		}
 		return all
 	})
+	recorded := sync.OnceValue(func() (kinds []schema.GroupKind) {
+		config, err := p.LoadFrom(tree, action.AnyLayout)
+		if err != nil {
+			return nil // a directory without PROJECT can have CRDs, too
+		}
+		for _, r := range config.Resources() {
+			if config.Owns(r) && r.HasAPI() {
+				kinds = append(kinds, schema.GroupKind{Group: r.QualifiedGroup(), Kind: r.Kind})
+			}
+		}
+		return kinds
+	})
 	for _, name := range names {
 		if path.Dir(name) != dir || path.Ext(name) != ".yaml" {
 			continue
@@ -123,8 +136,8 @@ func checkCRDs(p *action.Project, tree *worktree.Tree, all []kustomization, of k
 			continue
 		}
 		crd := current()[name]
-		// A group without any listed CRD belongs to another operator, whose types the project contains.
-		isOwn := slices.ContainsFunc(of.included, func(included string) bool { return current()[included].group == crd.group })
+		// Of the kinds that PROJECT doesn't name, a group without any listed CRD belongs to another operator, whose types the project contains.
+		isOwn := slices.Contains(recorded(), schema.GroupKind{Group: crd.group, Kind: crd.kind}) || slices.ContainsFunc(of.included, func(included string) bool { return current()[included].group == crd.group })
 		// A CRD can also be generated in an older version of its API, in a file of its own.
 		inOther := slices.ContainsFunc(names, func(other string) bool {
 			return other != name && current()[other].kind == crd.kind && current()[other].group == crd.group
