@@ -32,6 +32,10 @@ func Run(ctx context.Context, p *action.Project, o Options) (*action.Result, err
 	if err != nil {
 		return nil, err
 	}
+	config, err := p.Load(action.UpgradableLayouts)
+	if err != nil {
+		return nil, err
+	}
 	var u *upgrade
 	result, err := p.UpdateOverConflicts(ctx, func(tree *worktree.Tree) error {
 		u, err = applyUpgrade(ctx, p, tree, known, o)
@@ -40,9 +44,7 @@ func Run(ctx context.Context, p *action.Project, o Options) (*action.Result, err
 	if err != nil {
 		return nil, err
 	}
-	if config, err := p.Load(action.UpgradableLayouts); err == nil {
-		p.ReportFindings(diag.Warning, config.CheckModule()...)
-	}
+	p.ReportFindings(diag.Warning, config.CheckModule()...)
 	return result, u.describe(result, p)
 }
 
