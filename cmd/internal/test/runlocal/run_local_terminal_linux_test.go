@@ -79,7 +79,7 @@ func TestRunLocalTerminal(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(file)); !os.IsNotExist(err) {
 		t.Errorf("%s: %v", filepath.Dir(file), err)
 	}
-	if code, out := kubectl("get", "pods"); code != 1 || !strings.HasPrefix(out, "error: no control plane runs for this project; start one with 'run local ") {
+	if code, out := kubectl("get", "pods"); code != 1 || !strings.HasPrefix(out, "error: no control plane runs for this project; start one with 'operon run local ") {
 		t.Errorf("kubectl without a control plane: exit code %d\n%s", code, out)
 	}
 	if code, out := kubectl("version", "--client"); code != 0 || !strings.Contains(out, "Client Version") {
