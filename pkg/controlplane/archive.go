@@ -67,7 +67,11 @@ func (o *EnsureOptions) unpackRelease(ctx context.Context, work, program string)
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case o.Mirror != "":
-		return false, fmt.Errorf("%s=%s: %w; copy the archive from the release again, or unset the variable", mirrorVariable, o.Mirror, err)
+		mirror := o.Mirror
+		if address := o.mirrorURL(); address != nil {
+			mirror = address.Redacted()
+		}
+		return false, fmt.Errorf("%s=%s: %w; copy the archive from the release again, or unset the variable", mirrorVariable, mirror, err)
 	}
 	o.reportf("the release's control plane can't be used: %v", err)
 	return false, nil
@@ -87,6 +91,9 @@ func (o *EnsureOptions) fetch(ctx context.Context, file string) error {
 	sum := sha256.New()
 	var received atomic.Int64
 	stop := o.reportRegularly(ctx, func(time.Duration) string {
+		if size < 0 {
+			return fmt.Sprintf("downloading: %d MB", received.Load()/1e6)
+		}
 		return fmt.Sprintf("downloading: %d of %d MB", received.Load()/1e6, size/1e6)
 	})
 	_, err = io.Copy(io.MultiWriter(out, sum, (*counter)(&received)), io.LimitReader(content, maxArchive))
@@ -111,12 +118,10 @@ func (c *counter) Write(p []byte) (int, error) {
 // openArchive opens the archive in the directory of the mirror, or requests it. The size is -1 if unknown.
 func (o *EnsureOptions) openArchive(ctx context.Context) (content io.ReadCloser, size int64, err error) {
 	address, name := o.Archive.URL, path.Base(o.Archive.URL)
-	if o.Mirror != "" {
-		mirror, err := url.Parse(o.Mirror)
-		if err != nil || mirror.Host == "" {
-			return openFile(filepath.Join(o.Mirror, name))
-		}
+	if mirror := o.mirrorURL(); mirror != nil {
 		address = mirror.JoinPath(name).String()
+	} else if o.Mirror != "" {
+		return openFile(filepath.Join(o.Mirror, name))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -132,9 +137,18 @@ func (o *EnsureOptions) openArchive(ctx context.Context) (content io.ReadCloser,
 	}
 	if response.StatusCode != http.StatusOK {
 		_ = response.Body.Close()
-		return nil, 0, fmt.Errorf("%s: %s", address, response.Status)
+		return nil, 0, fmt.Errorf("%s: %s", request.URL.Redacted(), response.Status)
 	}
 	return response.Body, response.ContentLength, nil
+}
+
+// mirrorURL returns the URL of the mirror; nil if it is a directory or there is none.
+func (o *EnsureOptions) mirrorURL() *url.URL {
+	mirror, err := url.Parse(o.Mirror)
+	if err != nil || mirror.Host == "" {
+		return nil
+	}
+	return mirror
 }
 
 func openFile(name string) (io.ReadCloser, int64, error) {

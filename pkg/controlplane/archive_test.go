@@ -128,6 +128,7 @@ func TestReleaseArchive(t *testing.T) {
 		"mirror directory without it":    {server, "/v1/archive", digest(archive), t.TempDir(), "", nil, 0, "OPERON_MIRROR="},
 		"mirror directory, other bytes":  {server, "/v1/archive", digest(nil), mirror, "", nil, 0, "instead of " + digest(nil)},
 		"mirror URL":                     {server, "/v2/archive", digest(archive), server.URL + "/v1/", "", []string{"from the release"}, 0, ""},
+		"mirror URL with a password":     {server, "/v2/archive", digest(archive), strings.Replace(server.URL, "//", "//user:secret@", 1), "", nil, 0, "user:xxxxx@"},
 		"mirror URL without TLS":         {server, "/v1/archive", digest(archive), "http://localhost/v1", "", nil, 0, "must be an https URL"},
 		"mirror, but no release":         {nil, "", "", mirror, "", []string{"OPERON_MIRROR isn't used", compiled}, 1, ""},
 		"neither a mirror nor a release": {nil, "", "", "", "", []string{compiled}, 1, ""},
@@ -148,6 +149,8 @@ func TestReleaseArchive(t *testing.T) {
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("error %v, want %s", err, test.err)
+				} else if strings.Contains(err.Error(), "secret") {
+					t.Errorf("the error has a password: %v", err)
 				}
 			} else if missing := missingParts(built.Dir, partsOf(host)); err != nil || len(missing) > 0 {
 				t.Errorf("error %v, missing %v", err, missing)

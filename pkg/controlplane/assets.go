@@ -301,8 +301,11 @@ func hostPlatform() versions.Platform {
 }
 
 // executable returns the file name of a program on this system.
-func executable(name string) string {
-	if runtime.GOOS == "windows" {
+func executable(name string) string { return executableOn(runtime.GOOS, name) }
+
+// executableOn returns the file name of a program on a system.
+func executableOn(system, name string) string {
+	if system == "windows" {
 		return name + ".exe"
 	}
 	return name

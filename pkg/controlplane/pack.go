@@ -69,25 +69,25 @@ func pack(w io.Writer, binary string, target versions.Platform, modified time.Ti
 	}
 	defer func() { _ = content.Close() }() // it was only read
 	out := tar.NewWriter(w)
-	first := ""
-	for _, part := range partsOf(target) {
-		if target.OS == "windows" {
-			part += ".exe"
-		}
+	parts := partsOf(target)
+	first := executableOn(target.OS, parts[0])
+	for i, part := range parts {
 		header := &tar.Header{
-			Name: part, Size: size, Mode: 0o755, ModTime: modified, Uname: "root", Gname: "root", Format: tar.FormatUSTAR,
+			Name: executableOn(target.OS, part), Mode: 0o755, ModTime: modified, Uname: "root", Gname: "root", Format: tar.FormatUSTAR,
 		}
-		if first != "" {
-			header.Typeflag, header.Linkname, header.Size = tar.TypeLink, first, 0
+		if i == 0 {
+			header.Size = size
+		} else {
+			header.Typeflag, header.Linkname = tar.TypeLink, first
 		}
 		if err := out.WriteHeader(header); err != nil {
 			return fmt.Errorf("archiving %s: %w", part, err)
 		}
-		if first == "" {
-			first = part
-			if _, err := io.Copy(out, content); err != nil {
-				return fmt.Errorf("archiving %s: %w", part, err)
-			}
+		if i > 0 {
+			continue
+		}
+		if _, err := io.Copy(out, content); err != nil {
+			return fmt.Errorf("archiving %s: %w", part, err)
 		}
 	}
 	return out.Close()
