@@ -44,7 +44,7 @@ build: ## Build bin/operon and bin/operon-runtime
 PLATFORMS ?=
 SIGNING_KEY ?=
 RELEASE_FLAGS ?=
-# IMAGES are the base images in a release. That of Ansible operators is built from Debian's packages.
+# IMAGES are the base images in a release. The one for Ansible operators is built from Debian's packages.
 IMAGES ?= helm-operator ansible-operator
 
 # What is published has its version.

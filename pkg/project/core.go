@@ -215,7 +215,7 @@ func CoreGroups() []string {
 // commonCoreGroups are the groups of Kubernetes whose kinds most operators use, in this order. It is constant.
 var commonCoreGroups = []string{"apps", "core", "batch", "networking", "rbac.authorization", "autoscaling", "policy"}
 
-// StableCoreKinds returns the kinds of Kubernetes that have a stable version, each in the newest one: those of common groups first.
+// StableCoreKinds returns the kinds of Kubernetes that have a stable version, each in its newest one. Kinds of common groups come first.
 func StableCoreKinds() []GVK {
 	var kinds []GVK
 	for _, v := range coreVersions {

@@ -37,13 +37,11 @@ func (r *release) archive(p platform) error {
 	for _, name := range sourceFiles {
 		files = append(files, file{path.Join(top, name), filepath.Join(r.source, name), 0o644})
 	}
-	docs, err := r.docs()
+	docs, err := filesBelow(filepath.Join(r.source, "docs"), path.Join(top, "docs"))
 	if err != nil {
 		return err
 	}
-	for _, name := range docs {
-		files = append(files, file{path.Join(top, name), filepath.Join(r.source, filepath.FromSlash(name)), 0o644})
-	}
+	files = append(files, slices.DeleteFunc(docs, func(f file) bool { return path.Ext(f.path) == ".go" })...)
 	for _, name := range completions {
 		files = append(files, file{path.Join(top, "completions", name), filepath.Join(r.completions(), name), 0o644})
 	}
@@ -71,31 +69,24 @@ func (r *release) archive(p platform) error {
 // archiveImage writes the OCI layout of an image as a tar file, which docker load, podman load and skopeo read. Its blobs are compressed
 // already.
 func (r *release) archiveImage(name string) error {
-	layout := filepath.Join(r.source, "bin", name+"-image")
-	var files []file
-	err := filepath.WalkDir(layout, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		relative, err := filepath.Rel(layout, p)
-		files = append(files, file{filepath.ToSlash(relative), p, 0o644})
-		return err
-	})
+	files, err := filesBelow(filepath.Join(r.source, "bin", name+"-image"), "")
 	if err != nil {
 		return err
 	}
 	return create(r.file(fmt.Sprintf("%s-image_%s.tar", name, r.number())), func(w io.Writer) error { return r.tar(w, files) })
 }
 
-// docs returns the paths of the pages and pictures, to which README.md has links.
-func (r *release) docs() (names []string, err error) {
-	err = fs.WalkDir(os.DirFS(r.source), "docs", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && path.Ext(name) != ".go" {
-			names = append(names, name)
+// filesBelow returns the files in a directory and below it, with their paths below the directory to of an archive.
+func filesBelow(dir, to string) (files []file, err error) {
+	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
+		relative, err := filepath.Rel(dir, name)
+		files = append(files, file{path.Join(to, filepath.ToSlash(relative)), name, 0o644})
 		return err
 	})
-	return names, err
+	return files, err
 }
 
 // pages returns the names of the manual pages.

@@ -72,22 +72,26 @@ func (s *shell) step(st console.Step) error {
 	switch st.Words[0] {
 	case "cd", "mkdir", "export":
 		s.recorded.add(st.Line, "", 0)
-	}
-	switch st.Words[0] {
-	case "cd":
-		s.dir = filepath.Join(s.dir, st.Words[1])
-		return nil
-	case "mkdir":
-		return os.Mkdir(filepath.Join(s.dir, st.Words[1]), 0o755)
-	case "export":
-		key, value, _ := strings.Cut(st.Words[1], "=")
-		s.setenv(key, value)
-		return nil
+		return s.builtIn(st.Words[0], st.Words[1])
 	}
 	if st.Background {
 		return s.start(st)
 	}
 	return s.run(st)
+}
+
+// builtIn runs a command that changes the shell itself, or that not every system has.
+func (s *shell) builtIn(command, argument string) error {
+	switch command {
+	case "mkdir":
+		return os.Mkdir(filepath.Join(s.dir, argument), 0o755)
+	case "cd":
+		s.dir = filepath.Join(s.dir, argument)
+	case "export":
+		key, value, _ := strings.Cut(argument, "=")
+		s.setenv(key, value)
+	}
+	return nil
 }
 
 // run runs a command until it exits. The command must fail if its expected output shows an error: of

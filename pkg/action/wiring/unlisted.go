@@ -137,7 +137,8 @@ func checkCRDs(p *action.Project, tree *worktree.Tree, all []kustomization, of k
 		}
 		crd := current()[name]
 		// Of the kinds that PROJECT doesn't name, a group without any listed CRD belongs to another operator, whose types the project contains.
-		isOwn := slices.Contains(recorded(), schema.GroupKind{Group: crd.group, Kind: crd.kind}) || slices.ContainsFunc(of.included, func(included string) bool { return current()[included].group == crd.group })
+		isOwn := slices.ContainsFunc(of.included, func(included string) bool { return current()[included].group == crd.group }) ||
+			slices.Contains(recorded(), schema.GroupKind{Group: crd.group, Kind: crd.kind})
 		// A CRD can also be generated in an older version of its API, in a file of its own.
 		inOther := slices.ContainsFunc(names, func(other string) bool {
 			return other != name && current()[other].kind == crd.kind && current()[other].group == crd.group
